@@ -1,0 +1,39 @@
+// The catalogue: every algorithm registers itself here with what it can do and what it cannot.
+//
+// To add one, write one file with a build function and one `Register` object; list, verify, draw, tests and docs find it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedule/builder.hpp"
+
+namespace omnes {
+
+struct Algorithm {
+  Operation operation;
+  const char* name;               ///< lower case, as in OMNES_BCAST=name
+  const char* summary;            ///< one line
+  const char* source;             ///< who described it
+  void (*build)(Builder& builder);
+  int default_radix = 0;          ///< 0: takes no radix (`k`)
+  int min_radix = 2;
+  bool segmented = false;         ///< honours Problem::segments
+  bool ordered = false;           ///< reductions: combines in rank order, so serves non-commutative operations
+  bool power_of_two = false;      ///< only for p a power of two
+};
+
+/// All of them, sorted by operation and name.
+const std::vector<const Algorithm*>& catalogue();
+/// nullptr when there is none of that name.
+const Algorithm* find_algorithm(Operation operation, std::string_view name);
+/// Why the algorithm cannot solve the problem, in a few words; empty when it can.
+std::string why_not(const Algorithm& algorithm, const Problem& problem, bool commutative);
+/// The schedule of problem.rank. Throws std::invalid_argument with why_not's reason.
+Schedule build(const Algorithm& algorithm, Problem problem);
+
+struct Register {
+  explicit Register(const Algorithm& algorithm);
+};
+
+}  // namespace omnes

@@ -1,0 +1,22 @@
+// The host MPI as the runtime sees it: nonblocking point-to-point and a nudge to its progress engine, behind plain function
+// pointers so that the runtime itself knows no mpi.h (three ABIs share one core, tests use none).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace omnes {
+
+/// Room for one MPI_Request of any ABI.
+using PortRequest = std::uint64_t;
+
+/// All functions return 0, or the host's error code. Messages between two ranks match in order (one tag, one communicator).
+struct MessagePort {
+  void* context = nullptr;
+  int (*isend)(void* context, int to, const void* data, std::size_t bytes, PortRequest* request) = nullptr;
+  int (*irecv)(void* context, int from, void* data, std::size_t bytes, PortRequest* request) = nullptr;
+  int (*test)(void* context, PortRequest* request, bool* done) = nullptr;
+  void (*progress)(void* context) = nullptr;  ///< let the program's own pending messages move
+};
+
+}  // namespace omnes

@@ -1,0 +1,26 @@
+// What combines two operands: a vectorised kernel for predefined types, or the host MPI's Reduce_local behind the same pointer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace omnes {
+
+/// dst[i] = left[i] ∘ right[i] for i < count. dst may be left or right itself, but not overlap them otherwise.
+using ReduceFn = void (*)(const void* context, const void* left, const void* right, void* dst, std::size_t count);
+
+struct Reduction {
+  ReduceFn fn = nullptr;
+  const void* context = nullptr;  ///< handed to fn; must live as long as plans that use it run
+  bool commutative = true;
+  void operator()(const void* left, const void* right, void* dst, std::size_t count) const { fn(context, left, right, dst, count); }
+};
+
+enum class ReduceOp : std::uint8_t { sum, prod, max, min, land, lor, lxor, band, bor, bxor };
+enum class Element : std::uint8_t { i8, i16, i32, i64, u8, u16, u32, u64, f32, f64 };
+
+std::size_t size_of(Element element);
+/// The kernel for a predefined pair, or nullptr where MPI does not define it (bit operations on floating point ...).
+ReduceFn kernel(ReduceOp op, Element element);
+
+}  // namespace omnes

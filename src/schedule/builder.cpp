@@ -1,0 +1,150 @@
+// The builder's bookkeeping: who wrote and who read each block last.
+#include "schedule/builder.hpp"
+
+#include <algorithm>
+
+namespace omnes {
+
+Builder::Builder(const Problem& problem) { schedule_.problem = problem; }
+
+void Builder::cut(int pieces) { schedule_.pieces = pieces; }
+
+Blocks Builder::own() const {
+  const Problem& problem = schedule_.problem;
+  if (!problem.in_place) return {Buffer::send, 0, pieces()};
+  const bool has_part = problem.operation == Operation::gather || problem.operation == Operation::allgather;
+  return part(Buffer::recv, has_part ? rank() : 0);
+}
+
+Blocks Builder::temp(int count, int like) {
+  const auto first = static_cast<std::int32_t>(schedule_.temp.size());
+  for (int i = 0; i < count; ++i) schedule_.temp.push_back(like + i);
+  return {Buffer::temp, first, count};
+}
+
+Blocks Builder::temp_like(std::span<const std::int32_t> data_blocks) {
+  const auto first = static_cast<std::int32_t>(schedule_.temp.size());
+  schedule_.temp.insert(schedule_.temp.end(), data_blocks.begin(), data_blocks.end());
+  return {Buffer::temp, first, static_cast<std::int32_t>(data_blocks.size())};
+}
+
+void Builder::send(int to, Blocks what) {
+  Op op;
+  op.kind = OpKind::send;
+  op.peer = to;
+  op.a = what;
+  add(op);
+}
+
+void Builder::send(std::span<const std::int32_t> to, Blocks what) {
+  if (to.empty()) return;
+  if (to.size() == 1) return send(to[0], what);
+  Op op;
+  op.kind = OpKind::send;
+  op.first_peer = static_cast<std::uint32_t>(schedule_.peers.size());
+  op.peer_count = static_cast<std::uint32_t>(to.size());
+  op.a = what;
+  schedule_.peers.insert(schedule_.peers.end(), to.begin(), to.end());
+  add(op);
+}
+
+void Builder::publish(Blocks what) {
+  if (p() == 1) return;
+  Op op;
+  op.kind = OpKind::send;
+  op.published = true;
+  op.a = what;
+  add(op);
+}
+
+void Builder::recv(int from, Blocks into) {
+  Op op;
+  op.kind = OpKind::recv;
+  op.peer = from;
+  op.dst = into;
+  add(op);
+}
+
+void Builder::recv_published(int from, Blocks into) {
+  Op op;
+  op.kind = OpKind::recv;
+  op.published = true;
+  op.peer = from;
+  op.dst = into;
+  add(op);
+}
+
+void Builder::reduce_from(int from, Blocks a, Blocks into, bool incoming_first, bool published) {
+  Op op;
+  op.kind = OpKind::recv_reduce;
+  op.incoming_first = incoming_first;
+  op.published = published;
+  op.peer = from;
+  op.a = a;
+  op.dst = into;
+  add(op);
+}
+
+void Builder::copy(Blocks from, Blocks into) {
+  if (from == into) return;
+  Op op;
+  op.kind = OpKind::copy;
+  op.a = from;
+  op.dst = into;
+  add(op);
+}
+
+void Builder::reduce(Blocks a, Blocks b, Blocks into) {
+  Op op;
+  op.kind = OpKind::reduce;
+  op.a = a;
+  op.b = b;
+  op.dst = into;
+  add(op);
+}
+
+void Builder::step() {
+  step_prev_ = step_begin_;
+  step_begin_ = schedule_.ops.size();
+}
+
+Builder::Touch& Builder::touch(Buffer buffer, std::int32_t block) {
+  auto& touched = touched_[static_cast<int>(buffer)];
+  if (touched.size() <= static_cast<std::size_t>(block)) touched.resize(block + 1);
+  return touched[block];
+}
+
+void Builder::add(Op op) {
+  const auto self = static_cast<std::uint32_t>(schedule_.ops.size());
+  scratch_.clear();
+  // The step before this one is waited for whole; what came before it is waited for by it.
+  if (step_begin_ > 0)
+    for (std::size_t i = step_prev_; i < step_begin_; ++i) scratch_.push_back(static_cast<std::uint32_t>(i));
+  const auto reads = [&](Blocks blocks) {
+    for (std::int32_t i = blocks.first; i < blocks.first + blocks.count; ++i) {
+      Touch& block = touch(blocks.buffer, i);
+      if (block.writer >= 0) scratch_.push_back(static_cast<std::uint32_t>(block.writer));
+      block.readers.push_back(self);
+    }
+  };
+  reads(op.a);
+  reads(op.b);
+  for (std::int32_t i = op.dst.first; i < op.dst.first + op.dst.count; ++i) {
+    Touch& block = touch(op.dst.buffer, i);
+    if (block.writer >= 0) scratch_.push_back(static_cast<std::uint32_t>(block.writer));
+    for (const std::uint32_t reader : block.readers)
+      if (reader != self) scratch_.push_back(reader);
+    block.readers.clear();
+    block.writer = self;
+  }
+  std::sort(scratch_.begin(), scratch_.end());
+  scratch_.erase(std::unique(scratch_.begin(), scratch_.end()), scratch_.end());
+  op.first_dep = static_cast<std::uint32_t>(schedule_.deps.size());
+  op.dep_count = static_cast<std::uint32_t>(scratch_.size());
+  schedule_.deps.insert(schedule_.deps.end(), scratch_.begin(), scratch_.end());
+  schedule_.ops.push_back(op);
+}
+
+Schedule Builder::finish() { return std::move(schedule_); }
+
+}  // namespace omnes

@@ -1,0 +1,81 @@
+// The builder: algorithms write their ops in program order, and the dependencies follow from the blocks they touch.
+//
+// How: per block it remembers the last writer and the readers since. An op that reads a block depends on its last writer; an op that writes
+// a block depends on its last writer and on those readers. step() adds what data does not show (barriers).
+// Cost: O(ops * blocks touched), no memory per rank of the group.
+#pragma once
+
+#include <initializer_list>
+
+#include "schedule/schedule.hpp"
+
+namespace omnes {
+
+class Builder {
+ public:
+  explicit Builder(const Problem& problem);
+
+  const Problem& problem() const { return schedule_.problem; }
+  int p() const { return schedule_.problem.p; }
+  int rank() const { return schedule_.problem.rank; }
+  int root() const { return schedule_.problem.root; }
+  int segments() const { return schedule_.problem.segments; }
+  /// Rank relative to the root: the root is 0.
+  int vrank() const { return (rank() - root() + p()) % p(); }
+  /// The rank whose vrank is v (any integer, taken modulo p).
+  int real(int v) const { return ((v + root()) % p() + p()) % p(); }
+
+  /// Cut every part into so many blocks. Call it first, at most once; default 1.
+  void cut(int pieces);
+  int pieces() const { return schedule_.pieces; }
+
+  /// All blocks of part `part` in a buffer that holds all parts; part(b, 0) in one that holds a single part.
+  Blocks part(Buffer buffer, int part, int count = 1) const { return {buffer, part * pieces(), count * pieces()}; }
+  /// Where this rank's own contribution lies: `send`, or `recv` when in place (all of it for reductions, the own part for gather and allgather).
+  Blocks own() const;
+
+  /// `count` new temporary blocks, block i with the size of data block `like + i`.
+  Blocks temp(int count, int like = 0);
+  /// New temporary blocks, one for each given data block.
+  Blocks temp_like(std::span<const std::int32_t> data_blocks);
+
+  void send(int to, Blocks what);
+  void send(std::span<const std::int32_t> to, Blocks what);   ///< to a set; an empty set is no op
+  void publish(Blocks what);                                  ///< to every other rank; no op when p = 1
+  void recv(int from, Blocks into);
+  void recv_published(int from, Blocks into);
+  /// into <- a ∘ incoming
+  void recv_reduce(int from, Blocks a, Blocks into) { reduce_from(from, a, into, false, false); }
+  /// into <- incoming ∘ a
+  void recv_reduce_first(int from, Blocks a, Blocks into) { reduce_from(from, a, into, true, false); }
+  /// into <- a ∘ what `from` published (or, first, the other way round)
+  void recv_published_reduce(int from, Blocks a, Blocks into) { reduce_from(from, a, into, false, true); }
+  void recv_published_reduce_first(int from, Blocks a, Blocks into) { reduce_from(from, a, into, true, true); }
+  void copy(Blocks from, Blocks into);                        ///< no op when both are the same
+  void reduce(Blocks a, Blocks b, Blocks into);               ///< into <- a ∘ b
+
+  /// Everything after this waits for everything before it.
+  void step();
+
+  Schedule finish();
+
+ private:
+  void reduce_from(int from, Blocks a, Blocks into, bool incoming_first, bool published);
+  void add(Op op);
+  struct Touch {
+    std::int64_t writer = -1;
+    std::vector<std::uint32_t> readers;
+  };
+  Touch& touch(Buffer buffer, std::int32_t block);
+
+  Schedule schedule_;
+  std::vector<Touch> touched_[3];
+  std::vector<std::uint32_t> scratch_;
+  std::size_t step_begin_ = 0;  // first op after the last step()
+  std::size_t step_prev_ = 0;   // first op of the step before
+};
+
+/// Blocks first..first+count-1 of a run, counted from its start.
+inline Blocks sub(Blocks blocks, int first, int count = 1) { return {blocks.buffer, blocks.first + first, count}; }
+
+}  // namespace omnes

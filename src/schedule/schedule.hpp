@@ -1,0 +1,96 @@
+// A schedule: what one rank does in one collective operation, as plain data.
+//
+// Overview: ops in program order, each touching runs of blocks of the rank's buffers, with explicit dependencies between
+// them. No addresses, no datatypes, no transport: those are bound later (runtime/plan). docs/design.md has the vocabulary.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace omnes {
+
+enum class Operation : std::uint8_t { barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall };
+inline constexpr int operation_count = 8;
+std::string_view name(Operation operation);
+std::optional<Operation> operation_named(std::string_view name);
+
+/// True for operations that combine contributions (reduce, allreduce).
+bool reduces(Operation operation);
+/// True for operations with a root rank.
+bool rooted(Operation operation);
+/// Parts of the operation: 0 for barrier, p where each rank has its own part, else 1.
+int parts(Operation operation, int p);
+
+enum class Buffer : std::uint8_t { send, recv, temp };
+std::string_view name(Buffer buffer);
+
+/// A run of `count` consecutive blocks of one buffer, starting at block `first`.
+struct Blocks {
+  Buffer buffer = Buffer::send;
+  std::int32_t first = 0;
+  std::int32_t count = 0;
+  bool operator==(const Blocks&) const = default;
+};
+inline Blocks send_blocks(int first, int count = 1) { return {Buffer::send, first, count}; }
+inline Blocks recv_blocks(int first, int count = 1) { return {Buffer::recv, first, count}; }
+
+/// What an algorithm is asked to solve, seen from one rank.
+struct Problem {
+  Operation operation = Operation::barrier;
+  int p = 1;              ///< ranks in the group
+  int rank = 0;           ///< this rank
+  int root = 0;           ///< meaningful where rooted(operation)
+  bool in_place = false;  ///< this rank's contribution lies in `recv` (scatter's root: stays in `send`)
+  int radix = 0;          ///< tree arity and the like; 0 = the algorithm's default
+  int segments = 1;       ///< pipelining: each natural unit of the algorithm is cut into so many blocks
+  bool operator==(const Problem&) const = default;
+};
+
+enum class OpKind : std::uint8_t { send, recv, recv_reduce, copy, reduce };
+std::string_view name(OpKind kind);
+
+/// One step. Which fields mean something depends on `kind`:
+///   send         peers <- a                     (several peers: a set; all other ranks: published)
+///   recv         dst <- peer
+///   recv_reduce  dst <- a ∘ incoming, or incoming ∘ a when incoming_first      (dst may equal a)
+///   copy         dst <- a
+///   reduce       dst <- a ∘ b                                                  (dst may equal a or b)
+/// For send and recv an empty run (count 0) is a message without data, used to synchronise.
+struct Op {
+  OpKind kind = OpKind::copy;
+  bool incoming_first = false;
+  bool published = false;        ///< send: to all other ranks at once; recv, recv_reduce: of such a send
+  std::int32_t peer = -1;        ///< recv, recv_reduce: from whom; send to one: to whom; else -1
+  std::uint32_t first_peer = 0;  ///< send to a set: its place in Schedule::peers
+  std::uint32_t peer_count = 0;
+  Blocks a, b, dst;
+  std::uint32_t first_dep = 0;  ///< its dependencies' place in Schedule::deps
+  std::uint32_t dep_count = 0;
+  bool operator==(const Op&) const = default;
+};
+
+struct Schedule {
+  Problem problem;
+  std::int32_t pieces = 1;          ///< blocks per part
+  std::vector<Op> ops;              ///< in program order; deps point backwards only
+  std::vector<std::int32_t> peers;  ///< pool of send sets
+  std::vector<std::uint32_t> deps;  ///< pool of op indices
+  std::vector<std::int32_t> temp;   ///< temporary block i has the size of data block temp[i] (part * pieces + piece)
+
+  /// The ranks that a send goes to; for a publish everyone but this rank is meant and the span is empty.
+  std::span<const std::int32_t> peers_of(const Op& op) const {
+    if (op.peer_count > 0) return {peers.data() + op.first_peer, op.peer_count};
+    return {&op.peer, op.peer >= 0 ? std::size_t{1} : std::size_t{0}};
+  }
+  std::span<const std::uint32_t> deps_of(const Op& op) const { return {deps.data() + op.first_dep, op.dep_count}; }
+  bool operator==(const Schedule&) const = default;
+};
+
+/// Blocks that a rank's buffer has for this problem (see the table in docs/design.md); temp is the schedule's own.
+int blocks_in(const Problem& problem, int pieces, Buffer buffer);
+
+}  // namespace omnes
