@@ -32,6 +32,7 @@ std::string why_not(const Algorithm& algorithm, const Problem& problem, bool com
 /// The schedule of problem.rank. Throws std::invalid_argument with why_not's reason.
 Schedule build(const Algorithm& algorithm, Problem problem);
 
+/// Keeps a pointer: the algorithm must be a constant of the file.
 struct Register {
   explicit Register(const Algorithm& algorithm);
 };

@@ -104,6 +104,7 @@ void Builder::reduce(Blocks a, Blocks b, Blocks into) {
 }
 
 void Builder::step() {
+  if (schedule_.ops.size() == step_begin_) return;  // nothing since the last step
   step_prev_ = step_begin_;
   step_begin_ = schedule_.ops.size();
 }
