@@ -10,11 +10,14 @@ namespace omnes {
 /// Room for one MPI_Request of any ABI.
 using PortRequest = std::uint64_t;
 
-/// All functions return 0, or the host's error code. Messages between two ranks match in order (one tag, one communicator).
+/// The two kinds of channel have a tag each, so that they never match each other.
+enum class Lane : int { pair = 0, published = 1 };
+
+/// All functions return 0, or the host's error code. Messages of one lane between two ranks match in order (one communicator).
 struct MessagePort {
   void* context = nullptr;
-  int (*isend)(void* context, int to, const void* data, std::size_t bytes, PortRequest* request) = nullptr;
-  int (*irecv)(void* context, int from, void* data, std::size_t bytes, PortRequest* request) = nullptr;
+  int (*isend)(void* context, int to, Lane lane, const void* data, std::size_t bytes, PortRequest* request) = nullptr;
+  int (*irecv)(void* context, int from, Lane lane, void* data, std::size_t bytes, PortRequest* request) = nullptr;
   int (*test)(void* context, PortRequest* request, bool* done) = nullptr;
   void (*progress)(void* context) = nullptr;  ///< let the program's own pending messages move
 };
