@@ -1,0 +1,10 @@
+// The Python module omnes._core: plain functions over names, numbers, lists and dictionaries.
+#include "python/bindings.hpp"
+
+NB_MODULE(_core, m) {
+  m.attr("__version__") = OMNES_VERSION;
+  omnes::python::bind_catalogue(m);
+  omnes::python::bind_schedules(m);
+  omnes::python::bind_selection(m);
+  omnes::python::bind_machine(m);
+}

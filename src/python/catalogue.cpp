@@ -1,0 +1,51 @@
+// Operations and algorithms, as Python sees them.
+#include <stdexcept>
+
+#include "algorithms/registry.hpp"
+#include "python/bindings.hpp"
+
+namespace omnes::python {
+
+namespace {
+
+nb::list operations() {
+  nb::list names;
+  for (int i = 0; i < operation_count; ++i) names.append(std::string(name(static_cast<Operation>(i))));
+  return names;
+}
+
+nb::dict described(const Algorithm& algorithm) {
+  nb::dict d;
+  d["operation"] = std::string(name(algorithm.operation));
+  d["name"] = algorithm.name;
+  d["summary"] = algorithm.summary;
+  d["source"] = algorithm.source;
+  d["radix"] = algorithm.default_radix;
+  d["min_radix"] = algorithm.min_radix;
+  d["segmented"] = algorithm.segmented;
+  d["ordered"] = algorithm.ordered;
+  d["power_of_two"] = algorithm.power_of_two;
+  return d;
+}
+
+nb::list all() {
+  nb::list list;
+  for (const Algorithm* algorithm : catalogue()) list.append(described(*algorithm));
+  return list;
+}
+
+}  // namespace
+
+Operation operation(const std::string& wanted) {
+  if (const auto found = operation_named(wanted)) return *found;
+  std::string valid;
+  for (int i = 0; i < operation_count; ++i) valid += (i > 0 ? ", " : "") + std::string(name(static_cast<Operation>(i)));
+  throw std::invalid_argument("no operation '" + wanted + "'; valid are " + valid);
+}
+
+void bind_catalogue(nb::module_& m) {
+  m.def("operations", operations);
+  m.def("catalogue", all);
+}
+
+}  // namespace omnes::python
