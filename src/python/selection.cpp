@@ -16,10 +16,14 @@ nb::dict described(const Choice& choice) {
   return d;
 }
 
-nb::dict parse(const std::string& name, const std::string& text) { return described(parse_choice(operation(name), text)); }
+nb::dict parse(const std::string& name, const std::string& text) {
+  return described(parse_choice(operation(name), text));
+}
 
-nb::dict choose(const std::string& name, int p, std::size_t bytes, std::size_t elements, bool commutative, bool one_node) {
-  const Answer answer = Selector::from_environment().choose({operation(name), p, bytes, elements, commutative, one_node});
+nb::dict choose(const std::string& name, int p, std::size_t bytes, std::size_t elements, bool commutative,
+                bool one_node) {
+  const Answer answer =
+      Selector::from_environment().choose({operation(name), p, bytes, elements, commutative, one_node});
   nb::dict d = described(answer.choice);
   d["why"] = answer.why;
   return d;

@@ -56,11 +56,11 @@ Level level(const Topology& topology, const char* name, hwloc_obj_type_t type) {
 
 Machine read(const Topology& topology) {
   static constexpr std::array<std::pair<const char*, hwloc_obj_type_t>, 6> kinds = {{{"node", HWLOC_OBJ_MACHINE},
-                                                                                    {"socket", HWLOC_OBJ_PACKAGE},
-                                                                                    {"NUMA", HWLOC_OBJ_NUMANODE},
-                                                                                    {"L3", HWLOC_OBJ_L3CACHE},
-                                                                                    {"L2", HWLOC_OBJ_L2CACHE},
-                                                                                    {"core", HWLOC_OBJ_CORE}}};
+                                                                                     {"socket", HWLOC_OBJ_PACKAGE},
+                                                                                     {"NUMA", HWLOC_OBJ_NUMANODE},
+                                                                                     {"L3", HWLOC_OBJ_L3CACHE},
+                                                                                     {"L2", HWLOC_OBJ_L2CACHE},
+                                                                                     {"core", HWLOC_OBJ_CORE}}};
   Machine machine;
   for (const auto& [name, type] : kinds) {
     Level found = level(topology, name, type);
@@ -96,7 +96,8 @@ Machine this_machine() {
 Machine synthetic_machine(const std::string& description) {
   const Topology topology = new_topology();
   if (hwloc_topology_set_synthetic(topology.get(), description.c_str()) != 0)
-    throw std::invalid_argument("machine '" + description + "' is not a description such as 'package:2 l3:1 core:4 pu:2'");
+    throw std::invalid_argument("machine '" + description +
+                                "' is not a description such as 'package:2 l3:1 core:4 pu:2'");
   load(topology);
   return read(topology);
 }

@@ -11,7 +11,7 @@ namespace omnes {
 
 struct Level {
   std::string name;
-  std::size_t bytes = 0;               ///< of one group's memory or cache; 0: the level has none
+  std::size_t bytes = 0;                 ///< of one group's memory or cache; 0: the level has none
   std::vector<std::vector<int>> groups;  ///< the CPUs of each, in ascending order
 };
 

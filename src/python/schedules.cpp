@@ -1,0 +1,138 @@
+// Schedules and their proofs, as Python sees them.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "algorithms/registry.hpp"
+#include "python/bindings.hpp"
+#include "schedule/text.hpp"
+#include "schedule/verify.hpp"
+
+namespace omnes::python {
+
+namespace {
+
+const Algorithm& algorithm(Operation operation, const std::string& wanted) {
+  if (const Algorithm* found = find_algorithm(operation, wanted)) return *found;
+  std::string valid;
+  for (const Algorithm* one : catalogue())
+    if (one->operation == operation) valid += (valid.empty() ? "" : ", ") + std::string(one->name);
+  throw std::invalid_argument("no algorithm '" + wanted + "' for " + std::string(name(operation)) + "; valid are " +
+                              valid);
+}
+
+void require_within(const char* what, int value, int first, int last) {
+  if (value < first || value > last)
+    throw std::invalid_argument(std::string(what) + " " + std::to_string(value) + " is outside " +
+                                std::to_string(first) + ".." + std::to_string(last));
+}
+
+Schedule schedule(const std::string& operation_name, const std::string& wanted, int p, int rank, int root, int radix,
+                  int segments, bool in_place) {
+  require_within("p", p, 1, 1 << 20);
+  require_within("rank", rank, 0, p - 1);
+  require_within("root", root, 0, p - 1);
+  require_within("segments", segments, 1, 1 << 20);
+  const Operation which = operation(operation_name);
+  return build(algorithm(which, wanted), {which, p, rank, root, in_place, radix, segments});
+}
+
+/// The first fault in the schedules of all ranks; nothing when they are proved. In place, only the ranks that can be are:
+/// MPI gives a rank that is not the root of a rooted operation no such form.
+std::optional<std::string> proof(const std::string& operation_name, const std::string& wanted, int p, int root,
+                                 int radix, int segments, bool in_place) {
+  const Operation which = operation(operation_name);
+  std::vector<Schedule> all;
+  for (int rank = 0; rank < p; ++rank) {
+    const bool here = in_place && (!rooted(which) || rank == root);
+    all.push_back(schedule(operation_name, wanted, p, rank, root, radix, segments, here));
+  }
+  const auto finding = verify(all, {.ordered = algorithm(which, wanted).ordered});
+  return finding ? std::optional(to_text(*finding)) : std::nullopt;
+}
+
+nb::object described(const Blocks& blocks) {
+  if (blocks.count == 0) return nb::none();
+  nb::dict d;
+  d["buffer"] = std::string(name(blocks.buffer));
+  d["first"] = blocks.first;
+  d["count"] = blocks.count;
+  return d;
+}
+
+nb::list peers_of(const Schedule& schedule, const Op& op) {
+  nb::list peers;
+  if (op.kind == OpKind::send && op.published) {
+    for (int rank = 0; rank < schedule.problem.p; ++rank)
+      if (rank != schedule.problem.rank) peers.append(rank);
+  } else if (op.kind == OpKind::send) {
+    for (const int peer : schedule.peers_of(op)) peers.append(peer);
+  } else if (op.peer >= 0) {
+    peers.append(op.peer);
+  }
+  return peers;
+}
+
+nb::dict described(const Schedule& schedule, const Op& op) {
+  nb::list deps;
+  for (const std::uint32_t dep : schedule.deps_of(op)) deps.append(dep);
+  nb::dict d;
+  d["kind"] = std::string(name(op.kind));
+  d["peers"] = peers_of(schedule, op);
+  d["published"] = op.published;
+  d["incoming_first"] = op.incoming_first;
+  d["a"] = described(op.a);
+  d["b"] = described(op.b);
+  d["dst"] = described(op.dst);
+  d["deps"] = deps;
+  return d;
+}
+
+}  // namespace
+
+void bind_schedules(nb::module_& m) {
+  using Text = const std::string&;
+  using nb::arg;
+  m.def(
+      "schedule_text",
+      [](Text operation, Text algorithm, int p, int rank, int root, int radix, int segments, bool in_place) {
+        return to_text(schedule(operation, algorithm, p, rank, root, radix, segments, in_place));
+      },
+      arg("operation"), arg("algorithm"), arg("p"), arg("rank"), arg("root") = 0, arg("radix") = 0, arg("segments") = 1,
+      arg("in_place") = false);
+  m.def(
+      "schedule_ops",
+      [](Text operation, Text algorithm, int p, int rank, int root, int radix, int segments, bool in_place) {
+        const Schedule built = schedule(operation, algorithm, p, rank, root, radix, segments, in_place);
+        nb::list ops;
+        for (const Op& op : built.ops) ops.append(described(built, op));
+        return ops;
+      },
+      arg("operation"), arg("algorithm"), arg("p"), arg("rank"), arg("root") = 0, arg("radix") = 0, arg("segments") = 1,
+      arg("in_place") = false);
+  m.def(
+      "pieces",
+      [](Text operation, Text algorithm, int p, int root, int radix, int segments, bool in_place) {
+        return schedule(operation, algorithm, p, 0, root, radix, segments, in_place).pieces;
+      },
+      arg("operation"), arg("algorithm"), arg("p"), arg("root") = 0, arg("radix") = 0, arg("segments") = 1,
+      arg("in_place") = false);
+  m.def(
+      "verify",
+      [](Text operation, Text algorithm, int p, int root, int radix, int segments, bool in_place) {
+        const nb::gil_scoped_release parallel;
+        return proof(operation, algorithm, p, root, radix, segments, in_place);
+      },
+      arg("operation"), arg("algorithm"), arg("p"), arg("root") = 0, arg("radix") = 0, arg("segments") = 1,
+      arg("in_place") = false);
+  m.def(
+      "why_not",
+      [](Text operation_name, Text name, int p, int radix, int segments, bool commutative) {
+        const Operation which = operation(operation_name);
+        return why_not(algorithm(which, name), {which, p, 0, 0, false, radix, segments}, commutative);
+      },
+      arg("operation"), arg("algorithm"), arg("p"), arg("radix") = 0, arg("segments") = 1, arg("commutative") = true);
+}
+
+}  // namespace omnes::python
