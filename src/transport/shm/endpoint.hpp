@@ -1,28 +1,38 @@
 // One rank's view of a shared-memory segment: sends and receives that can be resumed.
 //
-// The protocol and why it is correct: docs/design.md, "The shared-memory segment". Ranks here are local: 0..p-1 within the segment.
+// Overview: ranks are local, 0..p-1 within the segment. A call moves what it can and says whether the message is complete; if not, call again with
+// the same arguments. On one channel (from one rank to another, or one rank's publishes) messages are matched in the order in which they start: a
+// receive must be complete, and a send complete or posted(), before the next one on its channel starts. Different channels mix freely.
+//
+// Why it is correct. Every line, slot and counter has one writer, the owner of its region, and the counters that a rank compares with are private
+// to it. Two hand-overs carry all data:
+//   payload: the writer fills line and slot, then stores `sequence` (release); the reader loads `sequence` (acquire), then reads them. Equality with
+//     the number it waits for means that this very fragment is complete: a line shows its numbers in steps of the ring's depth.
+//   space: the reader reads line and slot, then stores its counter (release: its loads cannot move below); the writer loads the counter (acquire)
+//     before it writes them again. It looks only when its private copy, which may lag but never leads, says that the ring may be full.
+// Numbers are 32 bits and wrap; they are compared by equality and by differences of at most the ring's depth, so wrapping does no harm.
+// A single-copy message is read out of its owner's buffer between the two hand-overs, and its send completes with the second.
+//
+// Cost: a tiny message is one cache line handed over. Nothing in the data path is a read-modify-write, a full fence or a system call, but for single copies
+// and for waking a rank that has gone to sleep.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
+#include <vector>
+
+#include "transport/shm/geometry.hpp"
+#include "transport/shm/layout.hpp"
+#include "transport/shm/segment.hpp"
+#include "transport/shm/waiting.hpp"
 
 namespace omnes::shm {
 
-/// Sizes of a segment. Defaults are those of the source paper (sharm).
-struct Geometry {
-  int p = 1;
-  int slots = 8;                 ///< s: slots in a rank's queue
-  std::size_t slot_bytes = 8192; ///< f: bytes in a slot
-  std::size_t control_bytes() const;  ///< a: control bytes for each slot; whole pages, enough for the lines that p readers need
-  std::size_t region_bytes() const { return slots * (slot_bytes + control_bytes()); }
-  std::size_t total_bytes() const { return p * region_bytes(); }
-};
-
-/// Called with each fragment of an incoming message, in order: `data` may lie in shared memory and is valid during the call only.
-/// The default sink copies; a reducing sink combines straight from the slot.
+/// Called with each fragment of an incoming message, in order: `data` may lie in shared memory and is valid during the call only. It is aligned to
+/// 8 bytes, and fragments but the last are multiples of 16 bytes: operands of 1, 2, 4, 8 bytes are never cut. Not called for 0 bytes.
 using SinkFn = void (*)(void* context, std::size_t offset, const void* data, std::size_t bytes);
 struct Sink {
   SinkFn fn = nullptr;
@@ -31,12 +41,177 @@ struct Sink {
 
 /// Progress of one message; zero-initialise before the first call.
 struct Transfer {
-  std::size_t done = 0;
-  std::uint32_t last = 0;     ///< sequence number to wait for (single copy)
-  std::uint8_t stage = 0;
-  std::uint16_t stalled = 0;  ///< calls without a free slot
+  enum class Stage : std::uint8_t { fresh, fragments, split, posted, complete };
+
+  std::size_t done = 0;       ///< bytes
+  std::uint32_t last = 0;     ///< sequence number whose consumption completes a posted single copy
+  std::uint16_t stalled = 0;  ///< calls without a free slot or without room in some ring of a set
+  std::uint16_t split = 0;    ///< split sets: which entry of the endpoint's pool, + 1
+  Stage stage = Stage::fresh;
+
+  /// Everything is handed to the readers; the buffer must stay until the send is complete, but the channel is free for the next message.
+  bool posted() const { return stage == Stage::posted; }
 };
 
-class Endpoint;  // endpoint of one rank
+class Endpoint {
+ public:
+  /// Touches the rank's own region first, so that its pages lie near it. Every rank's constructor must have returned (a barrier) before any other call.
+  /// `first` is the number that all channels start from, equal on all ranks.
+  Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first = 0);
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  /// Tries on each peer whether this rank can read its memory; until then, and where not, peers send to it through slots. No barrier after it.
+  void probe_single_copy();
+  /// Peers whose memory this rank can read.
+  int single_copy_peers() const;
+  /// Sends of at least so many bytes are single copies. Each rank may have its own value.
+  void set_single_copy_from(std::size_t bytes) { single_copy_from_ = bytes; }
+
+  int rank() const { return rank_; }
+  int p() const { return geometry_.p; }
+  const Geometry& geometry() const { return geometry_; }
+  /// Where this rank sleeps: for WaitPolicy::asleep.
+  std::atomic<std::uint32_t>* asleep() const { return &layout_.bed(rank_)->asleep; }
+
+  /// To one or several readers (distinct, not this rank). Complete when the data are buffered; a single copy when all readers have taken them.
+  bool send(std::span<const std::int32_t> readers, const void* data, std::size_t bytes, Transfer& transfer) {
+    if (readers.size() == 1 && bytes <= inline_bytes) [[likely]] {
+      Outbox& out = peers_[readers[0]].out;
+      if (out.sent - out.taken < pair_lines_) [[likely]] {
+        write_inline(out.lines[out.sent & (pair_lines_ - 1)], ++out.sent, data, bytes);
+        wake(readers[0]);
+        return true;
+      }
+    }
+    return send_slowly({readers, false}, static_cast<const std::byte*>(data), bytes, transfer);
+  }
+
+  /// To every other rank.
+  bool publish(const void* data, std::size_t bytes, Transfer& transfer) {
+    if (bytes <= inline_bytes && published_.sent - published_.taken < publish_lines) [[likely]] {
+      write_inline(published_.lines[published_.sent & (publish_lines - 1)], ++published_.sent, data, bytes);
+      wake_others();
+      return true;
+    }
+    return send_slowly({others_, true}, static_cast<const std::byte*>(data), bytes, transfer);
+  }
+
+  /// Takes the next message from `from` into `into`, which has room for `bytes`.
+  bool recv(int from, void* into, std::size_t bytes, Transfer& transfer) {
+    return receive(peers_[from].in, from, into, bytes, transfer);
+  }
+  bool recv_published(int from, void* into, std::size_t bytes, Transfer& transfer) {
+    return receive(peers_[from].published_in, from, into, bytes, transfer);
+  }
+  /// Hands the message to `sink` fragment by fragment, straight from where it lies.
+  bool recv(int from, Sink sink, std::size_t bytes, Transfer& transfer) {
+    return receive(peers_[from].in, from, sink, bytes, transfer);
+  }
+  bool recv_published(int from, Sink sink, std::size_t bytes, Transfer& transfer) {
+    return receive(peers_[from].published_in, from, sink, bytes, transfer);
+  }
+
+  /// True once a message was longer or shorter than its receiver expected; what was too much has been dropped.
+  bool mismatch() const { return mismatch_; }
+  /// The errno of the first single copy that failed (its data are lost), or 0.
+  int copy_error() const { return copy_error_; }
+
+ private:
+  struct Outbox {  // own ring, as its writer knows it
+    Line* lines = nullptr;
+    std::uint32_t sent = 0;   // fragments written
+    std::uint32_t taken = 0;  // what the reader's counter said when last looked at (of a publish ring: the slowest reader's)
+  };
+  struct Inbox {  // a peer's ring, as its reader knows it
+    const Line* lines = nullptr;
+    std::atomic<std::uint32_t>* counter = nullptr;  // own: fragments taken, for the writer
+    std::uint32_t mask = 0;                         // ring depth - 1
+    std::uint32_t taken = 0;
+  };
+  struct alignas(line_bytes) Peer {
+    Inbox in, published_in;
+    Outbox out;
+    const Consumed* consumed = nullptr;             // the peer's counters about this rank
+    std::atomic<std::uint32_t>* asleep = nullptr;   // the peer's bed
+    std::int64_t pid = 0;
+    bool readable = false;                          // its memory, by single copy
+  };
+  struct Target {  // of a send
+    std::span<const std::int32_t> readers;
+    bool published;
+  };
+  struct Use {  // a fragment in a slot, until it is taken
+    std::int32_t reader;  // -1: all other ranks
+    std::uint32_t sequence;
+  };
+
+  static void write_inline(Line& line, std::uint32_t sequence, const void* data, std::size_t bytes) {
+    copy_small(line.payload, data, bytes);
+    line.header = static_cast<std::uint32_t>(header(Carry::inside, true, bytes));
+    line.sequence.store(sequence, std::memory_order_release);
+  }
+
+  void wake(int rank) {
+    std::atomic<std::uint32_t>& asleep = *peers_[rank].asleep;
+    if (asleep.load(std::memory_order_relaxed) != 0) [[unlikely]] wake_sleeper(asleep);
+  }
+  void wake_others() {
+    for (const std::int32_t rank : others_) wake(rank);
+  }
+
+  template <class Into>
+  bool receive(Inbox& in, int from, Into into, std::size_t bytes, Transfer& transfer) {
+    const Line& line = in.lines[in.taken & in.mask];
+    if (line.sequence.load(std::memory_order_acquire) != in.taken + 1) return false;
+    if (line.header == header(Carry::inside, true, bytes) && transfer.done == 0) [[likely]] {
+      take_inline(into, line.payload, bytes);
+      advance(in, from);
+      return true;
+    }
+    return receive_slowly(in, from, into, bytes, transfer);
+  }
+  static void take_inline(void* into, const std::byte* payload, std::size_t bytes) { copy_small(into, payload, bytes); }
+  static void take_inline(const Sink& sink, const std::byte* payload, std::size_t bytes) {
+    if (bytes > 0) sink.fn(sink.context, 0, payload, bytes);
+  }
+  void advance(Inbox& in, int from) {
+    in.counter->store(++in.taken, std::memory_order_release);
+    // The writer may sleep until there is room again; once a lap is soon enough.
+    if ((in.taken & in.mask) == 0) wake(from);
+  }
+
+  bool send_slowly(Target to, const std::byte* data, std::size_t bytes, Transfer& transfer);
+  bool send_fragments(Target to, const std::byte* data, std::size_t bytes, Transfer& transfer);
+  bool send_split(Target to, const std::byte* data, std::size_t bytes, Transfer& transfer);
+  bool start_split(Target to, Transfer& transfer);
+  bool may_be_read_by(Target to) const;
+  bool room(Target to);
+  void post(Target to, std::uint64_t header, const void* payload, std::size_t payload_bytes);
+  bool taken(Target to, std::uint32_t sequence);
+  std::uint32_t sent(Target to) const;
+  void refresh_published();
+  int free_slot();
+  bool receive_slowly(Inbox& in, int from, void* into, std::size_t bytes, Transfer& transfer);
+  bool receive_slowly(Inbox& in, int from, const Sink& sink, std::size_t bytes, Transfer& transfer);
+
+  // Set once.
+  std::shared_ptr<Segment> segment_;
+  Geometry geometry_;
+  Layout layout_;
+  int rank_;
+  std::uint32_t pair_lines_;
+  std::vector<std::int32_t> others_;
+  std::size_t single_copy_from_;
+  // What moves.
+  std::vector<Peer> peers_;
+  Outbox published_;
+  std::vector<std::vector<Use>> slot_uses_;
+  int next_slot_ = 0;
+  std::vector<std::vector<Transfer>> splits_;  // pool: one transfer per reader of a set
+  std::vector<std::byte> staging_;
+  bool mismatch_ = false;
+  int copy_error_ = 0;
+};
 
 }  // namespace omnes::shm

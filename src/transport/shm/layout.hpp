@@ -1,0 +1,143 @@
+// What lies where in a segment: the control lines and the slots of each rank's region.
+//
+// Overview: region o belongs to rank o, the only one that ever writes it. It holds, in lines of 64 bytes: who the owner is, where it sleeps, its
+// consumed counters (one line per other rank), its publish ring, one pair ring per reader; then, page-aligned, its slots.
+// Why lines are placed so: rings start on even lines and have even lengths, so the pairs of lines that processors prefetch together never
+// mix two rings, or a ring with a polled counter.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "transport/shm/geometry.hpp"
+
+namespace omnes::shm {
+
+inline constexpr std::size_t line_bytes = 64;         ///< a cache line of every x86-64 and most Arm processors
+inline constexpr std::size_t page_bytes = 4096;       ///< smallest page; control and slots start on multiples of it
+inline constexpr std::size_t inline_bytes = 56;       ///< payload that fits a line beside its header and sequence number
+inline constexpr std::uint32_t publish_lines = 32;    ///< depth of the publish ring: its slowest reader may lag so many fragments
+
+/// How a descriptor line carries its fragment.
+enum class Carry : std::uint32_t {
+  inside = 0,  ///< the payload is in the line
+  slot = 1,    ///< the line names a slot of the owner
+  single = 2   ///< the line names the owner's buffer, which the reader copies from (single copy)
+};
+
+/// Header of a line: bytes of the fragment, whether it is its message's last, how it is carried. 64 bits wide so that comparing it with
+/// what a reader expects cannot wrap, whatever the reader expects.
+constexpr std::uint64_t header(Carry carry, bool last, std::uint64_t bytes) {
+  return bytes << 3 | (last ? 4U : 0U) | static_cast<std::uint32_t>(carry);
+}
+constexpr Carry carry_of(std::uint64_t header) { return static_cast<Carry>(header & 3); }
+constexpr bool is_last(std::uint64_t header) { return (header & 4) != 0; }
+constexpr std::uint64_t bytes_of(std::uint64_t header) { return header >> 3; }
+inline constexpr std::size_t max_slot_bytes = std::size_t{1} << 28;  ///< so that a fragment's header fits 32 bits
+
+/// A descriptor line. `sequence` is k + 1 for the ring's k-th fragment (modulo 2^32) and is stored last.
+struct alignas(line_bytes) Line {
+  std::byte payload[inline_bytes];  ///< first, so that operands in it are aligned like any allocation
+  std::uint32_t header;
+  std::atomic<std::uint32_t> sequence;
+};
+static_assert(sizeof(Line) == line_bytes);
+
+/// What a single-copy line carries as payload; the header's byte count stays 0.
+struct RemoteBuffer {
+  std::uint64_t address;
+  std::uint64_t bytes;
+};
+
+/// What rank o tells rank q: how many of q's fragments it has taken, and whether it can read q's memory.
+struct alignas(line_bytes) Consumed {
+  std::atomic<std::uint32_t> pair;
+  std::atomic<std::uint32_t> published;
+  std::atomic<std::uint32_t> may_read;
+};
+
+/// Who owns a region: enough for a peer to find its memory and to be sure that it found the right one.
+struct alignas(line_bytes) Identity {
+  std::uint64_t segment_nonce;  ///< region 0 only, written by the segment's creator
+  std::uint64_t rank_nonce;
+  std::uint64_t address;        ///< of this line, in the owner's address space
+  std::int64_t pid;
+};
+
+/// Where the owner sleeps: 1 while it does (see waiting.hpp).
+struct alignas(line_bytes) Bed {
+  std::atomic<std::uint32_t> asleep;
+};
+
+/// Addresses within one mapping of a segment.
+class Layout {
+ public:
+  Layout(const Geometry& geometry, std::byte* base) : geometry_(geometry), base_(base) {}
+
+  Identity* identity(int owner) const { return at<Identity>(owner, 0); }
+  Bed* bed(int owner) const { return at<Bed>(owner, 1); }
+  Line* publish_ring(int owner) const { return at<Line>(owner, 2); }
+  Line* pair_ring(int owner, int reader) const {
+    return at<Line>(owner, 2 + publish_lines + static_cast<std::size_t>(reader) * geometry_.pair_lines());
+  }
+  Consumed* consumed(int owner, int of) const {
+    return at<Consumed>(owner, counters_line(geometry_) + static_cast<std::size_t>(of));
+  }
+  std::byte* slot(int owner, std::size_t index) const {
+    return region(owner) + static_cast<std::size_t>(geometry_.slots) * geometry_.control_bytes() +
+           index * geometry_.slot_bytes;
+  }
+  std::byte* region(int owner) const { return base_ + static_cast<std::size_t>(owner) * geometry_.region_bytes(); }
+
+  static std::size_t counters_line(const Geometry& geometry) {
+    return 2 + publish_lines + static_cast<std::size_t>(geometry.p) * geometry.pair_lines();
+  }
+  static std::size_t control_lines(const Geometry& geometry) {
+    return counters_line(geometry) + static_cast<std::size_t>(geometry.p);
+  }
+
+ private:
+  template <class T>
+  T* at(int owner, std::size_t line) const {
+    return reinterpret_cast<T*>(region(owner) + line * line_bytes);
+  }
+
+  Geometry geometry_;
+  std::byte* base_;
+};
+
+/// memcpy for at most inline_bytes: two overlapping moves of a fixed size instead of a call.
+inline void copy_small(void* to, const void* from, std::size_t n) {
+  auto* d = static_cast<std::byte*>(to);
+  const auto* s = static_cast<const std::byte*>(from);
+  const auto ends = [&](auto word) {
+    decltype(word) head, tail;
+    std::memcpy(&head, s, sizeof head);
+    std::memcpy(&tail, s + n - sizeof tail, sizeof tail);
+    std::memcpy(d, &head, sizeof head);
+    std::memcpy(d + n - sizeof tail, &tail, sizeof tail);
+  };
+  struct Words2 {
+    std::uint64_t w[2];
+  };
+  struct Words4 {
+    std::uint64_t w[4];
+  };
+  if (n == 8) {
+    std::memcpy(d, s, 8);
+  } else if (n >= 32) {
+    ends(Words4{});
+  } else if (n >= 16) {
+    ends(Words2{});
+  } else if (n > 8) {
+    ends(std::uint64_t{});
+  } else if (n >= 4) {
+    ends(std::uint32_t{});
+  } else {
+    for (std::size_t i = 0; i < n; ++i) d[i] = s[i];
+  }
+}
+
+}  // namespace omnes::shm

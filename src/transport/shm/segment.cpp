@@ -1,0 +1,135 @@
+// Making, finding and releasing segments.
+#include "transport/shm/segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+#include "transport/shm/layout.hpp"
+
+namespace omnes::shm {
+
+namespace {
+
+std::string failed(const char* what, int error) {
+  return std::string(what) + ": " + std::strerror(error);
+}
+
+std::string file_name(const Ticket& ticket) {
+  return "/dev/shm/omnes-" + std::to_string(ticket.pid) + "-" + std::to_string(ticket.nonce);
+}
+
+std::uint64_t new_nonce() {
+  std::random_device device;
+  return static_cast<std::uint64_t>(device()) << 32 | device();
+}
+
+}  // namespace
+
+std::size_t Geometry::pair_lines() const { return std::bit_ceil(static_cast<std::size_t>(slots)); }
+
+std::size_t Geometry::control_bytes() const {
+  const std::size_t needed = Layout::control_lines(*this) * line_bytes;
+  const std::size_t unit = static_cast<std::size_t>(slots) * page_bytes;
+  return (needed + unit - 1) / unit * page_bytes;
+}
+
+std::string Geometry::why_not() const {
+  if (p < 1) return "a segment is for 1 or more ranks, not " + std::to_string(p);
+  if (slots < 2 || slots > 1024) return "slots must be 2 to 1024, not " + std::to_string(slots);
+  if (slot_bytes < line_bytes || slot_bytes > max_slot_bytes || slot_bytes % line_bytes != 0)
+    return "slot bytes must be a multiple of 64 from 64 to 256M, not " + std::to_string(slot_bytes);
+  return {};
+}
+
+std::shared_ptr<Segment> Segment::map(const Geometry& geometry, int fd, std::string& error) {
+  const int flags = fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
+  void* base = mmap(nullptr, geometry.total_bytes(), PROT_READ | PROT_WRITE, flags, fd, 0);
+  if (base == MAP_FAILED) {
+    error = failed("cannot map a shared segment", errno);
+    return nullptr;
+  }
+  return std::shared_ptr<Segment>(new Segment(geometry, static_cast<std::byte*>(base)));
+}
+
+std::shared_ptr<Segment> Segment::in_process(const Geometry& geometry, std::string& error) {
+  error = geometry.why_not();
+  return error.empty() ? map(geometry, -1, error) : nullptr;
+}
+
+std::shared_ptr<Segment> Segment::create(const Geometry& geometry, Medium medium, Ticket& ticket, std::string& error) {
+  error = geometry.why_not();
+  if (!error.empty()) return nullptr;
+  ticket = Ticket{geometry, medium, -1, getpid(), new_nonce()};
+  const std::string name = file_name(ticket);
+  const int fd = medium == Medium::nameless ? memfd_create("omnes", MFD_CLOEXEC)
+                                            : open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    error = failed("cannot create a shared segment", errno);
+    return nullptr;
+  }
+  // /dev/shm may be small: ask for the memory now rather than be killed on touching it.
+  const int refused = medium == Medium::nameless
+                          ? (ftruncate(fd, static_cast<off_t>(geometry.total_bytes())) == 0 ? 0 : errno)
+                          : posix_fallocate(fd, 0, static_cast<off_t>(geometry.total_bytes()));
+  std::shared_ptr<Segment> segment;
+  if (refused != 0) {
+    error = failed("cannot size a shared segment", refused);
+  } else {
+    segment = map(geometry, fd, error);
+  }
+  if (segment) {
+    Layout(geometry, segment->base_).identity(0)->segment_nonce = ticket.nonce;
+    if (medium == Medium::nameless) {
+      segment->fd_ = ticket.fd = fd;
+      return segment;
+    }
+    segment->name_ = name;
+  } else if (medium == Medium::file) {
+    unlink(name.c_str());
+  }
+  close(fd);
+  return segment;
+}
+
+std::shared_ptr<Segment> Segment::attach(const Ticket& ticket, std::string& error) {
+  error = ticket.geometry.why_not();
+  if (!error.empty()) return nullptr;
+  const std::string name = ticket.medium == Medium::file
+                               ? file_name(ticket)
+                               : "/proc/" + std::to_string(ticket.pid) + "/fd/" + std::to_string(ticket.fd);
+  const int fd = open(name.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) {
+    error = failed("cannot open a peer's shared segment", errno);
+    return nullptr;
+  }
+  std::shared_ptr<Segment> segment;
+  struct stat status {};
+  if (fstat(fd, &status) == 0 && static_cast<std::size_t>(status.st_size) == ticket.geometry.total_bytes())
+    segment = map(ticket.geometry, fd, error);
+  close(fd);
+  // In another process namespace the same numbers may name something else.
+  if (segment && Layout(ticket.geometry, segment->base_).identity(0)->segment_nonce != ticket.nonce) segment.reset();
+  if (!segment && error.empty()) error = "what the peer's ticket names is not its shared segment";
+  return segment;
+}
+
+void Segment::everyone_attached() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+  if (!name_.empty()) unlink(name_.c_str());
+  name_.clear();
+}
+
+Segment::~Segment() {
+  everyone_attached();
+  munmap(base_, geometry_.total_bytes());
+}
+
+}  // namespace omnes::shm

@@ -1,0 +1,60 @@
+// A piece of memory that the ranks of one node share and that leaves nothing behind, however they end.
+//
+// How: the first rank creates it, hands the others a Ticket (plain bytes, by whatever means it has), and each attaches:
+//     auto segment = Segment::create(geometry, Medium::nameless, ticket, error);   // first rank
+//     auto segment = Segment::attach(ticket, error);                               // the others
+//     ... wait until everyone has attached, or failed ...
+//     segment->everyone_attached();                                                // every rank
+// A nameless segment is an anonymous file that others open through /proc/<pid>/fd/<fd>. Where that is refused (to any rank: they must agree)
+// start again with Medium::file, a file in /dev/shm that everyone_attached() removes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "transport/shm/geometry.hpp"
+
+namespace omnes::shm {
+
+enum class Medium : std::int32_t { nameless, file };
+
+/// What a rank needs to attach. Plain bytes: may be sent as it is.
+struct Ticket {
+  Geometry geometry;
+  Medium medium = Medium::nameless;
+  std::int32_t fd = -1;
+  std::int64_t pid = 0;
+  std::uint64_t nonce = 0;  ///< stands at the start of the segment: proves that the right thing was found
+};
+
+class Segment {
+ public:
+  /// Null on failure, with one line in `error`.
+  static std::shared_ptr<Segment> create(const Geometry& geometry, Medium medium, Ticket& ticket, std::string& error);
+  static std::shared_ptr<Segment> attach(const Ticket& ticket, std::string& error);
+  /// For the threads of one process, or the children that it forks.
+  static std::shared_ptr<Segment> in_process(const Geometry& geometry, std::string& error);
+
+  ~Segment();
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  /// From here on nobody can attach, and nothing but the mappings holds the memory.
+  void everyone_attached();
+
+  const Geometry& geometry() const { return geometry_; }
+  std::byte* base() const { return base_; }
+
+ private:
+  Segment(const Geometry& geometry, std::byte* base) : geometry_(geometry), base_(base) {}
+  static std::shared_ptr<Segment> map(const Geometry& geometry, int fd, std::string& error);
+
+  Geometry geometry_;
+  std::byte* base_;
+  int fd_ = -1;       // the creator's, nameless: open until everyone has attached
+  std::string name_;  // the creator's, file: to be removed
+};
+
+}  // namespace omnes::shm

@@ -1,0 +1,74 @@
+// The slow part of waiting.
+#include "transport/shm/waiting.hpp"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace omnes::shm {
+
+namespace {
+
+// A pause is 10 to 45 ns (AMD Zen, Intel since Skylake), a yield with nobody else to run about 300 ns.
+constexpr std::uint32_t spins_when_crowded = 32;     // pauses before the first yield: about 1 us, less than a switch of process costs
+constexpr std::uint32_t spins_when_alone = 1000;     // 10 to 45 us: on its own CPU a rank gains nothing by yielding sooner
+constexpr std::uint32_t spins_between_pokes = 64;    // 1 to 3 us; a poke of an MPI library costs 0.1 to 1 us
+constexpr std::int64_t sleep_after = 2'000'000;      // ns of yielding; schedulers' time slices are longer, computing phases much longer
+constexpr std::int64_t sleep_at_most = 500'000;      // ns: what a lost wake-up may cost
+
+std::int64_t now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+}
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");
+#endif
+}
+
+}  // namespace
+
+void Waiter::pause_longer() {
+  const std::uint32_t spins = policy_.oversubscribed ? spins_when_crowded : spins_when_alone;
+  const std::uint32_t n = pauses_ - bare_polls;
+  if (n < spins) {
+    if (n % spins_between_pokes == 0 && policy_.poke) policy_.poke(policy_.context);
+    relax();
+    return;
+  }
+  pauses_ = bare_polls + spins;  // stays here until something moves
+  if (n == spins) yielding_since_ = now();
+  yield_or_sleep();
+}
+
+void Waiter::yield_or_sleep() {
+  if (policy_.poke) policy_.poke(policy_.context);
+  if (announced_) {
+    const timespec time_out{0, sleep_at_most};
+    // Not FUTEX_PRIVATE: the waker is another process. It wakes but does not write: only the owner writes its region.
+    syscall(SYS_futex, policy_.asleep, FUTEX_WAIT, 1, &time_out, nullptr, 0);
+    return;
+  }
+  sched_yield();
+  if (policy_.asleep && now() - yielding_since_ > sleep_after) {
+    announced_ = true;
+    policy_.asleep->store(1, std::memory_order_seq_cst);
+  }
+}
+
+void Waiter::withdraw() {
+  announced_ = false;
+  policy_.asleep->store(0, std::memory_order_relaxed);
+}
+
+void wake_sleeper(std::atomic<std::uint32_t>& asleep) {
+  syscall(SYS_futex, &asleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+}  // namespace omnes::shm

@@ -1,0 +1,54 @@
+// Waiting for something that another rank does: spin, then yield, then sleep.
+//
+// How: `Waiter waiter(policy); while (!progress()) waiter.pause();`. A few bare polls; spinning with the processor's pause; yields, at once
+// when ranks outnumber CPUs, else after a while; at last sleep in the own bed (a futex in shared memory) with a time-out.
+// Why no wake-up is lost for long: going to sleep is two pauses, one that announces it (asleep = 1), and, if the poll between them still finds
+// nothing, one that sleeps while the announcement stands. A writer stores its sequence number, then looks at `asleep`; neither side has a fence, so
+// both may miss the other. Then the time-out ends the sleep: it bounds the delay, and only of a rank that had been idle for long.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace omnes::shm {
+
+struct WaitPolicy {
+  bool oversubscribed = false;                  ///< the ranks of this node outnumber the CPUs that they may run on
+  std::atomic<std::uint32_t>* asleep = nullptr; ///< own bed; null: never sleep
+  void (*poke)(void* context) = nullptr;        ///< called now and then: lets other work of the process progress
+  void* context = nullptr;
+};
+
+class Waiter {
+ public:
+  explicit Waiter(const WaitPolicy& policy) : policy_(policy) {}
+  ~Waiter() { reset(); }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  void pause() {
+    if (++pauses_ > bare_polls) pause_longer();
+  }
+  /// Something has moved: start over.
+  void reset() {
+    pauses_ = 0;
+    if (announced_) withdraw();
+  }
+
+ private:
+  static constexpr std::uint32_t bare_polls = 32;  ///< about 100 ns, one hand-over of a cache line between busy cores
+
+  void pause_longer();
+  void yield_or_sleep();
+  void withdraw();
+
+  const WaitPolicy& policy_;
+  std::uint32_t pauses_ = 0;
+  bool announced_ = false;
+  std::int64_t yielding_since_ = 0;  // ns
+};
+
+/// Wakes whoever sleeps in this bed.
+void wake_sleeper(std::atomic<std::uint32_t>& asleep);
+
+}  // namespace omnes::shm
