@@ -2,9 +2,16 @@
 #include "topology/machine.hpp"
 
 #include <nanobind/stl/vector.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <stdexcept>
 
 #include "python/bindings.hpp"
-#include "transport/shm/endpoint.hpp"
+#include "transport/shm/cma.hpp"
+#include "transport/shm/geometry.hpp"
 
 namespace omnes::python {
 
@@ -29,13 +36,38 @@ nb::dict described(const std::string& synthetic) {
 }
 
 std::size_t segment_bytes(int p, int slots, std::size_t slot_bytes) {
-  return shm::Geometry{p, slots, slot_bytes}.total_bytes();
+  const shm::Geometry geometry{p, slots, slot_bytes};
+  if (const std::string reason = geometry.why_not(); !reason.empty()) throw std::invalid_argument(reason);
+  return geometry.total_bytes();
+}
+
+/// Tried between two children, as the ranks of a job are: Linux may let a process read its children and nobody else.
+bool cma_works() {
+  const int secret = 42;
+  const pid_t owner = fork();
+  if (owner == 0) {
+    pause();
+    _exit(0);
+  }
+  if (owner < 0) return false;
+  const pid_t reader = fork();
+  if (reader == 0) {
+    int copy = 0;
+    const int error = shm::read_process(owner, reinterpret_cast<std::uintptr_t>(&secret), &copy, sizeof copy);
+    _exit(error == 0 && copy == secret ? 0 : 1);
+  }
+  int status = 1;
+  if (reader > 0) waitpid(reader, &status, 0);
+  kill(owner, SIGKILL);
+  waitpid(owner, nullptr, 0);
+  return status == 0;
 }
 
 }  // namespace
 
 void bind_machine(nb::module_& m) {
   m.def("machine", described, nb::arg("synthetic") = "");
+  m.def("cma_works", cma_works);
   m.def("segment_bytes", segment_bytes, nb::arg("p"), nb::arg("slots") = 8, nb::arg("slot_bytes") = 8192);
 }
 
