@@ -11,7 +11,7 @@ using ReduceFn = void (*)(const void* context, const void* left, const void* rig
 
 struct Reduction {
   ReduceFn fn = nullptr;
-  const void* context = nullptr;  ///< handed to fn; must live as long as plans that use it run
+  const void* context = nullptr;  ///< handed to fn; null for kernel()s, which alone may read operands where and how they arrive
   bool commutative = true;
   void operator()(const void* left, const void* right, void* dst, std::size_t count) const { fn(context, left, right, dst, count); }
 };

@@ -11,6 +11,7 @@
 #include "schedule/schedule.hpp"
 #include "select/select.hpp"
 #include "transport/shm/endpoint.hpp"
+#include "transport/shm/waiting.hpp"
 
 namespace omnes {
 
@@ -33,6 +34,8 @@ struct TeamSetup {
   std::vector<int> node;
   std::unique_ptr<shm::Endpoint> shm;  ///< of the ranks on this rank's node, in rank order; null: all traffic goes through the port
   MessagePort port;                    ///< isend may be null when shm reaches everybody
+  shm::WaitPolicy waiting;
+  const Selector* selector = nullptr;  ///< must outlive the team
 };
 
 /// What ran, for statistics: one entry for each distinct (operation, bytes rounded down to a power of two, algorithm).
@@ -53,13 +56,17 @@ class Team {
 
   int p() const;
   int rank() const;
-  /// Runs the call to its end. Returns 0 or the host's error code.
+  /// Runs the call to its end. Returns 0, the host's error code, or `truncated` when ranks disagree about a message's length.
   int run(const Call& call);
+  static constexpr int truncated = -1;
+  /// What the last call ran, as OMNES_<OPERATION> takes it, and why; for explaining.
+  std::string last_choice() const;
   /// Counts calls and their time from now on.
   void keep_statistics();
   std::vector<Ran> statistics() const;
 
  private:
+  int finish(int result) const;
   struct State;
   std::unique_ptr<State> state_;
 };

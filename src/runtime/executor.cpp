@@ -1,0 +1,147 @@
+// The executor's loop. docs/design.md says why it cannot deadlock: every schedule is proved with synchronous sends.
+#include "runtime/executor.hpp"
+
+#include <cstring>
+
+namespace omnes {
+
+int Executor::run(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
+  plan_ = &plan;
+  element_ = plan.element;
+  bases_ = &bases;
+  reduction_ = reduction;
+  error_ = 0;
+  const std::size_t n = plan.steps.size();
+  if (moving_.size() < n) {
+    moving_.resize(n);
+    waits_for_.resize(n);
+  }
+  for (std::size_t i = 0; i < n; ++i) waits_for_[i] = plan.steps[i].waits_for;
+  active_.assign(plan.ready.begin(), plan.ready.end());
+  for (const std::uint32_t i : active_) moving_[i] = Moving{};
+
+  shm::Waiter waiter(policy);
+  while (!active_.empty()) {
+    bool moved = false;
+    std::size_t kept = 0;
+    // active_ may grow during the pass: released steps are tried at once.
+    for (std::size_t at = 0; at < active_.size(); ++at) {
+      const std::uint32_t i = active_[at];
+      const Step& step = plan.steps[i];
+      const Outcome outcome = move(step, moving_[i]);
+      if (outcome != Outcome::busy && !moving_[i].started) {
+        moving_[i].started = true;
+        moved = true;
+        release(step.first_start, step.start_count);
+      }
+      if (outcome == Outcome::done) {
+        moved = true;
+        release(step.first_done, step.done_count);
+      } else {
+        active_[kept++] = i;
+      }
+    }
+    active_.resize(kept);
+    if (error_ != 0) return error_;
+    if (moved) {
+      waiter.reset();
+    } else {
+      waiter.pause();
+    }
+  }
+  return 0;
+}
+
+void Executor::release(std::uint32_t first, std::uint32_t count) {
+  for (std::uint32_t k = first; k < first + count; ++k) {
+    const std::uint32_t next = plan_->after[k];
+    if (--waits_for_[next] == 0) {
+      moving_[next] = Moving{};
+      active_.push_back(next);
+    }
+  }
+}
+
+Executor::Outcome Executor::move(const Step& step, Moving& moving) {
+  const Bases& bases = *bases_;
+  switch (step.kind) {
+    case OpKind::copy:
+      std::memcpy(bases[step.dst], bases[step.a], step.bytes);
+      return Outcome::done;
+    case OpKind::reduce:
+      if (step.elements > 0) (*reduction_)(bases[step.a], bases[step.b], bases[step.dst], step.elements);
+      return Outcome::done;
+    case OpKind::send: return send(step, moving);
+    case OpKind::recv:
+    case OpKind::recv_reduce: return receive(step, moving);
+  }
+  return Outcome::done;
+}
+
+Executor::Outcome Executor::send(const Step& step, Moving& moving) {
+  const std::byte* data = (*bases_)[step.a];
+  if (step.route == Route::shm) {
+    const bool done = step.published
+                          ? endpoint_->publish(data, step.bytes, moving.transfer)
+                          : endpoint_->send({plan_->readers.data() + step.first_reader, step.reader_count}, data,
+                                            step.bytes, moving.transfer);
+    if (done) return Outcome::done;
+    return moving.transfer.posted() ? Outcome::started : Outcome::busy;
+  }
+  if (!moving.started) {
+    error_ = port_.isend(port_.context, step.peer, step.published ? Lane::published : Lane::pair, data, step.bytes,
+                         &moving.request);
+    return Outcome::started;
+  }
+  return test_port(moving);
+}
+
+Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
+  std::byte* into = step.staged ? (*bases_)[Region{Buffer::temp, step.stage}] : (*bases_)[step.dst];
+  Outcome outcome = Outcome::busy;
+  if (step.route == Route::port) {
+    if (!moving.started) {
+      error_ = port_.irecv(port_.context, step.peer, step.published ? Lane::published : Lane::pair, into, step.bytes,
+                           &moving.request);
+      return Outcome::started;
+    }
+    outcome = test_port(moving);
+  } else if (step.kind == OpKind::recv || step.staged) {
+    const bool done = step.published ? endpoint_->recv_published(step.peer, into, step.bytes, moving.transfer)
+                                     : endpoint_->recv(step.peer, into, step.bytes, moving.transfer);
+    if (done) outcome = Outcome::done;
+  } else {
+    combining_ = &step;
+    const shm::Sink sink{combine_fragment, this};
+    const bool done = step.published ? endpoint_->recv_published(step.peer, sink, step.bytes, moving.transfer)
+                                     : endpoint_->recv(step.peer, sink, step.bytes, moving.transfer);
+    if (done) outcome = Outcome::done;
+  }
+  if (outcome == Outcome::done && step.staged) combine(step, into, 0, step.elements);
+  return outcome;
+}
+
+Executor::Outcome Executor::test_port(Moving& moving) {
+  bool done = false;
+  error_ = port_.test(port_.context, &moving.request, &done);
+  return done ? Outcome::done : Outcome::started;
+}
+
+void Executor::combine(const Step& step, const void* incoming, std::size_t offset, std::size_t elements) const {
+  if (elements == 0) return;
+  const std::byte* a = (*bases_)[step.a] + offset;
+  std::byte* dst = (*bases_)[step.dst] + offset;
+  if (step.incoming_first) {
+    (*reduction_)(incoming, a, dst, elements);
+  } else {
+    (*reduction_)(a, incoming, dst, elements);
+  }
+}
+
+void Executor::combine_fragment(void* self, std::size_t offset, const void* data, std::size_t bytes) {
+  const auto* executor = static_cast<const Executor*>(self);
+  const Step& step = *executor->combining_;
+  executor->combine(step, data, offset, bytes / executor->element_);
+}
+
+}  // namespace omnes

@@ -1,0 +1,62 @@
+// Runs a plan: starts every step whose releases have come, and pokes the unfinished ones until none is left.
+//
+// How: `active` holds the steps that may move, oldest first. A pass tries each once; those that end release others, which join the same pass. A pass
+// in which nothing moves is a wait (shm::Waiter). Steps that are not active cost nothing, so long schedules do not slow each other down.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "runtime/plan.hpp"
+#include "runtime/port.hpp"
+#include "runtime/reduction.hpp"
+#include "transport/shm/endpoint.hpp"
+#include "transport/shm/waiting.hpp"
+
+namespace omnes {
+
+/// The start addresses of send, recv and temp (the arena), indexed by Buffer. `send` is only read.
+struct Bases {
+  std::byte* of[3];
+  std::byte* operator[](const Region& region) const { return of[static_cast<int>(region.buffer)] + region.offset; }
+};
+
+class Executor {
+ public:
+  Executor(shm::Endpoint* endpoint, const MessagePort& port) : endpoint_(endpoint), port_(port) {}
+
+  /// Runs to the end. Returns 0 or the port's error code.
+  int run(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy);
+
+ private:
+  enum class Outcome { busy, started, done };
+
+  struct Moving {  // what a step in flight needs to remember
+    shm::Transfer transfer;
+    PortRequest request = 0;
+    bool started = false;
+  };
+
+  Outcome move(const Step& step, Moving& moving);
+  Outcome send(const Step& step, Moving& moving);
+  Outcome receive(const Step& step, Moving& moving);
+  Outcome test_port(Moving& moving);
+  void combine(const Step& step, const void* incoming, std::size_t offset, std::size_t elements) const;
+  static void combine_fragment(void* self, std::size_t offset, const void* data, std::size_t bytes);
+  void release(std::uint32_t first, std::uint32_t count);
+
+  shm::Endpoint* endpoint_;
+  MessagePort port_;
+  const Plan* plan_ = nullptr;
+  const Bases* bases_ = nullptr;
+  const Reduction* reduction_ = nullptr;
+  const Step* combining_ = nullptr;  // the recv_reduce whose fragments arrive
+  std::size_t element_ = 1;
+  int error_ = 0;
+  std::vector<std::uint32_t> waits_for_;
+  std::vector<std::uint32_t> active_;
+  std::vector<Moving> moving_;
+};
+
+}  // namespace omnes

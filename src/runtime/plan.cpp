@@ -1,0 +1,191 @@
+// Binding a schedule: bytes, routes, and who releases whom.
+#include "runtime/plan.hpp"
+
+#include <map>
+#include <tuple>
+
+namespace omnes {
+
+namespace {
+
+constexpr std::size_t cache_line = 64;  // bytes; blocks of long parts start on lines relative to the buffer
+constexpr std::size_t align_blocks_from = 4 * cache_line;  // bytes per block below which the cut stays even instead
+
+std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
+
+// Byte offsets of the temporary blocks, contiguous so that runs of them travel as one message.
+std::vector<std::size_t> place_temporaries(const Schedule& schedule, const Layout& layout) {
+  std::vector<std::size_t> offsets(schedule.temp.size() + 1, 0);
+  for (std::size_t i = 0; i < schedule.temp.size(); ++i)
+    offsets[i + 1] = offsets[i] + layout.size(schedule.temp[i]);
+  return offsets;
+}
+
+class Binder {
+ public:
+  Binder(const Schedule& schedule, const Layout& layout, const Placement& placement, bool direct)
+      : schedule_(schedule), layout_(layout), placement_(placement), direct_(direct) {}
+
+  Plan bind() {
+    temp_ = place_temporaries(schedule_, layout_);
+    plan_.arena_bytes = temp_.back();
+    plan_.element = layout_.element;
+    first_step_.reserve(schedule_.ops.size() + 1);
+    for (const Op& op : schedule_.ops) {
+      first_step_.push_back(static_cast<std::uint32_t>(plan_.steps.size()));
+      add(op);
+    }
+    first_step_.push_back(static_cast<std::uint32_t>(plan_.steps.size()));
+    release_order();
+    return std::move(plan_);
+  }
+
+ private:
+  // A channel on this rank: direction, route, lane, peer (-1: all readers of this rank's publishes).
+  using Channel = std::tuple<bool, Route, bool, std::int32_t>;
+
+  std::size_t at(Buffer buffer, std::int64_t block) const {
+    return buffer == Buffer::temp ? temp_[block] : layout_.offset(block);
+  }
+  Region region(const Blocks& blocks) const {
+    return {blocks.buffer, blocks.count == 0 ? 0 : at(blocks.buffer, blocks.first)};
+  }
+  std::size_t bytes(const Blocks& blocks) const {
+    if (blocks.count == 0) return 0;
+    return at(blocks.buffer, blocks.first + blocks.count) - at(blocks.buffer, blocks.first);
+  }
+
+  void add(const Op& op) {
+    Step step;
+    step.kind = op.kind;
+    step.published = op.published;
+    step.incoming_first = op.incoming_first;
+    step.a = region(op.a);
+    step.b = region(op.b);
+    step.dst = region(op.dst);
+    step.bytes = bytes(op.kind == OpKind::send ? op.a : op.dst);
+    step.elements = layout_.element == 0 ? 0 : step.bytes / layout_.element;
+    switch (op.kind) {
+      case OpKind::copy:
+      case OpKind::reduce: push(step, {}); break;
+      case OpKind::recv:
+      case OpKind::recv_reduce: add_receive(op, step); break;
+      case OpKind::send: add_send(op, step); break;
+    }
+  }
+
+  void add_receive(const Op& op, Step step) {
+    const std::int32_t local = placement_.local[op.peer];
+    step.route = local >= 0 ? Route::shm : Route::port;
+    step.peer = local >= 0 ? local : op.peer;
+    step.staged = op.kind == OpKind::recv_reduce && (step.route == Route::port || !direct_);
+    if (step.staged) {
+      step.stage = round_up(plan_.arena_bytes, cache_line);
+      plan_.arena_bytes = step.stage + step.bytes;
+    }
+    push(step, {Channel{false, step.route, step.published, step.peer}});
+  }
+
+  void add_send(const Op& op, Step step) {
+    std::vector<std::int32_t> to;
+    if (op.published) {
+      for (std::int32_t rank = 0; rank < schedule_.problem.p; ++rank)
+        if (rank != schedule_.problem.rank) to.push_back(rank);
+    } else {
+      const auto peers = schedule_.peers_of(op);
+      to.assign(peers.begin(), peers.end());
+    }
+    step.first_reader = static_cast<std::uint32_t>(plan_.readers.size());
+    std::vector<Channel> channels;
+    for (const std::int32_t rank : to) {
+      if (placement_.local[rank] < 0) continue;
+      plan_.readers.push_back(placement_.local[rank]);
+      channels.push_back(Channel{true, Route::shm, op.published, op.published ? -1 : placement_.local[rank]});
+    }
+    step.reader_count = static_cast<std::uint32_t>(plan_.readers.size()) - step.first_reader;
+    if (step.reader_count > 0) {
+      step.route = Route::shm;
+      if (op.published) channels.resize(1);
+      push(step, channels);
+    }
+    step.route = Route::port;
+    for (const std::int32_t rank : to) {
+      if (placement_.local[rank] >= 0) continue;
+      step.peer = rank;
+      push(step, {Channel{true, Route::port, op.published, rank}});
+    }
+  }
+
+  void push(const Step& step, const std::vector<Channel>& channels) {
+    const auto self = static_cast<std::uint32_t>(plan_.steps.size());
+    plan_.steps.push_back(step);
+    for (const Channel& channel : channels) {
+      const auto [last, first_on_channel] = last_on_.try_emplace(channel, self);
+      if (!first_on_channel) {
+        starts_.push_back({last->second, self});
+        last->second = self;
+      }
+    }
+  }
+
+  // Turns "waits for" into "releases", both for ends and for starts.
+  void release_order() {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
+    for (std::size_t op = 0; op < schedule_.ops.size(); ++op)
+      for (const std::uint32_t dep : schedule_.deps_of(schedule_.ops[op]))
+        for (std::uint32_t before = first_step_[dep]; before < first_step_[dep + 1]; ++before)
+          for (std::uint32_t step = first_step_[op]; step < first_step_[op + 1]; ++step)
+            ends.push_back({before, step});
+    pool(ends, &Step::first_done, &Step::done_count);
+    pool(starts_, &Step::first_start, &Step::start_count);
+    for (std::uint32_t step = 0; step < plan_.steps.size(); ++step)
+      if (plan_.steps[step].waits_for == 0) plan_.ready.push_back(step);
+  }
+
+  void pool(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges, std::uint32_t Step::*first,
+            std::uint32_t Step::*count) {
+    for (const auto& [from, to] : edges) {
+      ++(plan_.steps[from].*count);
+      ++plan_.steps[to].waits_for;
+    }
+    auto next = static_cast<std::uint32_t>(plan_.after.size());
+    for (Step& step : plan_.steps) {
+      step.*first = next;
+      next += step.*count;
+      step.*count = 0;
+    }
+    plan_.after.resize(next);
+    for (const auto& [from, to] : edges) {
+      Step& step = plan_.steps[from];
+      plan_.after[step.*first + (step.*count)++] = to;
+    }
+  }
+
+  const Schedule& schedule_;
+  const Layout& layout_;
+  const Placement& placement_;
+  const bool direct_;
+  Plan plan_;
+  std::vector<std::size_t> temp_;
+  std::vector<std::uint32_t> first_step_;  // op -> its first step
+  std::map<Channel, std::uint32_t> last_on_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> starts_;
+};
+
+}  // namespace
+
+std::size_t Layout::offset(std::int64_t block) const {
+  const auto part = static_cast<std::size_t>(block / pieces), piece = static_cast<std::size_t>(block % pieces);
+  const auto n = static_cast<std::size_t>(pieces);
+  // count * piece / n without overflow.
+  std::size_t cut = count / n * piece + count % n * piece / n;
+  if (element > 0 && cache_line % element == 0 && count / n * element >= align_blocks_from)
+    cut -= cut % (cache_line / element);
+  return (part * count + cut) * element;
+}
+
+Plan bind(const Schedule& schedule, const Layout& layout, const Placement& placement, bool direct) {
+  return Binder(schedule, layout, placement, direct).bind();
+}
+
+}  // namespace omnes

@@ -1,0 +1,72 @@
+// A plan: a schedule bound to sizes and transports, ready to run again and again with any buffers.
+//
+// Overview: binding cuts the parts into bytes, places the temporary blocks in one arena, gives every message its route (shared memory, or the
+// host's messages) and turns dependencies round, so that a step that ends knows which steps it releases. A send to a set becomes one step for the
+// ranks on this node and one message for each of the others.
+// Order: messages of one channel start in the schedule's order. That is one more thing a step waits for: released when its predecessor on the channel
+// has *started* (`after_start`), while data dependencies are released when it is *done* (`after_done`).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+
+namespace omnes {
+
+/// How the parts of a call are cut into blocks of bytes.
+struct Layout {
+  std::size_t count = 0;    ///< elements of one part
+  std::size_t element = 1;  ///< bytes of an element
+  int pieces = 1;
+
+  /// Byte offset at which data block `block` (part * pieces + piece) starts; also one past the end of the block before it.
+  std::size_t offset(std::int64_t block) const;
+  std::size_t size(std::int64_t block) const { return offset(block + 1) - offset(block); }
+};
+
+/// Where the ranks of a group are, seen from this rank.
+struct Placement {
+  std::vector<std::int32_t> local;  ///< rank -> number within this node's segment, or -1 where only messages reach
+};
+
+enum class Route : std::uint8_t { local, shm, port };
+
+/// Bytes from `offset` on in a buffer.
+struct Region {
+  Buffer buffer = Buffer::send;
+  std::size_t offset = 0;
+};
+
+struct Step {
+  OpKind kind = OpKind::copy;
+  Route route = Route::local;
+  bool published = false;
+  bool incoming_first = false;
+  bool staged = false;           ///< recv_reduce: the message lands in the arena at `stage`, then is combined
+  std::int32_t peer = -1;        ///< in the numbering of the route; sends by shm use readers instead
+  std::uint32_t first_reader = 0, reader_count = 0;
+  Region a, b, dst;
+  std::size_t bytes = 0;
+  std::size_t elements = 0;
+  std::size_t stage = 0;
+  std::uint32_t waits_for = 0;   ///< how many releases it needs before it may start
+  std::uint32_t first_done = 0, done_count = 0;    ///< in Plan::after: steps released when this one is done
+  std::uint32_t first_start = 0, start_count = 0;  ///< in Plan::after: steps released when this one has started
+};
+
+struct Plan {
+  std::vector<Step> steps;
+  std::vector<std::uint32_t> ready;    ///< steps that wait for nothing
+  std::vector<std::uint32_t> after;    ///< pool of step indices
+  std::vector<std::int32_t> readers;   ///< pool of local ranks
+  std::size_t element = 1;              ///< bytes
+  std::size_t arena_bytes = 0;         ///< temporary blocks, then landing places
+};
+
+/// `direct`: an incoming operand may be combined straight from shared memory, piece by piece (predefined types); otherwise it is staged.
+Plan bind(const Schedule& schedule, const Layout& layout, const Placement& placement, bool direct);
+
+}  // namespace omnes
