@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from launching import compile_c, the_mpi
 
+from launching import compile_c, the_mpi
 from omnes.mpi import Mpi
 
 
