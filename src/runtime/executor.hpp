@@ -1,7 +1,10 @@
 // Runs a plan: starts every step whose releases have come, and pokes the unfinished ones until none is left.
 //
-// How: `active` holds the steps that may move, oldest first. A pass tries each once; those that end release others, which join the same pass. A pass
-// in which nothing moves is a wait (shm::Waiter). Steps that are not active cost nothing, so long schedules do not slow each other down.
+// How: first straight down the list, as long as each step ends at once or after a few polls: no bookkeeping, which is all that a small message
+// needs. From the first step that takes longer on, in any order that the releases allow: `active` holds the steps that may move, oldest first; a
+// pass tries each once; those that end release others, which join the same pass; a pass in which nothing moves is a wait (shm::Waiter).
+// Why it is correct: dependencies point backwards, so list order satisfies them. But waiting in list order alone could deadlock (a later send may be
+// what others wait for), hence the bound on the polls.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +41,8 @@ class Executor {
     bool started = false;
   };
 
+  std::size_t run_in_order();
+  void run_in_any_order(std::size_t tried, const shm::WaitPolicy& policy);
   Outcome move(const Step& step, Moving& moving);
   Outcome send(const Step& step, Moving& moving);
   Outcome receive(const Step& step, Moving& moving);
@@ -45,6 +50,7 @@ class Executor {
   void combine(const Step& step, const void* incoming, std::size_t offset, std::size_t elements) const;
   static void combine_fragment(void* self, std::size_t offset, const void* data, std::size_t bytes);
   void release(std::uint32_t first, std::uint32_t count);
+  void activate(std::uint32_t step);
 
   shm::Endpoint* endpoint_;
   MessagePort port_;
@@ -54,6 +60,7 @@ class Executor {
   const Step* combining_ = nullptr;  // the recv_reduce whose fragments arrive
   std::size_t element_ = 1;
   int error_ = 0;
+  std::size_t tried_ = 0;  // steps before this one were done in order; it has been tried
   std::vector<std::uint32_t> waits_for_;
   std::vector<std::uint32_t> active_;
   std::vector<Moving> moving_;

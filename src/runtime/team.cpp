@@ -1,6 +1,7 @@
 // A team's calls: find the plan (usually the one of last time), lend it the arena, run it, count it.
 #include "runtime/team.hpp"
 
+#include <array>
 #include <bit>
 #include <chrono>
 #include <cstdlib>
@@ -41,6 +42,7 @@ struct KeyHash {
 constexpr std::size_t largest_direct_element = 8;  // bytes
 /// Plans kept for one communicator; a program with more distinct calls than this starts over.
 constexpr std::size_t most_plans = 512;
+constexpr std::size_t recent_plans = 16;
 constexpr std::size_t arena_alignment = 64;
 
 struct Arena {
@@ -109,20 +111,23 @@ struct Team::State {
   }
 
   Cached& plan_for(const Key& key) {
-    if (last != nullptr && key == last_key) return *last;
-    auto found = plans.find(key);
-    if (found == plans.end()) {
-      if (plans.size() >= most_plans) forget_plans();
-      found = plans.emplace(key, make(key)).first;
+    Recent& at = recent[KeyHash{}(key) % recent_plans];
+    if (at.cached == nullptr || at.key != key) [[unlikely]] {
+      auto found = plans.find(key);
+      if (found == plans.end()) {
+        if (plans.size() >= most_plans) forget_plans();
+        found = plans.emplace(key, make(key)).first;
+      }
+      at = {key, &found->second};
     }
-    last = &found->second;
-    last_key = key;
+    last = at.cached;
     return *last;
   }
 
   void forget_plans() {
     for (const auto& [key, cached] : plans) count(key, cached, retired);
     plans.clear();
+    recent.fill({});
     last = nullptr;
   }
 
@@ -143,8 +148,12 @@ struct Team::State {
   Executor executor;
   Arena arena;
   std::unordered_map<Key, Cached, KeyHash> plans;
+  struct Recent {
+    Key key{};
+    Cached* cached = nullptr;
+  };
+  std::array<Recent, recent_plans> recent{};  // in front of `plans`: one comparison for what runs again
   Cached* last = nullptr;
-  Key last_key{};
   Counts retired;
 };
 
