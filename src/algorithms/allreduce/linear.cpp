@@ -1,0 +1,33 @@
+// Allreduce, linear: rank 0 combines all contributions in rank order and publishes the result.
+#include "algorithms/patterns.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  b.cut(b.segments());
+  for (int s = 0; s < b.pieces(); ++s) {
+    if (b.rank() == 0) {
+      reduce_from_left(b, sub(b.own(), s), recv_blocks(s));
+      b.publish(recv_blocks(s));
+    } else {
+      b.send(0, sub(b.own(), s));
+      b.recv_published(0, recv_blocks(s));
+    }
+  }
+}
+
+const Algorithm algorithm{
+    .operation = Operation::allreduce,
+    .name = "linear",
+    .summary = "rank 0 combines in rank order and publishes the result",
+    .source = "Romanyuta, Kurnosov 2023 (flat Reduce, then flat Bcast)",
+    .build = build,
+    .segmented = true,
+    .ordered = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

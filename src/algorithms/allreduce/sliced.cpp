@@ -1,0 +1,40 @@
+// Allreduce, sliced: every rank is responsible for one slice (1/p) of the message, combines it in rank order
+// straight from where the contributions lie, and publishes the result. Two rounds, two messages of traffic per
+// rank, the work shared by all. Same bits as linear.
+#include "algorithms/patterns.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  const int p = b.p(), rank = b.rank(), segments = b.segments();
+  b.cut(p * segments);
+  for (int s = 0; s < segments; ++s) {
+    const auto piece = [&](int slice) { return slice * segments + s; };
+    for (int i = 1; i < p; ++i) {
+      const int to = (rank + i) % p;
+      b.send(to, sub(b.own(), piece(to)));
+    }
+    reduce_from_left(b, sub(b.own(), piece(rank)), recv_blocks(piece(rank)));
+    b.publish(recv_blocks(piece(rank)));
+    for (int i = 1; i < p; ++i) {
+      const int from = (rank + i) % p;
+      b.recv_published(from, recv_blocks(piece(from)));
+    }
+  }
+}
+
+const Algorithm algorithm{
+    .operation = Operation::allreduce,
+    .name = "sliced",
+    .summary = "every rank combines one slice in rank order and publishes it",
+    .source = "direct reduce-scatter + allgather: Chan et al. 2007",
+    .build = build,
+    .segmented = true,
+    .ordered = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

@@ -1,0 +1,32 @@
+// Alltoall, linear: everybody sends to everybody at once.
+#include "algorithms/alltoall/source.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  const int p = b.p(), rank = b.rank();
+  const Blocks outgoing = outgoing_parts(b);
+  for (int i = 1; i < p; ++i) {
+    const int to = (rank + i) % p;
+    b.send(to, sub(outgoing, to));
+  }
+  b.copy(sub(outgoing, rank), b.part(Buffer::recv, rank));
+  for (int i = 1; i < p; ++i) {
+    const int from = (rank - i + p) % p;
+    b.recv(from, b.part(Buffer::recv, from));
+  }
+}
+
+const Algorithm algorithm{
+    .operation = Operation::alltoall,
+    .name = "linear",
+    .summary = "everybody sends to everybody at once",
+    .source = "Thakur, Rabenseifner, Gropp 2005 (isend-irecv)",
+    .build = build,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

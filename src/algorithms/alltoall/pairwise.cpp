@@ -1,0 +1,30 @@
+// Alltoall, pairwise: p - 1 rounds with one message in and one out, so that no rank is ever flooded.
+#include "algorithms/alltoall/source.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  const int p = b.p(), rank = b.rank();
+  const Blocks outgoing = outgoing_parts(b);
+  b.copy(sub(outgoing, rank), b.part(Buffer::recv, rank));
+  for (int i = 1; i < p; ++i) {
+    const int to = (rank + i) % p, from = (rank - i + p) % p;
+    b.step();
+    b.send(to, sub(outgoing, to));
+    b.recv(from, b.part(Buffer::recv, from));
+  }
+}
+
+const Algorithm algorithm{
+    .operation = Operation::alltoall,
+    .name = "pairwise",
+    .summary = "one partner to send to and one to receive from per round",
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .build = build,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

@@ -1,0 +1,39 @@
+// Barrier, recursive doubling: ranks at distance 1, 2, 4, ... exchange tokens; ranks beyond a power of two report
+// to their pair's leader and wait for it.
+#include "algorithms/folding.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  const Folding fold(b.p());
+  const int partner = fold.partner(b.rank()), member = fold.member(b.rank());
+  const Blocks token;
+  if (!fold.leads(b.rank())) {
+    b.send(partner, token);
+    b.recv(partner, token);
+    return;
+  }
+  if (partner >= 0) b.recv(partner, token);
+  for (int distance = 1; distance < fold.members; distance *= 2) {
+    const int peer = fold.leader(member ^ distance);
+    b.step();
+    b.send(peer, token);
+    b.recv(peer, token);
+  }
+  b.step();
+  if (partner >= 0) b.send(partner, token);
+}
+
+const Algorithm algorithm{
+    .operation = Operation::barrier,
+    .name = "recursive_doubling",
+    .summary = "pairs at doubling distance exchange tokens",
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .build = build,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

@@ -1,0 +1,25 @@
+// Bcast, binary tree: every rank passes each segment to two children. log2(p) depth, and unlike in a binomial tree
+// no rank sends to more than two.
+#include "algorithms/patterns.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  b.cut(b.segments());
+  flow_down(b, binary_tree(b.vrank(), b.p()));
+}
+
+const Algorithm algorithm{
+    .operation = Operation::bcast,
+    .name = "binary",
+    .summary = "complete binary tree, segments pipelined",
+    .source = "pipelined binary tree: Johnsson, Ho 1989",
+    .build = build,
+    .segmented = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

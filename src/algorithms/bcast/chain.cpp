@@ -1,0 +1,25 @@
+// Bcast, chain: every rank passes each segment to the next one. p - 2 + segments rounds, one message in and one out
+// per round.
+#include "algorithms/patterns.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  b.cut(b.segments());
+  flow_down(b, chain_tree(b.vrank(), b.p()));
+}
+
+const Algorithm algorithm{
+    .operation = Operation::bcast,
+    .name = "chain",
+    .summary = "each rank forwards to the next, segments pipelined",
+    .source = "pipelined linear array: Johnsson, Ho 1989",
+    .build = build,
+    .segmented = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

@@ -1,0 +1,25 @@
+// Bcast, k-nomial tree: every rank passes each segment to the set of its children. About log_k(p) rounds.
+#include "algorithms/patterns.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  b.cut(b.segments());
+  flow_down(b, knomial_tree(b.vrank(), b.p(), b.problem().radix));
+}
+
+const Algorithm algorithm{
+    .operation = Operation::bcast,
+    .name = "knomial",
+    .summary = "k-nomial tree, segments pipelined",
+    .source = "binomial tree, generalised: Romanyuta, Kurnosov 2023",
+    .build = build,
+    .default_radix = 2,
+    .segmented = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

@@ -1,0 +1,28 @@
+// Bcast, linear: the root publishes the message and everybody reads it: one copy in, one round.
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  b.cut(b.segments());
+  for (int s = 0; s < b.pieces(); ++s) {
+    if (b.vrank() == 0)
+      b.publish(recv_blocks(s));
+    else
+      b.recv_published(b.root(), recv_blocks(s));
+  }
+}
+
+const Algorithm algorithm{
+    .operation = Operation::bcast,
+    .name = "linear",
+    .summary = "the root publishes, all others read",
+    .source = "Romanyuta, Kurnosov 2023 (flat Bcast)",
+    .build = build,
+    .segmented = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

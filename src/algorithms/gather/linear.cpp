@@ -1,0 +1,23 @@
+// Gather, linear: everybody sends its part to the root.
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  if (b.vrank() != 0) return b.send(b.root(), b.own());
+  b.copy(b.own(), b.part(Buffer::recv, b.rank()));
+  for (int v = 1; v < b.p(); ++v) b.recv(b.real(v), b.part(Buffer::recv, b.real(v)));
+}
+
+const Algorithm algorithm{
+    .operation = Operation::gather,
+    .name = "linear",
+    .summary = "everybody sends to the root",
+    .source = "Romanyuta, Kurnosov 2023 (flat)",
+    .build = build,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

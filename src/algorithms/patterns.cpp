@@ -1,0 +1,77 @@
+// Steps that several algorithms share. Segments are listed one after the other, so that they pipeline.
+#include "algorithms/patterns.hpp"
+
+#include <algorithm>
+
+namespace omnes {
+
+void flow_down(Builder& b, const Tree& tree) {
+  std::vector<std::int32_t> children;  // the largest subtree first
+  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) children.push_back(b.real(*child));
+  for (int s = 0; s < b.pieces(); ++s) {
+    if (tree.parent >= 0) b.recv(b.real(tree.parent), recv_blocks(s));
+    b.send(children, recv_blocks(s));
+  }
+}
+
+void flow_up(Builder& b, const Tree& tree, Blocks own, Blocks into) {
+  for (int s = 0; s < b.pieces(); ++s) {
+    Blocks sum = sub(own, s);
+    for (const int child : tree.children) {
+      recv_reduce_in_order(b, child, sum, sub(into, s));
+      sum = sub(into, s);
+    }
+    if (tree.parent >= 0)
+      b.send(tree.parent, sum);
+    else
+      b.copy(sum, sub(into, s));
+  }
+}
+
+void recv_reduce_in_order(Builder& b, int from, Blocks a, Blocks into) {
+  if (from < b.rank())
+    b.recv_reduce_first(from, a, into);
+  else
+    b.recv_reduce(from, a, into);
+}
+
+void reduce_from_left(Builder& b, Blocks own, Blocks into, bool published) {
+  const auto append = [&](int from, Blocks sum, Blocks to) {
+    if (published)
+      b.recv_published_reduce(from, sum, to);
+    else
+      b.recv_reduce(from, sum, to);
+  };
+  const int rank = b.rank();
+  Blocks sum = own;
+  if (rank == 1) {
+    if (published)
+      b.recv_published_reduce_first(0, own, into);
+    else
+      b.recv_reduce_first(0, own, into);
+    sum = into;
+  } else if (rank > 1) {
+    const Blocks below = own == into ? b.temp(into.count, into.first) : into;
+    if (published)
+      b.recv_published(0, below);
+    else
+      b.recv(0, below);
+    for (int from = 1; from < rank; ++from) append(from, below, below);
+    b.reduce(below, own, into);
+    sum = into;
+  }
+  for (int from = rank + 1; from < b.p(); ++from) {
+    append(from, sum, into);
+    sum = into;
+  }
+  b.copy(sum, into);
+}
+
+void cyclic_runs(int first, int count, int p, const std::function<void(int first, int n)>& run) {
+  first %= p;
+  const int straight = std::min(count, p - first);
+  if (straight > 0) run(first, straight);
+  if (count > straight) run(0, count - straight);
+}
+
+}  // namespace omnes

@@ -1,0 +1,30 @@
+// Steps that several algorithms share, written against the builder.
+#pragma once
+
+#include <functional>
+
+#include "algorithms/trees.hpp"
+#include "schedule/builder.hpp"
+
+namespace omnes {
+
+/// Each segment of the message in `recv` flows from the tree's root to its leaves. The tree is over vranks.
+void flow_down(Builder& b, const Tree& tree);
+
+/// Each segment of `own` flows from the leaves to the root of a tree over ranks, combined in rank order: every
+/// subtree has to be a range of ranks. `into` is scratch on the way, where there are children, and at the tree's
+/// root the result.
+void flow_up(Builder& b, const Tree& tree, Blocks own, Blocks into);
+
+/// into <- a ∘ incoming, or incoming ∘ a when `from` stands for lower ranks.
+void recv_reduce_in_order(Builder& b, int from, Blocks a, Blocks into);
+
+/// into <- x0 ∘ x1 ∘ ... ∘ x(p-1), associated from the left, on any rank: xr is this rank's `own`, the others
+/// arrive from their ranks. `into` may be `own`. All algorithms that use it give the same bits for any p and any
+/// count.
+void reduce_from_left(Builder& b, Blocks own, Blocks into, bool published = false);
+
+/// Calls run(first, n) for the one or two runs of consecutive numbers that make up first, first + 1, ... modulo p.
+void cyclic_runs(int first, int count, int p, const std::function<void(int first, int n)>& run);
+
+}  // namespace omnes

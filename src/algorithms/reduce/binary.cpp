@@ -1,0 +1,29 @@
+// Reduce, in-order binary tree: rooted at the root itself, with lower ranks to the left and higher ranks to the
+// right of every rank, so the operand order holds without forwarding. At most two messages in and one out per
+// segment: pipelines well.
+#include "algorithms/patterns.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  b.cut(b.segments());
+  const Tree tree = in_order_binary_tree(b.rank(), b.p(), b.root());
+  const bool at_root = b.rank() == b.root();
+  flow_up(b, tree, b.own(), at_root ? recv_blocks(0, b.pieces()) : b.temp(tree.children.empty() ? 0 : b.pieces()));
+}
+
+const Algorithm algorithm{
+    .operation = Operation::reduce,
+    .name = "binary",
+    .summary = "in-order binary tree, segments pipelined",
+    .source = "Sanders, Speck, Traff 2009 (in-order pipelined binary tree)",
+    .build = build,
+    .segmented = true,
+    .ordered = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

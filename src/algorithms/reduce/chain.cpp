@@ -1,0 +1,28 @@
+// Reduce, chain: two pipelines, from rank 0 up and from rank p-1 down, meet at the root: rank order without
+// forwarding, and half the depth when the root is in the middle.
+#include "algorithms/patterns.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  b.cut(b.segments());
+  const Tree tree = in_order_chain_tree(b.rank(), b.p(), b.root());
+  const bool at_root = b.rank() == b.root();
+  flow_up(b, tree, b.own(), at_root ? recv_blocks(0, b.pieces()) : b.temp(tree.children.empty() ? 0 : b.pieces()));
+}
+
+const Algorithm algorithm{
+    .operation = Operation::reduce,
+    .name = "chain",
+    .summary = "two chains that meet at the root, segments pipelined",
+    .source = "pipelined linear array: Johnsson, Ho 1989",
+    .build = build,
+    .segmented = true,
+    .ordered = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

@@ -1,0 +1,42 @@
+// Reduce, sliced: every rank is responsible for one slice (1/p) of the message, combines it in rank order straight
+// from where the contributions lie, and hands the result to the root. Two rounds; all ranks share the work. Same
+// bits as linear.
+#include "algorithms/patterns.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  const int p = b.p(), rank = b.rank(), root = b.root(), segments = b.segments();
+  b.cut(p * segments);
+  const bool at_root = rank == root;
+  const Blocks sums = at_root ? recv_blocks(rank * segments, segments) : b.temp(segments, rank * segments);
+  for (int s = 0; s < segments; ++s) {
+    const auto piece = [&](int slice) { return slice * segments + s; };
+    for (int i = 1; i < p; ++i) {
+      const int to = (rank + i) % p;
+      b.send(to, sub(b.own(), piece(to)));
+    }
+    reduce_from_left(b, sub(b.own(), piece(rank)), sub(sums, s));
+    if (!at_root) b.send(root, sub(sums, s));
+    for (int i = 1; at_root && i < p; ++i) {
+      const int from = (rank + i) % p;
+      b.recv(from, recv_blocks(piece(from)));
+    }
+  }
+}
+
+const Algorithm algorithm{
+    .operation = Operation::reduce,
+    .name = "sliced",
+    .summary = "every rank combines one slice in rank order, the root gathers",
+    .source = "direct reduce-scatter + gather: Chan et al. 2007",
+    .build = build,
+    .segmented = true,
+    .ordered = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

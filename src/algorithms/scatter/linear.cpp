@@ -1,0 +1,23 @@
+// Scatter, linear: the root sends everybody its part.
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  if (b.vrank() != 0) return b.recv(b.root(), b.part(Buffer::recv, 0));
+  for (int v = 1; v < b.p(); ++v) b.send(b.real(v), b.part(Buffer::send, b.real(v)));
+  if (!b.problem().in_place) b.copy(b.part(Buffer::send, b.rank()), b.part(Buffer::recv, 0));
+}
+
+const Algorithm algorithm{
+    .operation = Operation::scatter,
+    .name = "linear",
+    .summary = "the root sends to everybody",
+    .source = "Romanyuta, Kurnosov 2023 (flat)",
+    .build = build,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

@@ -1,0 +1,31 @@
+// Shapes of trees over ranks 0..p-1, seen from one rank and found in O(log p).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace omnes {
+
+/// The neighbours of one rank in a tree.
+struct Tree {
+  int parent = -1;                     ///< -1 at the root
+  std::vector<std::int32_t> children;  ///< in ascending order
+};
+
+/// k-nomial tree rooted at 0: the subtree of v is the range [v, v + knomial_extent(v, p, k)).
+Tree knomial_tree(int v, int p, int k);
+int knomial_extent(int v, int p, int k);
+
+/// Complete binary tree rooted at 0: the children of v are 2v + 1 and 2v + 2.
+Tree binary_tree(int v, int p);
+
+/// Path rooted at 0: v's child is v + 1.
+Tree chain_tree(int v, int p);
+
+/// Binary tree rooted at any rank whose in-order walk is 0..p-1: left subtree below, right subtree above the rank.
+Tree in_order_binary_tree(int rank, int p, int root);
+
+/// Two paths, 0..root and p-1..root, that meet at the root; its in-order walk is 0..p-1.
+Tree in_order_chain_tree(int rank, int p, int root);
+
+}  // namespace omnes

@@ -1,0 +1,79 @@
+// Every algorithm of the catalogue, proved: every p up to 17 and some beyond, roots, radices, segments, in place and not.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "algorithms/proof.hpp"
+
+namespace omnes {
+namespace {
+
+bool has_in_place(Operation operation) { return operation != Operation::bcast && operation != Operation::barrier; }
+
+/// Proves all cases of one p; `roots` are taken modulo p.
+void prove_all(const Algorithm& algorithm, int p, const std::set<int>& roots) {
+  if (algorithm.power_of_two && (p & (p - 1)) != 0) return;
+  const std::vector<int> radices = algorithm.default_radix > 0 ? std::vector{0, 3, 4, 7} : std::vector{0};
+  const std::vector<int> segments = algorithm.segmented ? std::vector{1, 2, 5} : std::vector{1};
+  for (const int root : rooted(algorithm.operation) ? roots : std::set{0})
+    for (const int radix : radices)
+      for (const int s : segments)
+        for (const bool in_place : has_in_place(algorithm.operation) ? std::vector{false, true} : std::vector{false})
+          EXPECT_EQ(prove(algorithm, p, root, radix, s, in_place), "");
+}
+
+class Algorithms : public testing::TestWithParam<const Algorithm*> {};
+
+TEST_P(Algorithms, ProvedForSmallGroupsAndEveryRoot) {
+  std::set<int> roots;
+  for (int p = 1; p <= 17; ++p) {
+    roots.insert(p - 1);
+    prove_all(*GetParam(), p, roots);
+  }
+}
+
+TEST_P(Algorithms, ProvedForLargerGroups) {
+  for (const int p : {31, 32, 33}) prove_all(*GetParam(), p, {0, 1, p / 2, p - 1});
+}
+
+std::string test_name(const testing::TestParamInfo<const Algorithm*>& info) {
+  return std::string(name(info.param->operation)) + "_" + info.param->name;
+}
+INSTANTIATE_TEST_SUITE_P(Catalogue, Algorithms, testing::ValuesIn(catalogue()), test_name);
+
+struct Count {
+  Operation operation;
+  std::set<std::string> names;
+};
+
+TEST(Catalogue, HoldsWhatIsPromised) {
+  const std::vector<Count> promised = {
+      {Operation::barrier, {"linear", "dissemination", "recursive_doubling", "all_to_all"}},
+      {Operation::bcast, {"linear", "knomial", "chain", "binary", "scatter_recursive_doubling", "scatter_ring"}},
+      {Operation::reduce, {"linear", "knomial", "binary", "chain", "rabenseifner", "sliced"}},
+      {Operation::allreduce,
+       {"linear", "knomial", "recursive_doubling", "ring", "rabenseifner", "all_to_all", "sliced"}},
+      {Operation::gather, {"linear", "knomial"}},
+      {Operation::scatter, {"linear", "knomial"}},
+      {Operation::allgather, {"linear", "ring", "recursive_doubling", "bruck"}},
+      {Operation::alltoall, {"linear", "pairwise", "bruck"}},
+  };
+  for (const auto& [operation, names] : promised) {
+    std::set<std::string> found;
+    for (const Algorithm* algorithm : catalogue())
+      if (algorithm->operation == operation) found.insert(algorithm->name);
+    EXPECT_EQ(found, names) << name(operation);
+  }
+}
+
+TEST(Catalogue, SaysWhyNot) {
+  const Problem odd{.operation = Operation::allgather, .p = 6};
+  EXPECT_EQ(why_not(*find_algorithm(Operation::allgather, "recursive_doubling"), odd, true),
+            "needs a power-of-two number of ranks");
+  const Problem sum{.operation = Operation::allreduce, .p = 6};
+  EXPECT_EQ(why_not(*find_algorithm(Operation::allreduce, "ring"), sum, false), "needs a commutative operation");
+  EXPECT_EQ(why_not(*find_algorithm(Operation::allreduce, "ring"), sum, true), "");
+}
+
+}  // namespace
+}  // namespace omnes
