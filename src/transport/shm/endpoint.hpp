@@ -79,7 +79,7 @@ class Endpoint {
     if (readers.size() == 1 && bytes <= inline_bytes) [[likely]] {
       Outbox& out = peers_[readers[0]].out;
       if (out.sent - out.taken < pair_lines_) [[likely]] {
-        write_inline(out.lines[out.sent & (pair_lines_ - 1)], ++out.sent, data, bytes);
+        write_inline(out, pair_lines_, data, bytes);
         wake(readers[0]);
         return true;
       }
@@ -90,7 +90,7 @@ class Endpoint {
   /// To every other rank.
   bool publish(const void* data, std::size_t bytes, Transfer& transfer) {
     if (bytes <= inline_bytes && published_.sent - published_.taken < publish_lines) [[likely]] {
-      write_inline(published_.lines[published_.sent & (publish_lines - 1)], ++published_.sent, data, bytes);
+      write_inline(published_, publish_lines, data, bytes);
       wake_others();
       return true;
     }
@@ -141,15 +141,17 @@ class Endpoint {
     std::span<const std::int32_t> readers;
     bool published;
   };
+  static constexpr std::int32_t everyone = -1;  // as a reader: all other ranks, through the publish ring
   struct Use {  // a fragment in a slot, until it is taken
-    std::int32_t reader;  // -1: all other ranks
+    std::int32_t reader;
     std::uint32_t sequence;
   };
 
-  static void write_inline(Line& line, std::uint32_t sequence, const void* data, std::size_t bytes) {
+  static void write_inline(Outbox& out, std::uint32_t depth, const void* data, std::size_t bytes) {
+    Line& line = out.lines[out.sent & (depth - 1)];
     copy_small(line.payload, data, bytes);
     line.header = static_cast<std::uint32_t>(header(Carry::inside, true, bytes));
-    line.sequence.store(sequence, std::memory_order_release);
+    line.sequence.store(++out.sent, std::memory_order_release);
   }
 
   void wake(int rank) {
@@ -181,19 +183,21 @@ class Endpoint {
     if ((in.taken & in.mask) == 0) wake(from);
   }
 
-  bool send_slowly(Target to, const std::byte* data, std::size_t bytes, Transfer& transfer);
-  bool send_fragments(Target to, const std::byte* data, std::size_t bytes, Transfer& transfer);
-  bool send_split(Target to, const std::byte* data, std::size_t bytes, Transfer& transfer);
-  bool start_split(Target to, Transfer& transfer);
-  bool may_be_read_by(Target to) const;
-  bool room(Target to);
-  void post(Target to, std::uint64_t header, const void* payload, std::size_t payload_bytes);
-  bool taken(Target to, std::uint32_t sequence);
-  std::uint32_t sent(Target to) const;
-  void refresh_published();
+  bool send_slowly(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer);
+  bool send_fragments(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer);
+  bool send_split(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer);
+  void split(const Target& to, Transfer& transfer);
+  void post(const Target& to, std::uint64_t header, const void* payload, std::size_t payload_bytes);
+  bool may_be_read_by(const Target& to) const;
+  bool room(const Target& to);
+  bool idle(const Target& to);
+  bool taken(int reader, std::uint32_t sequence);
+  void look_at_counter(int reader);
   int free_slot();
-  bool receive_slowly(Inbox& in, int from, void* into, std::size_t bytes, Transfer& transfer);
-  bool receive_slowly(Inbox& in, int from, const Sink& sink, std::size_t bytes, Transfer& transfer);
+  template <class Into>
+  bool receive_slowly(Inbox& in, int from, Into into, std::size_t bytes, Transfer& transfer);
+  void pull(int from, const RemoteBuffer& source, void* into, std::size_t bytes);
+  void pull(int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes);
 
   // Set once.
   std::shared_ptr<Segment> segment_;

@@ -1,0 +1,139 @@
+// Reduction kernels for MPI's predefined operations: dst[i] = left[i] ∘ right[i], vectorised.
+//
+// How: one plain loop, which the compiler vectorises for three instruction sets; kernel() picks the widest that this processor has.
+// Every width combines each element alone and in the same way, so all give the same bits.
+// Semantics: integers wrap around (sums and products are computed unsigned); max is `left > right ? left : right`, min with `<`, so
+// with a NaN the right operand wins; logical operations give 0 or 1.
+#include <array>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/reduction.hpp"
+
+namespace omnes {
+
+namespace {
+
+// The C++ types of Element, in its order.
+using Elements = std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                            std::uint32_t, std::uint64_t, float, double>;
+constexpr std::size_t element_count = std::tuple_size_v<Elements>;
+constexpr std::size_t op_count = static_cast<std::size_t>(ReduceOp::bxor) + 1;
+static_assert(element_count == static_cast<std::size_t>(Element::f64) + 1);
+
+template <class T>
+constexpr bool defined(ReduceOp op) {
+  return std::is_integral_v<T> || op <= ReduceOp::min;
+}
+
+// The type of sums and products. For integers unsigned and at least as wide as int: narrower operands would be promoted to int, whose
+// overflow is undefined.
+template <class T, bool integral = std::is_integral_v<T>>
+struct Computed {
+  using type = T;
+};
+template <class T>
+struct Computed<T, true> {
+  using type = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+};
+
+template <ReduceOp op, class T>
+[[gnu::always_inline]] inline T combine(T l, T r) {
+  using U = typename Computed<T>::type;
+  if constexpr (op == ReduceOp::sum) return static_cast<T>(static_cast<U>(l) + static_cast<U>(r));
+  if constexpr (op == ReduceOp::prod) return static_cast<T>(static_cast<U>(l) * static_cast<U>(r));
+  if constexpr (op == ReduceOp::max) return l > r ? l : r;
+  if constexpr (op == ReduceOp::min) return l < r ? l : r;
+  if constexpr (op == ReduceOp::land) return (l != 0) & (r != 0);
+  if constexpr (op == ReduceOp::lor) return (l != 0) | (r != 0);
+  if constexpr (op == ReduceOp::lxor) return (l != 0) ^ (r != 0);
+  if constexpr (op == ReduceOp::band) return l & r;
+  if constexpr (op == ReduceOp::bor) return l | r;
+  if constexpr (op == ReduceOp::bxor) return l ^ r;
+}
+
+template <ReduceOp op, class T>
+[[gnu::always_inline]] inline void run(const void* left, const void* right, void* dst, std::size_t count) {
+  const auto* l = static_cast<const T*>(left);
+  const auto* r = static_cast<const T*>(right);
+  auto* d = static_cast<T*>(dst);
+  // dst may be left or right itself: no iteration touches what another one does.
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) d[i] = combine<op, T>(l[i], r[i]);
+}
+
+template <ReduceOp op, class T>
+void baseline(const void*, const void* left, const void* right, void* dst, std::size_t count) {
+  run<op, T>(left, right, dst, count);
+}
+#if defined(__x86_64__)
+template <ReduceOp op, class T>
+[[gnu::target("avx2")]] void avx2(const void*, const void* left, const void* right, void* dst, std::size_t count) {
+  run<op, T>(left, right, dst, count);
+}
+template <ReduceOp op, class T>
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void avx512(
+    const void*, const void* left, const void* right, void* dst, std::size_t count) {
+  run<op, T>(left, right, dst, count);
+}
+#endif
+
+enum class Width { baseline, avx2, avx512 };
+
+Width widest() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return Width::avx512;
+  if (__builtin_cpu_supports("avx2")) return Width::avx2;
+#endif
+  return Width::baseline;
+}
+
+template <Width width, ReduceOp op, class T>
+constexpr ReduceFn compiled() {
+  if constexpr (!defined<T>(op)) {
+    return nullptr;
+#if defined(__x86_64__)
+  } else if constexpr (width == Width::avx512) {
+    return avx512<op, T>;
+  } else if constexpr (width == Width::avx2) {
+    return avx2<op, T>;
+#endif
+  } else {
+    return baseline<op, T>;
+  }
+}
+
+using Table = std::array<ReduceFn, op_count * element_count>;
+
+template <Width width, std::size_t... i>
+constexpr Table table(std::index_sequence<i...>) {
+  return {compiled<width, static_cast<ReduceOp>(i / element_count),
+                   std::tuple_element_t<i % element_count, Elements>>()...};
+}
+template <Width width>
+constexpr Table table_of = table<width>(std::make_index_sequence<op_count * element_count>());
+
+}  // namespace
+
+std::size_t size_of(Element element) {
+  static constexpr auto sizes = []<class... T>(std::tuple<T...>*) {
+    return std::array{sizeof(T)...};
+  }(static_cast<Elements*>(nullptr));
+  return sizes[static_cast<std::size_t>(element)];
+}
+
+ReduceFn kernel(ReduceOp op, Element element) {
+  static const Width width = widest();
+  const std::size_t i = static_cast<std::size_t>(op) * element_count + static_cast<std::size_t>(element);
+  switch (width) {
+    case Width::avx512: return table_of<Width::avx512>[i];
+    case Width::avx2: return table_of<Width::avx2>[i];
+    case Width::baseline: break;
+  }
+  return table_of<Width::baseline>[i];
+}
+
+}  // namespace omnes

@@ -1,0 +1,297 @@
+// The slow paths of an endpoint: set-up, fragments through slots, single copies, sets, and full rings.
+//
+// Why a message cannot be stuck for lack of slots: slots are shared by the channels of their owner, so readers that are not due yet may hold them all.
+// A message whose own channel is idle meanwhile then travels inline through its own ring, which no other channel can block. A channel that is not idle
+// needs no help: its readers take what it has in flight, which frees slots or makes it idle. A set advances with its slowest
+// reader; if that one depends on a faster one, the set stalls, and is split: from there on it is one message per reader.
+#include "transport/shm/endpoint.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "transport/shm/cma.hpp"
+
+namespace omnes::shm {
+
+namespace {
+
+// Bytes; a single copy costs a system call of 1 to 2 us but spares the second copy.
+constexpr std::size_t default_single_copy_from = 32 * 1024;
+// Bytes; half of the smallest second-level cache in use, and long enough that the system call is a small part of the copy.
+constexpr std::size_t staging_bytes = 128 * 1024;
+// Calls; so many are a few us of polling, far longer than a reader that is at work needs to free a slot.
+constexpr std::uint16_t patience = 256;
+// Bytes of an inline fragment that is not the last: a multiple of 16, so that operands are not cut.
+constexpr std::size_t inline_fragment_bytes = 48;
+
+// True while fragment `sequence` is among the last ones sent that are not taken. Right for any wrap of the numbers; once in 2^32 fragments
+// a number long taken may look outstanding again, for as long as a new fragment of that number is.
+bool outstanding(std::uint32_t sequence, std::uint32_t sent, std::uint32_t taken) {
+  return sent - sequence < sent - taken;
+}
+
+}  // namespace
+
+Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first)
+    : segment_(std::move(segment)),
+      geometry_(segment_->geometry()),
+      layout_(geometry_, segment_->base()),
+      rank_(rank),
+      pair_lines_(static_cast<std::uint32_t>(geometry_.pair_lines())),
+      single_copy_from_(default_single_copy_from),
+      peers_(geometry_.p),
+      published_{layout_.publish_ring(rank), first, first},
+      slot_uses_(geometry_.slots) {
+  std::byte* region = layout_.region(rank);
+  for (std::size_t end = page_bytes; end <= geometry_.region_bytes(); end += page_bytes) region[end - 1] = std::byte{0};
+
+  Identity& self = *layout_.identity(rank);
+  std::random_device device;
+  self.rank_nonce = static_cast<std::uint64_t>(device()) << 32 | device();
+  self.address = reinterpret_cast<std::uint64_t>(&self);
+  self.pid = getpid();
+
+  for (int q = 0; q < geometry_.p; ++q) {
+    if (q == rank) continue;
+    others_.push_back(q);
+    Consumed& own = *layout_.consumed(rank, q);
+    own.pair.store(first, std::memory_order_relaxed);
+    own.published.store(first, std::memory_order_relaxed);
+    Peer& peer = peers_[q];
+    peer.in = Inbox{layout_.pair_ring(q, rank), &own.pair, pair_lines_ - 1, first};
+    peer.published_in = Inbox{layout_.publish_ring(q), &own.published, publish_lines - 1, first};
+    peer.out = Outbox{layout_.pair_ring(rank, q), first, first};
+    peer.consumed = layout_.consumed(q, rank);
+    peer.asleep = &layout_.bed(q)->asleep;
+  }
+}
+
+void Endpoint::probe_single_copy() {
+  for (const std::int32_t q : others_) {
+    const Identity& expected = *layout_.identity(q);
+    Identity found;
+    peers_[q].pid = expected.pid;
+    peers_[q].readable = read_process(expected.pid, expected.address, &found, sizeof found) == 0 &&
+                         std::memcmp(&found, &expected, sizeof found) == 0;
+    // Says no more than the bit itself, so it needs no ordering; a peer that does not see it yet uses slots.
+    layout_.consumed(rank_, q)->may_read.store(peers_[q].readable, std::memory_order_relaxed);
+  }
+}
+
+int Endpoint::single_copy_peers() const {
+  return static_cast<int>(std::count_if(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.readable; }));
+}
+
+bool Endpoint::may_be_read_by(const Target& to) const {
+  return std::all_of(to.readers.begin(), to.readers.end(), [&](std::int32_t reader) {
+    return peers_[reader].consumed->may_read.load(std::memory_order_relaxed) != 0;
+  });
+}
+
+// Brings the private copy of a reader's counter (everyone: of the slowest reader's) up to date.
+void Endpoint::look_at_counter(int reader) {
+  if (reader != everyone) {
+    peers_[reader].out.taken = peers_[reader].consumed->pair.load(std::memory_order_acquire);
+    return;
+  }
+  std::uint32_t most_behind = 0;
+  for (const std::int32_t q : others_)
+    most_behind = std::max(most_behind, published_.sent - peers_[q].consumed->published.load(std::memory_order_acquire));
+  published_.taken = published_.sent - most_behind;
+}
+
+bool Endpoint::taken(int reader, std::uint32_t sequence) {
+  const Outbox& out = reader == everyone ? published_ : peers_[reader].out;
+  if (outstanding(sequence, out.sent, out.taken)) look_at_counter(reader);
+  return !outstanding(sequence, out.sent, out.taken);
+}
+
+// True if each of the target's rings can take one more line.
+bool Endpoint::room(const Target& to) {
+  if (to.published) return taken(everyone, published_.sent + 1 - publish_lines);
+  return std::all_of(to.readers.begin(), to.readers.end(),
+                     [&](std::int32_t reader) { return taken(reader, peers_[reader].out.sent + 1 - pair_lines_); });
+}
+
+// True if all that was sent to the target has been taken.
+bool Endpoint::idle(const Target& to) {
+  if (to.published) return taken(everyone, published_.sent);
+  return std::all_of(to.readers.begin(), to.readers.end(),
+                     [&](std::int32_t reader) { return taken(reader, peers_[reader].out.sent); });
+}
+
+// Writes one line in each of the target's rings; there must be room.
+void Endpoint::post(const Target& to, std::uint64_t header, const void* payload, std::size_t payload_bytes) {
+  const auto write = [&](Outbox& out, std::uint32_t depth) {
+    Line& line = out.lines[out.sent & (depth - 1)];
+    copy_small(line.payload, payload, payload_bytes);
+    line.header = static_cast<std::uint32_t>(header);
+    line.sequence.store(++out.sent, std::memory_order_release);
+  };
+  if (to.published) {
+    write(published_, publish_lines);
+  } else {
+    for (const std::int32_t reader : to.readers) write(peers_[reader].out, pair_lines_);
+  }
+  for (const std::int32_t reader : to.readers) wake(reader);
+}
+
+int Endpoint::free_slot() {
+  for (int tried = 0; tried < geometry_.slots; ++tried) {
+    const int slot = next_slot_;
+    next_slot_ = slot + 1 == geometry_.slots ? 0 : slot + 1;
+    std::vector<Use>& uses = slot_uses_[slot];
+    while (!uses.empty() && taken(uses.back().reader, uses.back().sequence)) uses.pop_back();
+    if (uses.empty()) return slot;
+  }
+  return -1;
+}
+
+bool Endpoint::send_slowly(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer) {
+  using Stage = Transfer::Stage;
+  if (transfer.split != 0) return send_split(to, data, bytes, transfer);
+  if (transfer.stage == Stage::fresh) {
+    const bool single = bytes > inline_bytes && bytes >= single_copy_from_ && may_be_read_by(to);
+    if (!single) {
+      transfer.stage = Stage::fragments;
+    } else if (!to.published && to.readers.size() > 1) {
+      split(to, transfer);
+      return send_split(to, data, bytes, transfer);
+    } else if (room(to)) {
+      const RemoteBuffer source{reinterpret_cast<std::uint64_t>(data), bytes};
+      post(to, header(Carry::single, true, 0), &source, sizeof source);
+      transfer.last = to.published ? published_.sent : peers_[to.readers[0]].out.sent;
+      transfer.stage = Stage::posted;
+    } else {
+      return false;
+    }
+  }
+  if (transfer.stage == Stage::posted) return taken(to.published ? everyone : to.readers[0], transfer.last);
+  return send_fragments(to, data, bytes, transfer);
+}
+
+bool Endpoint::send_fragments(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer) {
+  const bool set = !to.published && to.readers.size() > 1;
+  for (;;) {
+    const std::size_t left = bytes - transfer.done;
+    const std::byte* next = data + transfer.done;
+    const bool has_room = room(to);
+    if (has_room && left <= inline_bytes) {
+      post(to, header(Carry::inside, true, left), next, left);
+      return true;
+    }
+    const int slot = has_room ? free_slot() : -1;
+    if (slot < 0) {
+      if (transfer.stalled < patience) {
+        ++transfer.stalled;
+        return false;
+      }
+      if (set) {
+        split(to, transfer);
+        return send_split(to, data, bytes, transfer);
+      }
+      if (!idle(to)) return false;
+      post(to, header(Carry::inside, false, inline_fragment_bytes), next, inline_fragment_bytes);
+      transfer.done += inline_fragment_bytes;
+      continue;
+    }
+    transfer.stalled = 0;
+    const std::size_t n = std::min(left, geometry_.slot_bytes);
+    std::memcpy(layout_.slot(rank_, slot), next, n);
+    post(to, header(Carry::slot, n == left, n), &slot, sizeof slot);
+    if (to.published) {
+      slot_uses_[slot].push_back({everyone, published_.sent});
+    } else {
+      for (const std::int32_t reader : to.readers) slot_uses_[slot].push_back({reader, peers_[reader].out.sent});
+    }
+    transfer.done += n;
+    if (n == left) return true;
+  }
+}
+
+// From here on each reader of the set has a transfer of its own, starting where the set stands.
+void Endpoint::split(const Target& to, Transfer& transfer) {
+  auto parts = std::find_if(splits_.begin(), splits_.end(), [](const auto& entry) { return entry.empty(); });
+  if (parts == splits_.end()) parts = splits_.emplace(parts);
+  Transfer part = transfer;
+  part.stalled = 0;
+  parts->assign(to.readers.size(), part);
+  transfer.split = static_cast<std::uint16_t>(parts - splits_.begin() + 1);
+  transfer.stage = Transfer::Stage::split;
+}
+
+bool Endpoint::send_split(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer) {
+  using Stage = Transfer::Stage;
+  std::vector<Transfer>& parts = splits_[transfer.split - 1];
+  bool posted = true, complete = true;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Stage& stage = parts[i].stage;
+    const Target reader{to.readers.subspan(i, 1), false};
+    if (stage != Stage::complete && send_slowly(reader, data, bytes, parts[i])) stage = Stage::complete;
+    complete = complete && stage == Stage::complete;
+    posted = posted && (stage == Stage::complete || stage == Stage::posted);
+  }
+  if (posted) transfer.stage = Stage::posted;
+  if (complete) parts.clear();
+  return complete;
+}
+
+template <class Into>
+bool Endpoint::receive_slowly(Inbox& in, int from, Into into, std::size_t bytes, Transfer& transfer) {
+  // Takes what fits; the rest only counts, so that the mismatch shows at the end.
+  const auto deliver = [&](const std::byte* data, std::size_t length) {
+    const std::size_t n = transfer.done < bytes ? std::min(length, bytes - transfer.done) : 0;
+    if constexpr (std::is_same_v<Into, Sink>) {
+      if (n > 0) into.fn(into.context, transfer.done, data, n);
+    } else {
+      if (n > 0) std::memcpy(static_cast<std::byte*>(into) + transfer.done, data, n);
+    }
+    transfer.done += length;
+  };
+  for (;;) {
+    const Line& line = in.lines[in.taken & in.mask];
+    if (line.sequence.load(std::memory_order_acquire) != in.taken + 1) return false;
+    const std::uint32_t header = line.header;
+    if (carry_of(header) == Carry::inside) {
+      deliver(line.payload, bytes_of(header));
+    } else if (carry_of(header) == Carry::slot) {
+      int slot;
+      std::memcpy(&slot, line.payload, sizeof slot);
+      deliver(layout_.slot(from, slot), bytes_of(header));
+    } else {
+      RemoteBuffer source;
+      std::memcpy(&source, line.payload, sizeof source);
+      pull(from, source, into, std::min(bytes, source.bytes));
+      transfer.done = source.bytes;
+    }
+    advance(in, from);
+    wake(from);
+    if (is_last(header)) {
+      if (transfer.done != bytes) mismatch_ = true;
+      return true;
+    }
+  }
+}
+
+template bool Endpoint::receive_slowly(Inbox&, int, void*, std::size_t, Transfer&);
+template bool Endpoint::receive_slowly(Inbox&, int, Sink, std::size_t, Transfer&);
+
+void Endpoint::pull(int from, const RemoteBuffer& source, void* into, std::size_t bytes) {
+  const int error = read_process(peers_[from].pid, source.address, into, bytes);
+  if (error != 0 && copy_error_ == 0) copy_error_ = error;
+}
+
+void Endpoint::pull(int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes) {
+  staging_.resize(staging_bytes);
+  for (std::size_t done = 0; done < bytes && copy_error_ == 0;) {
+    const std::size_t n = std::min(staging_bytes, bytes - done);
+    pull(from, {source.address + done, n}, staging_.data(), n);
+    if (copy_error_ == 0) sink.fn(sink.context, done, staging_.data(), n);
+    done += n;
+  }
+}
+
+}  // namespace omnes::shm
