@@ -1,0 +1,75 @@
+"""Splits the words after `omnes run` into omnes' own options, the launcher's options, and the program with its arguments.
+
+How: up to `--`, or up to the first word that is the program. Launcher options take values, so the number of values of the usual ones is
+known here; after any other option a word counts as the program if it can be started, else as that option's value.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from omnes.errors import OmnesError
+
+_VALUES = {
+    0: """--oversubscribe -oversubscribe --allow-run-as-root --use-hwthread-cpus -use-hwthread-cpus --tag-output -tag-output -l
+          --report-bindings -report-bindings --display-map --display-allocation --nolocal -nolocal --nooversubscribe -v --verbose
+          -q --quiet --bynode --bycore --byslot --noprefix --merge-stderr-to-stdout --timestamp-output -prepend-rank -verbose
+          -genvall -genvnone -localhost --enable-recovery --continuous --xterm -enable-x -disable-x""",
+    1: """-host --host -H -hosts -hostfile --hostfile -machinefile --machinefile -f -N --npernode -npernode --ppn -ppn -perhost
+          --map-by -map-by --rank-by -rank-by --bind-to -bind-to -x --output --display --wdir -wdir -wd --path --prefix -genvlist
+          -genv-file --rankfile -rankfile -rf --timeout -timeout --cpu-set --cpu-list --tune -tune -am --am --app -app -configfile
+          -launcher -launcher-exec -bootstrap -bootstrap-exec -iface -rmk -topolib -outfile-pattern -errfile-pattern
+          --output-filename -output-filename --personality --stdin -envlist --dvm --pset --runtime-options --cpus-per-rank""",
+    2: """--mca -mca --prtemca --pmixmca --gmca -gmca --omca -genv -env""",
+}
+_TAKES = {name: count for count, names in _VALUES.items() for name in names.split()}
+
+
+@dataclass
+class Arguments:
+    own: list[str] = field(default_factory=list)
+    launcher: list[str] = field(default_factory=list)
+    program: list[str] = field(default_factory=list)
+
+
+def split(words: Sequence[str], own_options: dict[str, int]) -> Arguments:
+    """own_options: the names of omnes' options and how many values each takes."""
+    result = Arguments()
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            result.program = rest
+            break
+        name, equals, _ = word.partition("=")
+        if name in own_options:
+            take, into = (0 if equals else own_options[name]), result.own
+        elif word.startswith("-"):
+            take, into = (0 if equals else _take(word, rest)), result.launcher
+        else:
+            result.program = [word, *rest]
+            break
+        into.append(word)
+        if take > len(rest):
+            raise OmnesError(f"option {word} needs {'a value' if take == 1 else f'{take} values'}")
+        into.extend(rest[:take])
+        del rest[:take]
+    return result
+
+
+def _take(option: str, rest: Sequence[str]) -> int:
+    if option in _TAKES:
+        return _TAKES[option]
+    return 1 if rest and not rest[0].startswith("-") and not _startable(rest[0]) else 0
+
+
+def _startable(word: str) -> bool:
+    return shutil.which(word) is not None and (os.sep in word or not os.path.isdir(word))
+
+
+def has_option(words: Iterable[str], *names: str) -> bool:
+    """Whether one of the options is there, alone, with =VALUE, or with a :modifier."""
+    return any(word.partition("=")[0] in names for word in words)

@@ -1,0 +1,46 @@
+"""The `omnes` command: a group whose commands are loaded only when they are used, so that a launch starts at once."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from omnes import _core
+
+# In the order in which people meet them.
+_COMMANDS = {
+    "run": "Run an MPI program with its collectives on omnes.",
+    "bench": "Measure collectives on the stock MPI and on omnes, side by side.",
+    "list": "List the algorithms.",
+    "draw": "Draw what an algorithm does.",
+    "verify": "Prove algorithms correct.",
+    "info": "Show the MPIs and the machine as omnes sees them.",
+    "demo": "Run an unmodified example program on the stock MPI and on omnes.",
+}
+
+
+class LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        return importlib.import_module(f"omnes.commands.{name}").command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(_core.__version__, prog_name="omnes")
+def main() -> None:
+    """Makes the collective operations of unmodified MPI programs fast, on any MPI, and explains what it did.
+
+    \b
+    omnes run -n 8 ./app            run ./app, its collectives on omnes
+    omnes run -n 8 --stats ./app    and say at the end which ran, and how long
+    omnes bench allreduce -n 2      compare with the stock MPI
+    """

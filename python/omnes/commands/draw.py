@@ -1,0 +1,79 @@
+"""omnes draw: shows what an algorithm does, as text, SVG or HTML."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from omnes import _core, catalogue
+from omnes.drawing import html, rounds, svg, text
+from omnes.errors import OmnesError
+
+_FORMATS = (".svg", ".html", ".txt")
+
+
+@click.command()
+@click.argument("what", metavar="OPERATION/ALGORITHM")
+@click.option("-n", "ranks", type=click.IntRange(1), required=True, metavar="N", help="Number of ranks.")
+@click.option("--root", type=click.IntRange(0), default=0, metavar="R", help="The root rank, where the operation has one.")
+@click.option("--rank", type=click.IntRange(0), metavar="R", help="Only the schedule of this rank, op by op.")
+@click.option("--radix", type=click.IntRange(2), metavar="K", help="Arity of the tree and the like, instead of the default.")
+@click.option("--segments", type=click.IntRange(1), default=1, metavar="S", help="Pipeline in so many segments.")
+@click.option("-o", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write .svg, .html or .txt.")
+@click.option("--json", "as_json", is_flag=True, help="The messages, for scripts.")
+def command(
+    what: str,
+    ranks: int,
+    root: int,
+    rank: int | None,
+    radix: int | None,
+    segments: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Draw the messages of an algorithm, round by round. A round is the longest path of messages that must come before.
+
+    \b
+    omnes draw bcast/knomial -n 8
+    omnes draw allreduce/ring -n 4 --rank 2
+    omnes draw reduce/binary -n 16 --segments 4 -o reduce.svg
+    """
+    algorithm = catalogue.one(what)
+    if output and output.suffix not in _FORMATS:
+        raise OmnesError(f"cannot write {output}: the file name must end in {', '.join(_FORMATS)}")
+    if rank is not None and rank >= ranks:
+        raise OmnesError(f"no rank {rank} among {ranks}: ranks are 0..{ranks - 1}")
+    if root >= ranks:
+        raise OmnesError(f"no root {root} among {ranks} ranks: ranks are 0..{ranks - 1}")
+    reason = _core.why_not(algorithm["operation"], algorithm["name"], ranks, radix or 0, segments)
+    if reason:
+        raise OmnesError(f"{what} cannot do this: {reason}")
+
+    def schedule(of: int) -> str:
+        return _core.schedule_text(algorithm["operation"], algorithm["name"], ranks, of, root, radix or 0, segments)
+
+    if rank is not None:
+        _write(schedule(rank), output)
+        return
+    rooted = algorithm["operation"] in catalogue.ROOTED
+    drawing = rounds.draw(algorithm, ranks, root if rooted else None, radix or 0, segments)
+    if as_json:
+        _write(json.dumps({**asdict(drawing), "rounds": drawing.rounds}, indent=2) + "\n", output)
+    elif output and output.suffix == ".svg":
+        _write(svg.render(drawing), output)
+    elif output and output.suffix == ".html":
+        _write(html.render(drawing, [schedule(of) for of in range(ranks)]), output)
+    else:
+        _write(text.render(drawing, shutil.get_terminal_size((120, 24)).columns if output is None else 160), output)
+
+
+def _write(content: str, output: Path | None) -> None:
+    if output is None:
+        click.echo(content, nl=False)
+    else:
+        output.write_text(content)
+        click.echo(f"wrote {output}", err=True)

@@ -1,0 +1,89 @@
+"""omnes run: starts an unmodified MPI program with the right library preloaded."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from omnes import arguments, launch, stats
+from omnes.errors import OmnesError
+
+
+class RunCommand(click.Command):
+    """Separates the launcher's options and the program from omnes' own options before click parses the latter."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args:
+            args = ["--help"]
+        takes = {name: 0 if getattr(param, "is_flag", False) else 1 for param in self.params for name in param.opts}
+        takes.update({name: 0 for name in ctx.help_option_names})
+        split = arguments.split(args, takes)
+        ctx.obj = split
+        return super().parse_args(ctx, split.own)
+
+
+@click.command(cls=RunCommand, options_metavar="[OPTIONS] [MPIRUN OPTIONS] [--] PROGRAM [ARGS]...")
+@click.option("-n", "-np", "--np", "ranks", type=click.IntRange(1), metavar="N", help="Number of ranks.")
+@click.option("--stats", "with_stats", is_flag=True, help="Say at the end which collectives ran, by which algorithm, how long.")
+@click.option("--stats-json", type=click.Path(dir_okay=False, path_type=Path), help="Write these statistics to a file.")
+@click.option("--no-omnes", is_flag=True, help="The same launch on the stock MPI, for comparison.")
+@click.option("--mpirun", "launcher", metavar="PATH", help="This launcher (or MPI prefix) instead of the one that belongs to the program.")
+@click.option("--verbose", is_flag=True, help="Show what is launched and why, then launch it.")
+@click.option("--dry-run", is_flag=True, help="Show it, and launch nothing.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    ranks: int | None,
+    with_stats: bool,
+    stats_json: Path | None,
+    no_omnes: bool,
+    launcher: str | None,
+    verbose: bool,
+    dry_run: bool,
+) -> None:
+    """Run an MPI program with its collectives on omnes.
+
+    Finds which MPI the program uses and that MPI's launcher, preloads the library that fits, and passes on signals and the exit code.
+    Options that omnes does not know go to the launcher. Put -- before the program where the two could be confused.
+
+    \b
+    omnes run -n 8 ./app input.txt
+    omnes run -n 4 --stats python solver.py
+    omnes run -n 8 --map-by core -- ./app -n 100
+    OMNES_BCAST=knomial:k=4 omnes run -n 8 ./app
+    """
+    split: arguments.Arguments = ctx.obj
+    if not split.program:
+        raise OmnesError("no program given: omnes run [-n N] [mpirun options] [--] PROGRAM [ARGS]")
+    want_report = with_stats or stats_json is not None
+    if want_report and no_omnes:
+        raise OmnesError("--no-omnes runs without omnes, so there are no statistics: drop --stats")
+    with tempfile.TemporaryDirectory(prefix="omnes-stats-") as folder:
+        prepared = launch.prepare(
+            split.program, ranks, split.launcher, not no_omnes, launcher, {"OMNES_STATS": folder} if want_report else None
+        )
+        if verbose or dry_run:
+            click.echo("\n".join(launch.describe(prepared)), err=not dry_run)
+        if dry_run:
+            return
+        code = launch.run(prepared)
+        if want_report:
+            _report(Path(folder), with_stats, stats_json)
+    sys.exit(code)
+
+
+def _report(folder: Path, to_terminal: bool, to_file: Path | None) -> None:
+    from rich.console import Console
+
+    report = stats.merge(folder)
+    if report is None:
+        click.echo("omnes: no rank left statistics: none called MPI_Finalize with omnes loaded", err=True)
+        return
+    if to_file:
+        to_file.write_text(json.dumps(report, indent=2) + "\n")
+    if to_terminal:
+        stats.show(report, Console(stderr=True))

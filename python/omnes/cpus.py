@@ -1,0 +1,20 @@
+"""How many ranks fit on this machine before they share processors."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def usable_cpus() -> int:
+    """Hardware threads that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def usable_cores() -> int:
+    """Cores among them: threads of one core count once. Open MPI gives out one slot for each core."""
+    cores = set()
+    for cpu in os.sched_getaffinity(0):
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        cores.add(siblings.read_text().strip() if siblings.exists() else str(cpu))
+    return len(cores)

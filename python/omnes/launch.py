@@ -1,0 +1,156 @@
+"""Builds the launcher's command line for a program under omnes (or on the stock MPI) and runs it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from omnes import cpus, libraries, mpi, program
+from omnes.arguments import has_option
+from omnes.errors import OmnesError
+from omnes.mpi import Mpi
+
+# The launcher's own ways to say where ranks go: with one of them, the number of slots is the user's business.
+_PLACEMENT = ("--oversubscribe", "-oversubscribe", "--nooversubscribe", "--host", "-host", "-H", "--hostfile", "-hostfile",
+              "--machinefile", "-machinefile", "--map-by", "-map-by", "--rankfile", "-rankfile", "-rf", "--app", "-app")
+_RESOURCE_MANAGERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID")
+
+# How each kind of launcher passes a variable to the ranks.
+_PASS = {
+    "prrte": lambda name, value: ["-x", f"{name}={value}"],
+    "orte": lambda name, value: ["-x", f"{name}={value}"],
+    "hydra": lambda name, value: ["-genv", name, value],
+    "intel": lambda name, value: ["-genv", name, value],
+}
+
+
+@dataclass
+class Launch:
+    """What is started: a command line, and the environment it gets on top of the user's."""
+
+    mpi: Mpi
+    family: str | None
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def full_environment(self) -> dict[str, str]:
+        return {**os.environ, **self.environment}
+
+    def __str__(self) -> str:
+        settings = [f"{name}={shlex.quote(value)}" for name, value in sorted(self.environment.items())]
+        return " ".join([*settings, shlex.join(self.command)])
+
+
+def prepare(
+    words: Sequence[str],
+    ranks: int | None = None,
+    launcher_options: Sequence[str] = (),
+    with_omnes: bool = True,
+    launcher: str | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> Launch:
+    """The launch of a program (words: its path and arguments). `variables` reach every rank."""
+    found = program.inspect(words[0], os.environ)
+    chosen, family = _choose_mpi(found, launcher)
+    launch = Launch(chosen, family, [str(chosen.launcher)], chosen.environment(os.environ), [found.looked_at])
+    launch.command += _permissions(chosen, ranks, launcher_options)
+    if ranks is not None:
+        launch.command += ["-n", str(ranks)]
+    passed = {name: value for name, value in os.environ.items() if name.startswith("OMNES_")}
+    passed.update(variables or {})
+    if with_omnes:
+        earlier = os.environ.get("LD_PRELOAD")
+        if family is None:
+            raise OmnesError(f"cannot tell the MPI family: {found.looked_at}, and {chosen.launcher} is of no known MPI")
+        library = str(libraries.require(family))
+        passed["LD_PRELOAD"] = f"{library}:{earlier}" if earlier else library
+    launch.command += launcher_options
+    launch.command += _with_variables(chosen, passed, [_as_launched(words[0], found), *words[1:]])
+    return launch
+
+
+def _choose_mpi(found: program.Program, launcher: str | None) -> tuple[Mpi, str | None]:
+    if launcher is not None:
+        chosen = mpi.at(launcher, os.environ)
+        family = found.family or chosen.family
+        if family != "abi" and chosen.family and family != chosen.family:
+            raise OmnesError(f"{chosen.launcher} is {chosen.name}, but {found.looked_at}, which is of family {family}")
+        return chosen, family
+    if found.family is None and _is_binary_without_mpi(found):
+        raise OmnesError(f"no MPI program: {found.looked_at}; if it starts one, name the launcher: --mpirun PATH")
+    chosen = mpi.beside(found.libmpi, found.family) if found.libmpi and found.family else None
+    chosen = chosen or mpi.find(found.family, os.environ)
+    if chosen is None:
+        wanted = libraries.FAMILIES[found.family] if found.family else "any MPI"
+        raise OmnesError(f"no launcher for {wanted} found ({found.looked_at}); name it: --mpirun PATH")
+    return chosen, found.family or chosen.family
+
+
+def _is_binary_without_mpi(found: program.Program) -> bool:
+    with found.path.open("rb") as file:
+        return file.read(2) != b"#!"
+
+
+def _permissions(chosen: Mpi, ranks: int | None, options: Sequence[str]) -> list[str]:
+    """What Open MPI asks for before it runs as root or puts more ranks than slots on a machine."""
+    if not chosen.open_mpi:
+        return []
+    extra = []
+    if os.geteuid() == 0 and not has_option(options, "--allow-run-as-root"):
+        extra.append("--allow-run-as-root")
+    managed = any(name in os.environ for name in _RESOURCE_MANAGERS)
+    if ranks is not None and ranks > cpus.usable_cores() and not managed and not has_option(options, *_PLACEMENT):
+        extra.append("--oversubscribe")
+    return extra
+
+
+def _with_variables(chosen: Mpi, variables: Mapping[str, str], words: Sequence[str]) -> list[str]:
+    """The program with its variables. A further program after ':' (an MPMD launch) gets them as well."""
+    if not variables:
+        return list(words)
+    if chosen.kind not in _PASS:
+        return ["env", *(f"{name}={value}" for name, value in variables.items()), *words]
+    options = [word for name, value in variables.items() for word in _PASS[chosen.kind](name, value)]
+    result = [*options]
+    for word in words:
+        result += [word, *options] if word == ":" and chosen.open_mpi else [word]
+    return result
+
+
+def _as_launched(word: str, found: program.Program) -> str:
+    """A bare name is looked up here already: launchers differ in where they look."""
+    return word if os.sep in word else str(found.path)
+
+
+def run(launch: Launch) -> int:
+    """Runs the launch to its end with all signals passed on, and returns the shell's exit code for it.
+
+    A signal from the terminal reaches the whole foreground group, so the launcher has it already; one from another process has not.
+    """
+    forwarded = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, forwarded | {signal.SIGCHLD})
+    try:
+        child = subprocess.Popen(
+            launch.command,
+            env=launch.full_environment(),
+            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),
+        )
+        while child.poll() is None:
+            event = signal.sigwaitinfo(forwarded | {signal.SIGCHLD})
+            from_terminal = event.si_code > 0
+            if event.si_signo != signal.SIGCHLD and not from_terminal:
+                child.send_signal(event.si_signo)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return child.returncode if child.returncode >= 0 else 128 - child.returncode
+
+
+def describe(launch: Launch) -> list[str]:
+    """What --dry-run and --verbose show."""
+    return [f"# {note}" for note in launch.notes] + [f"# {launch.mpi.name}, family {launch.family}", str(launch)]
+

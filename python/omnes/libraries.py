@@ -1,0 +1,34 @@
+"""The interposer libraries that come with the package, one for each MPI ABI family."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from omnes import _core
+from omnes.errors import OmnesError
+
+FAMILIES = {
+    "ompi": "Open MPI 4 and 5",
+    "mpich": "MPICH 3 to 5, Intel MPI, MVAPICH, Cray MPICH",
+    "abi": "the standard MPI ABI",
+}
+
+
+def folder() -> Path:
+    """Beside the compiled core, which an editable install keeps apart from these sources."""
+    return Path(_core.__file__).parent / "lib"
+
+
+def path(family: str) -> Path:
+    return folder() / f"libomnes-{family}.so"
+
+
+def built() -> list[str]:
+    return [family for family in FAMILIES if path(family).is_file()]
+
+
+def require(family: str) -> Path:
+    if not path(family).is_file():
+        have = ", ".join(built()) or "none"
+        raise OmnesError(f"omnes was built without its library for {FAMILIES[family]} (family {family}); built: {have}")
+    return path(family)

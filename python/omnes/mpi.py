@@ -1,0 +1,146 @@
+"""The MPI installations of this machine: launcher, vendor, version, compiler, and what their launchers must be told."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from omnes.errors import OmnesError
+
+# File names of launchers by family, the most telling first: Debian keeps several MPIs apart by suffix.
+_LAUNCHERS = {
+    "ompi": ("mpirun.openmpi", "mpirun", "mpiexec", "prterun"),
+    "mpich": ("mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich", "mpiexec", "mpirun"),
+}
+_COMPILERS = {"ompi": ("mpicc.openmpi", "mpicc"), "mpich": ("mpicc.mpich", "mpicc")}
+
+# Where MPIs are commonly installed, beside PATH and the prefix of this Python.
+_PLACES = ("/usr/local/bin", "/usr/bin", "/usr/lib64/openmpi/bin", "/usr/lib64/mpich/bin", "/opt/intel/oneapi/mpi/latest/bin")
+
+
+@dataclass(frozen=True)
+class Mpi:
+    launcher: Path
+    kind: str  # prrte (Open MPI 5), orte (Open MPI 4), hydra (MPICH and kin), intel, or other
+    vendor: str  # Open MPI, MPICH, Intel MPI; of other launchers: their file name
+    version: str
+
+    @property
+    def prefix(self) -> Path:
+        return self.launcher.parent.parent
+
+    @property
+    def name(self) -> str:
+        return f"{self.vendor} {self.version}".strip()
+
+    @property
+    def family(self) -> str | None:
+        return {"prrte": "ompi", "orte": "ompi", "hydra": "mpich", "intel": "mpich"}.get(self.kind)
+
+    @property
+    def open_mpi(self) -> bool:
+        return self.kind in ("prrte", "orte")
+
+    def environment(self, base: Mapping[str, str]) -> dict[str, str]:
+        """What the launcher and the ranks need beyond the user's environment."""
+        if self.kind != "intel":
+            return {}
+        extra = {"I_MPI_ROOT": str(self.prefix), "PATH": f"{self.launcher.parent}:{base.get('PATH', os.defpath)}"}
+        providers = self.prefix / "lib"
+        if (providers / "libtcp-fi.so").exists():  # an installation whose fabric providers lie beside the library
+            library_path = base.get("LD_LIBRARY_PATH")
+            extra["LD_LIBRARY_PATH"] = f"{providers}:{library_path}" if library_path else str(providers)
+            extra.update({"FI_PROVIDER_PATH": str(providers), "FI_PROVIDER": "tcp", "I_MPI_FABRICS": "shm:ofi"})
+        return {name: value for name, value in extra.items() if name not in base or name in ("PATH", "LD_LIBRARY_PATH")}
+
+    def compiler(self) -> Path:
+        for name in _COMPILERS.get(self.family or "", ("mpicc",)):
+            path = self.launcher.parent / name
+            if os.access(path, os.X_OK):
+                return path
+        raise OmnesError(f"{self.name} has no mpicc beside {self.launcher}")
+
+
+@functools.lru_cache(maxsize=None)
+def identify(launcher: Path) -> Mpi:
+    """Asks a launcher what it is."""
+    try:
+        answer = subprocess.run([str(launcher), "--version"], capture_output=True, text=True, timeout=20, check=False)
+        text = answer.stdout + answer.stderr
+    except (OSError, subprocess.TimeoutExpired):
+        text = ""
+    number = re.search(r"(\d+\.\d+(\.\d+)?\w*)", text)
+    version = number[1] if number else ""
+    if "Intel(R) MPI" in text:
+        return Mpi(launcher, "intel", "Intel MPI", version)
+    if "HYDRA" in text:
+        return Mpi(launcher, "hydra", "MPICH", version)
+    if "Open MPI" in text or "OpenRTE" in text:
+        return Mpi(launcher, "orte" if version.split(".")[0].isdecimal() and int(version.split(".")[0]) < 5 else "prrte",
+                   "Open MPI", version)
+    return Mpi(launcher, "other", launcher.name, version)
+
+
+def _launchers_in(folder: Path, family: str | None) -> Iterator[Mpi]:
+    names = _LAUNCHERS.get(family, ()) if family else (*_LAUNCHERS["ompi"], *_LAUNCHERS["mpich"])
+    for name in dict.fromkeys(names):
+        if os.access(folder / name, os.X_OK):
+            mpi = identify(folder / name)
+            if mpi.kind != "other" and family in (None, mpi.family):
+                yield mpi
+
+
+def beside(libmpi: Path, family: str) -> Mpi | None:
+    """The MPI that a library belongs to: its launcher is in the bin folder of one of the folders above the library."""
+    for library in (libmpi, libmpi.resolve()):
+        for folder in list(library.parents)[1:5]:
+            for mpi in _launchers_in(folder / "bin", None if family == "abi" else family):
+                return mpi
+    return None
+
+
+def search_path(environment: Mapping[str, str]) -> list[Path]:
+    """Where to look for MPIs, in order: this Python's prefix, PATH, the project's .mpi folder, common places."""
+    folders = [Path(sys.prefix) / "bin"]
+    folders += [Path(entry) for entry in environment.get("PATH", os.defpath).split(":") if entry]
+    folders += sorted(Path(sys.prefix).parent.glob(".mpi/*/bin"))
+    folders += [Path(place) for place in _PLACES]
+    return list(dict.fromkeys(folders))
+
+
+def find(family: str | None, environment: Mapping[str, str]) -> Mpi | None:
+    """The first MPI of a family (None and abi: of any)."""
+    for folder in search_path(environment):
+        for mpi in _launchers_in(folder, None if family == "abi" else family):
+            return mpi
+    return None
+
+
+def find_all(environment: Mapping[str, str]) -> list[Mpi]:
+    """One entry for each installation: a folder that holds several MPIs has one for each vendor."""
+    found: dict[tuple[Path, str], Mpi] = {}
+    for folder in search_path(environment):
+        for mpi in _launchers_in(folder, None):
+            found.setdefault((folder.resolve(), mpi.name), mpi)
+    return list(found.values())
+
+
+def at(place: str, environment: Mapping[str, str]) -> Mpi:
+    """The MPI that a user points at: a launcher (path or name) or an installation's prefix."""
+    path = Path(place).expanduser().absolute()
+    if path.is_dir():
+        for folder in (path / "bin", path):
+            for mpi in _launchers_in(folder, None):
+                return mpi
+        raise OmnesError(f"no mpirun or mpiexec of a known MPI in {path}/bin or {path}")
+    launcher = shutil.which(place, path=environment.get("PATH", os.defpath))
+    if launcher is None:
+        raise OmnesError(f"launcher {place} not found; give the path of mpirun or mpiexec, or the folder that holds bin/mpirun")
+    return identify(Path(launcher).absolute())
