@@ -1,0 +1,351 @@
+// Runs every algorithm of the catalogue with real data: threads as ranks, over shared memory, over messages, and over both at once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <thread>
+#include <tuple>
+
+#include "runtime/team.hpp"
+
+using namespace omnes;
+
+namespace {
+
+// Messages between threads of this process: what the host MPI's point-to-point is to real ranks. Synchronous, so that a schedule that relies on
+// buffering would hang.
+class Mailbox {
+ public:
+  struct Message {
+    const void* data;
+    std::size_t bytes;
+    bool taken = false;
+  };
+  std::shared_ptr<Message> post(int from, int to, Lane lane, const void* data, std::size_t bytes) {
+    auto message = std::make_shared<Message>(Message{data, bytes});
+    const std::lock_guard lock(mutex_);
+    boxes_[{from, to, lane}].push_back(message);
+    return message;
+  }
+  // The k-th receive of a channel takes its k-th message.
+  std::size_t ticket(int from, int to, Lane lane) {
+    const std::lock_guard lock(mutex_);
+    return tickets_[{from, to, lane}]++;
+  }
+  bool take(int from, int to, Lane lane, std::size_t ticket, void* data, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    auto& box = boxes_[{from, to, lane}];
+    if (ticket >= box.size()) return false;
+    EXPECT_EQ(box[ticket]->bytes, bytes);
+    if (bytes > 0) std::memcpy(data, box[ticket]->data, bytes);
+    box[ticket]->taken = true;
+    return true;
+  }
+  bool taken(const Message& message) {
+    const std::lock_guard lock(mutex_);
+    return message.taken;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::tuple<int, int, Lane>, std::deque<std::shared_ptr<Message>>> boxes_;
+  std::map<std::tuple<int, int, Lane>, std::size_t> tickets_;
+};
+
+class ThreadPort {
+ public:
+  ThreadPort(Mailbox& mailbox, int rank) : mailbox_(mailbox), rank_(rank) {}
+
+  MessagePort port() {
+    MessagePort port;
+    port.context = this;
+    port.isend = [](void* self, int to, Lane lane, const void* data, std::size_t bytes, PortRequest* request) {
+      return static_cast<ThreadPort*>(self)->isend(to, lane, data, bytes, request);
+    };
+    port.irecv = [](void* self, int from, Lane lane, void* data, std::size_t bytes, PortRequest* request) {
+      return static_cast<ThreadPort*>(self)->irecv(from, lane, data, bytes, request);
+    };
+    port.test = [](void* self, PortRequest* request, bool* done) {
+      return static_cast<ThreadPort*>(self)->test(request, done);
+    };
+    return port;
+  }
+
+ private:
+  struct Pending {
+    std::shared_ptr<Mailbox::Message> sent;
+    int from = 0;
+    Lane lane = Lane::pair;
+    std::size_t ticket = 0;
+    void* data = nullptr;
+    std::size_t bytes = 0;
+  };
+  int isend(int to, Lane lane, const void* data, std::size_t bytes, PortRequest* request) {
+    pending_.push_back({mailbox_.post(rank_, to, lane, data, bytes), 0, lane, 0, nullptr, 0});
+    *request = pending_.size() - 1;
+    return 0;
+  }
+  int irecv(int from, Lane lane, void* data, std::size_t bytes, PortRequest* request) {
+    pending_.push_back({nullptr, from, lane, mailbox_.ticket(from, rank_, lane), data, bytes});
+    *request = pending_.size() - 1;
+    return 0;
+  }
+  int test(const PortRequest* request, bool* done) {
+    const Pending& pending = pending_[*request];
+    *done = pending.sent ? mailbox_.taken(*pending.sent)
+                         : mailbox_.take(pending.from, rank_, pending.lane, pending.ticket, pending.data, pending.bytes);
+    return 0;
+  }
+
+  Mailbox& mailbox_;
+  int rank_;
+  std::deque<Pending> pending_;
+};
+
+// Multiplication of 2 x 2 matrices modulo 2^64: associative, not commutative, and exact.
+struct Matrix {
+  std::uint64_t m[4];
+  bool operator==(const Matrix&) const = default;
+};
+Matrix times(const Matrix& l, const Matrix& r) {
+  return {{l.m[0] * r.m[0] + l.m[1] * r.m[2], l.m[0] * r.m[1] + l.m[1] * r.m[3],
+           l.m[2] * r.m[0] + l.m[3] * r.m[2], l.m[2] * r.m[1] + l.m[3] * r.m[3]}};
+}
+const int matrices_context = 0;  // not null: as for a user's operation, operands are staged
+void multiply(const void*, const void* left, const void* right, void* dst, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    static_cast<Matrix*>(dst)[i] = times(static_cast<const Matrix*>(left)[i], static_cast<const Matrix*>(right)[i]);
+}
+
+enum class Over { memory, messages, both };
+
+struct Case {
+  Operation operation;
+  const Algorithm* algorithm;
+  int p, root, radix;
+  std::size_t count;
+  bool in_place;
+  Over over;
+  bool matrices;
+};
+
+std::string describe(const Case& c) {
+  return std::string(name(c.operation)) + "/" + c.algorithm->name + " p=" + std::to_string(c.p) +
+         " root=" + std::to_string(c.root) + " k=" + std::to_string(c.radix) + " count=" + std::to_string(c.count) +
+         (c.in_place ? " in place" : "") + " over=" + std::to_string(static_cast<int>(c.over)) +
+         (c.matrices ? " matrices" : "");
+}
+
+// Element i of what `rank` contributes to part `part`. Never zero, different everywhere.
+std::uint64_t value(int rank, int part, std::size_t i, int round) {
+  return 1 + static_cast<std::uint64_t>(round) * 1000003 + rank * 10007 + part * 101 + i * 3;
+}
+
+// One rank's calls of a case; returns whether the result was right every time.
+class Rank {
+ public:
+  Rank(const Case& c, Team& team, int rank) : c_(c), team_(team), rank_(rank) {}
+
+  void run(int round) {
+    const int n_parts = std::max(1, parts(c_.operation, c_.p));
+    const bool at_root = rank_ == c_.root;
+    const bool in_place = c_.in_place && (!rooted(c_.operation) || at_root);
+    const std::size_t words = c_.matrices ? 4 : 1;
+    const std::size_t one = c_.count * words, all = one * n_parts;
+    const auto fill = [&](std::vector<std::uint64_t>& v, int rank, int first_part, int count_parts) {
+      v.resize(one * count_parts);
+      for (int part = 0; part < count_parts; ++part)
+        for (std::size_t i = 0; i < one; ++i) v[part * one + i] = value(rank, first_part + part, i, round);
+    };
+    std::vector<std::uint64_t> send, recv, want;
+    const auto operation = c_.operation;
+    const bool sends_all = operation == Operation::scatter || operation == Operation::alltoall;
+    if (operation != Operation::bcast && (operation != Operation::scatter || at_root))
+      fill(send, rank_, 0, sends_all ? n_parts : 1);
+    const auto send_before = send;
+
+    const std::uint64_t untouched = 0xDEADBEEF;
+    switch (operation) {
+      case Operation::barrier: break;
+      case Operation::bcast:
+        recv.assign(one, untouched);
+        if (at_root) fill(recv, rank_, 0, 1);
+        fill(want, c_.root, 0, 1);
+        break;
+      case Operation::reduce:
+      case Operation::allreduce:
+        if (operation == Operation::allreduce || at_root) {
+          recv.assign(one, untouched);
+          want = reduced(round, one);
+        }
+        break;
+      case Operation::gather:
+      case Operation::allgather:
+        if (operation == Operation::allgather || at_root) {
+          recv.assign(all, untouched);
+          for (int r = 0; r < c_.p; ++r) {
+            std::vector<std::uint64_t> part;
+            fill(part, r, 0, 1);
+            want.insert(want.end(), part.begin(), part.end());
+          }
+        }
+        break;
+      case Operation::scatter:
+        recv.assign(in_place ? 0 : one, untouched);
+        if (!in_place) fill(want, c_.root, rank_, 1);
+        break;
+      case Operation::alltoall:
+        recv.assign(all, untouched);
+        for (int r = 0; r < c_.p; ++r) {
+          std::vector<std::uint64_t> part;
+          fill(part, r, rank_, 1);
+          want.insert(want.end(), part.begin(), part.end());
+        }
+        break;
+    }
+    if (in_place && operation != Operation::scatter) {
+      const bool own_part = operation == Operation::gather || operation == Operation::allgather;
+      std::copy(send.begin(), send.end(), recv.begin() + (own_part ? rank_ * one : 0));
+    }
+
+    Reduction reduction;
+    Call call;
+    call.operation = operation;
+    call.root = c_.root;
+    call.in_place = in_place;
+    call.send = in_place && operation != Operation::scatter ? nullptr : send.data();
+    call.recv = recv.data();
+    call.count = c_.count;
+    call.element = sizeof(std::uint64_t) * words;
+    if (reduces(operation)) {
+      reduction = c_.matrices ? Reduction{multiply, &matrices_context, false}
+                              : Reduction{kernel(ReduceOp::sum, Element::u64), nullptr, true};
+      call.reduction = &reduction;
+    }
+    ASSERT_EQ(team_.run(call), 0) << describe(c_);
+    ASSERT_EQ(recv, want) << describe(c_) << " rank " << rank_ << " round " << round;
+    ASSERT_EQ(send, send_before) << describe(c_) << " rank " << rank_;
+  }
+
+ private:
+  std::vector<std::uint64_t> reduced(int round, std::size_t one) const {
+    std::vector<std::uint64_t> result(one);
+    for (std::size_t i = 0; i < one; ++i) result[i] = value(0, 0, i, round);
+    std::vector<std::uint64_t> next(one);
+    for (int r = 1; r < c_.p; ++r) {
+      for (std::size_t i = 0; i < one; ++i) next[i] = value(r, 0, i, round);
+      if (c_.matrices) {
+        multiply(nullptr, result.data(), next.data(), result.data(), c_.count);
+      } else {
+        for (std::size_t i = 0; i < one; ++i) result[i] += next[i];
+      }
+    }
+    return result;
+  }
+
+  const Case& c_;
+  Team& team_;
+  int rank_;
+};
+
+class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {};
+
+}  // namespace
+
+namespace {
+
+// The ranks of a case, as threads. Rounds repeat the calls with other values, so that cached plans and reused queues are tried too.
+void run_case(const Case& c, const Selector& selector) {
+  constexpr int rounds = 3;
+  const int nodes = c.over == Over::both ? 2 : 1;
+  Mailbox mailbox;
+  std::vector<int> node(c.p);
+  for (int r = 0; r < c.p; ++r) node[r] = c.over == Over::messages ? r : r % nodes;
+
+  std::vector<std::shared_ptr<shm::Segment>> segments;
+  for (int n = 0; n < nodes && c.over != Over::messages; ++n) {
+    shm::Geometry geometry;
+    geometry.p = static_cast<int>(std::count(node.begin(), node.end(), n));
+    std::string error;
+    segments.push_back(geometry.p > 0 ? shm::Segment::in_process(geometry, error) : nullptr);
+    ASSERT_TRUE(geometry.p == 0 || segments.back()) << error;
+  }
+  std::vector<std::unique_ptr<shm::Endpoint>> endpoints(c.p);  // all there before the first is used
+  for (int r = 0; r < c.p && c.over != Over::messages; ++r) {
+    const auto local = static_cast<int>(std::count(node.begin(), node.begin() + r, node[r]));
+    endpoints[r] = std::make_unique<shm::Endpoint>(segments[node[r]], local);
+  }
+  std::vector<std::thread> threads;
+  for (int r = 0; r < c.p; ++r) {
+    threads.emplace_back([&, r] {
+      ThreadPort port(mailbox, r);
+      TeamSetup setup;
+      setup.p = c.p;
+      setup.rank = r;
+      setup.node = node;
+      setup.selector = &selector;
+      setup.port = port.port();
+      setup.waiting.oversubscribed = true;
+      setup.shm = std::move(endpoints[r]);
+      Team team(std::move(setup));
+      Rank rank(c, team, r);
+      for (int round = 0; round < rounds && !testing::Test::HasFatalFailure(); ++round) rank.run(round);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+}
+
+std::vector<int> some_roots(const Algorithm& algorithm, int p) {
+  if (!rooted(algorithm.operation) || p == 1) return {0};
+  return p == 2 ? std::vector{0, 1} : std::vector{0, p / 2, p - 1};
+}
+
+TEST_P(EveryAlgorithm, MovesAndCombinesRealData) {
+  const Algorithm& algorithm = *GetParam();
+  const std::string variable = "OMNES_" + [&] {
+    std::string upper(name(algorithm.operation));
+    for (char& letter : upper) letter = static_cast<char>(std::toupper(letter));
+    return upper;
+  }();
+  for (const int p : {1, 2, 3, 4, 5, 8}) {
+    for (const int radix : algorithm.default_radix > 0 ? std::vector{0, 3} : std::vector{0}) {
+      Problem problem;
+      problem.operation = algorithm.operation;
+      problem.p = p;
+      problem.radix = radix;
+      if (!why_not(algorithm, problem, true).empty()) continue;
+      std::string choice = algorithm.name;
+      if (radix > 0) choice += ":k=" + std::to_string(radix);
+      if (algorithm.segmented) choice += std::string(radix > 0 ? "," : ":") + "segment=1K";
+      setenv(variable.c_str(), choice.c_str(), 1);
+      const Selector selector = Selector::from_environment();
+      unsetenv(variable.c_str());
+      for (const std::size_t count : {std::size_t{1}, static_cast<std::size_t>(p + 1), std::size_t{1500}}) {
+        for (const int root : some_roots(algorithm, p)) {
+          for (const bool in_place : {false, true}) {
+            if (in_place && (algorithm.operation == Operation::barrier || algorithm.operation == Operation::bcast)) continue;
+            for (const Over over : {Over::memory, Over::messages, Over::both}) {
+              for (const bool matrices : {false, true}) {
+                if (matrices && !(reduces(algorithm.operation) && algorithm.ordered)) continue;
+                run_case({algorithm.operation, &algorithm, p, root, radix, count, in_place, over, matrices}, selector);
+                if (HasFatalFailure() || HasNonfatalFailure()) return;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithm, testing::ValuesIn(catalogue()), [](const auto& info) {
+  return std::string(name(info.param->operation)) + "_" + info.param->name;
+});
+
+}  // namespace
