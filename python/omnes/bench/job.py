@@ -1,0 +1,132 @@
+"""One MPI job that waits, asleep, for commands: the collbench program on some MPI, with or without omnes.
+
+Each rank reads its own pipe, so between two commands no rank of the job uses a CPU. If this process dies the pipes close and the ranks end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omnes import launch, programs
+from omnes.errors import OmnesError
+from omnes.mpi import Mpi
+
+_START_SECONDS = 60.0  # launching many ranks on few CPUs takes a while
+_STOP_SECONDS = 10.0
+_LINE_BYTES = 128  # sizeof(struct line) in collbench.c
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """What to compare: a name for the tables, an MPI, and whether omnes is loaded."""
+
+    name: str
+    mpi: Mpi
+    with_omnes: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
+    baseline: str | None = None  # the job that this one is compared with
+
+
+class WrongResult(OmnesError):
+    """A collective returned something else than MPI promises; such a thing is not timed."""
+
+
+class Job:
+    def __init__(self, spec: JobSpec, ranks: int, bind: bool) -> None:
+        self.spec = spec
+        self._folder = tempfile.TemporaryDirectory(prefix="omnes-bench-")
+        folder = Path(self._folder.name)
+        (folder / "meeting").write_bytes(bytes(_LINE_BYTES * ranks))
+        os.mkfifo(folder / "answers")
+        self._answers = os.open(folder / "answers", os.O_RDWR)
+        self._commands = []
+        for rank in range(ranks):
+            os.mkfifo(folder / f"command-{rank}")
+            # Opened for both, because opening for writing alone would wait for the reader.
+            self._commands.append(os.open(folder / f"command-{rank}", os.O_RDWR))
+        program = str(programs.build("collbench", spec.mpi))
+        options, variables = binding(spec.mpi, bind)
+        self.launch = launch.prepare(
+            [program, str(folder)], ranks, options, spec.with_omnes, str(spec.mpi.launcher), {**variables, **spec.variables}
+        )
+        self._said = (folder / "said").open("w+")
+        self._process = subprocess.Popen(
+            self.launch.command,
+            env=self.launch.full_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=self._said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self._buffer = b""
+
+    def wait_until_ready(self) -> None:
+        self._answer("start", _START_SECONDS)
+
+    def ask(self, command: str, seconds: float) -> dict[str, Any]:
+        """Gives a command to all ranks and waits for rank 0's answer."""
+        for pipe in self._commands:
+            os.write(pipe, f"{command}\n".encode())
+        answer = self._answer(command, seconds)
+        if "wrong" in answer:
+            raise WrongResult(f"{self.spec.name}: {command}: {answer['wrong']}")
+        return answer
+
+    def _answer(self, what: str, seconds: float) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
+        while b"\n" not in self._buffer:
+            if select.select([self._answers], [], [], 0.2)[0]:
+                self._buffer += os.read(self._answers, 4096)
+            elif self._process.poll() is not None:
+                raise OmnesError(f"{self.spec.name}: the job ended at '{what}': {self._last_words()}")
+            elif time.monotonic() > deadline:
+                raise OmnesError(f"{self.spec.name}: no answer to '{what}' in {seconds:.0f} s; the job is hung or far too slow")
+        line, self._buffer = self._buffer.split(b"\n", 1)
+        return json.loads(line)
+
+    def _last_words(self) -> str:
+        self._said.seek(0)
+        lines = [line.strip() for line in self._said.read().splitlines() if line.strip(" -*\n")]
+        return lines[-1] if lines else f"exit code {self._process.returncode}"
+
+    def close(self) -> None:
+        """Ends the job: politely, then by force."""
+        try:
+            if self._process.poll() is None:
+                for pipe in self._commands:
+                    os.write(pipe, b"quit\n")
+                self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            for number in (signal.SIGTERM, signal.SIGKILL):
+                os.killpg(self._process.pid, number)
+                try:
+                    self._process.wait(3)
+                    break
+                except subprocess.TimeoutExpired:
+                    continue
+        finally:
+            for pipe in (*self._commands, self._answers):
+                os.close(pipe)
+            self._said.close()
+            self._folder.cleanup()
+
+
+def binding(mpi: Mpi, bind: bool) -> tuple[list[str], dict[str, str]]:
+    """Launcher options and variables that bind each rank to a core, or none."""
+    if mpi.open_mpi:
+        return ["--bind-to", "core" if bind else "none"], {}
+    if mpi.kind == "hydra":
+        return ["-bind-to", "core" if bind else "none"], {}
+    if mpi.kind == "intel":
+        return [], {"I_MPI_PIN": "1" if bind else "0"}
+    return [], {}

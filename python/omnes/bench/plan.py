@@ -1,0 +1,43 @@
+"""Which jobs to compare: every MPI as it comes, as its users tune it for shared CPUs, with extra settings, and with omnes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from omnes.bench.job import JobSpec
+from omnes.errors import OmnesError
+from omnes.mpi import Mpi
+
+# What users set when ranks share CPUs; without it these MPIs spin. Open MPI yields by itself when it is told to oversubscribe.
+_SHARED_CPUS = {
+    "hydra": {
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
+        "MPIR_CVAR_POSIX_POLL_FREQUENCY": "1",
+    },
+    "intel": {"I_MPI_WAIT_MODE": "1", "I_MPI_THREAD_YIELD": "2"},
+}
+
+
+def jobs(mpis: Sequence[Mpi], oversubscribed: bool, peers: Sequence[str]) -> list[JobSpec]:
+    """For each MPI: stock, stock tuned for shared CPUs (when they are), the peers, omnes."""
+    specs: list[JobSpec] = []
+    for mpi in mpis:
+        stock = mpi.name
+        specs.append(JobSpec(stock, mpi))
+        if oversubscribed and mpi.kind in _SHARED_CPUS:
+            specs.append(JobSpec(f"{mpi.name}, yielding", mpi, variables=_SHARED_CPUS[mpi.kind]))
+        for peer in peers:
+            name, variables = _parse_peer(peer)
+            specs.append(JobSpec(name if len(mpis) == 1 else f"{mpi.name}, {name}", mpi, variables=variables))
+        specs.append(JobSpec("omnes" if len(mpis) == 1 else f"omnes on {mpi.name}", mpi, with_omnes=True, baseline=stock))
+    return specs
+
+
+def _parse_peer(text: str) -> tuple[str, dict[str, str]]:
+    """'NAME:A=1 B=2' -> the name and the variables."""
+    name, colon, settings = text.partition(":")
+    pairs = [word.partition("=") for word in settings.split()]
+    if not name or not colon or not pairs or not all(equals and variable for variable, equals, _ in pairs):
+        raise OmnesError(f"'{text}' is no peer: write NAME:VARIABLE=VALUE [VARIABLE=VALUE...]")
+    return name, {variable: value for variable, _, value in pairs}

@@ -1,0 +1,48 @@
+"""A benchmark session: starts all jobs, measures all cells with progress shown, ends the jobs whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from omnes.bench.job import Job, JobSpec
+from omnes.bench.measure import Cell, Samples, measure
+from omnes.bench.report import size
+from omnes.units import format_us
+
+OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
+TYPE_BYTES = {"int": 4, "float": 4, "double": 8}
+
+
+def cells(operations: Sequence[str], sizes: Sequence[int], type_name: str) -> list[Cell]:
+    """A barrier has no size, so it is one cell."""
+    return [
+        Cell(operation, bytes_, type_name)
+        for operation in operations
+        for bytes_ in ([0] if operation == "barrier" else sizes)
+    ]
+
+
+def run(
+    specs: Sequence[JobSpec], todo: Sequence[Cell], ranks: int, bind: bool, seconds: float, what: str
+) -> tuple[dict[Cell, dict[str, Samples]], dict[str, str]]:
+    """Results by cell and job name, and each job's command line."""
+    results: dict[Cell, dict[str, Samples]] = {}
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with ExitStack() as stack:
+        progress = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+        task = progress.add_task("starting the jobs", total=len(todo))
+        jobs = []
+        for spec in specs:
+            jobs.append(Job(spec, ranks, bind))
+            stack.callback(jobs[-1].close)
+        for job in jobs:
+            job.wait_until_ready()
+        for cell in todo:
+            results[cell] = measure(cell, jobs, seconds)
+            times = ", ".join(f"{name} {format_us(samples.median)}" for name, samples in results[cell].items())
+            progress.update(task, advance=1, description=f"{cell.operation} {size(cell)}: {times} µs")
+    return results, {job.spec.name: str(job.launch) for job in jobs}

@@ -1,0 +1,77 @@
+"""omnes info: the MPIs and the machine as omnes sees them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from omnes import _core, cpus, libraries, mpi, units
+
+_SEGMENT_RANKS = (2, 4, 8, 16, 64)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+def command(as_json: bool) -> None:
+    """Show which MPIs were found, what the machine is like, and what is set.
+
+    \b
+    omnes info
+    omnes info --json
+    """
+    facts = _collect()
+    if as_json:
+        click.echo(json.dumps(facts, indent=2))
+        return
+    for name, lines in _sections(facts):
+        for index, line in enumerate(lines):
+            click.echo(f"{name if index == 0 else '':<15} {line}")
+
+
+def _collect() -> dict[str, Any]:
+    machine = _core.machine()
+    return {
+        "omnes": _core.__version__,
+        "libraries": {family: str(libraries.path(family)) for family in libraries.built()},
+        "mpis": [
+            {"name": found.name, "family": found.family, "launcher": str(found.launcher)} for found in mpi.find_all(os.environ)
+        ],
+        "cpus": cpus.usable_cpus(),
+        "cores": cpus.usable_cores(),
+        "machine": machine,
+        "single_copy": _core.cma_works(),
+        "huge_pages": _huge_pages(),
+        "segment_bytes": {p: _core.segment_bytes(p) for p in _SEGMENT_RANKS},
+        "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith("OMNES_")},
+    }
+
+
+def _huge_pages() -> str:
+    """The kernel's setting of transparent huge pages for shared memory, such as 'advise'."""
+    setting = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
+    try:
+        return next((word.strip("[]") for word in setting.read_text().split() if word.startswith("[")), "never")
+    except OSError:
+        return "not supported"
+
+
+def _sections(facts: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    found = [f"{entry['name']:<18} {entry['launcher']}" for entry in facts["mpis"]] or ["none found"]
+    built = [f"{family:<6} for {libraries.FAMILIES[family]}" for family in facts["libraries"]] or ["none"]
+    segment = ", ".join(f"{units.format_bytes(size)} for {p} ranks" for p, size in facts["segment_bytes"].items())
+    settings = [f"{name}={value}" for name, value in facts["environment"].items()] or ["none"]
+    return [
+        ("omnes", [facts["omnes"]]),
+        ("libraries", built),
+        ("MPIs", found),
+        ("CPUs", [f"{facts['cpus']} usable, on {facts['cores']} cores"]),
+        ("machine", facts["machine"]["text"].splitlines()),
+        ("single copy", ["works" if facts["single_copy"] else "not permitted (process_vm_readv): large messages are copied twice"]),
+        ("huge pages", [f"{facts['huge_pages']} (transparent, in shared memory)"]),
+        ("segment", [segment]),
+        ("OMNES_ settings", settings),
+    ]
