@@ -4,13 +4,13 @@
 // Every width combines each element alone and in the same way, so all give the same bits.
 // Semantics: integers wrap around (sums and products are computed unsigned); max is `left > right ? left : right`, min with `<`, so
 // with a NaN the right operand wins; logical operations give 0 or 1.
+#include "runtime/kernels.hpp"
+
 #include <array>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-
-#include "runtime/reduction.hpp"
 
 namespace omnes {
 
@@ -74,22 +74,12 @@ template <ReduceOp op, class T>
   run<op, T>(left, right, dst, count);
 }
 template <ReduceOp op, class T>
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void avx512(
-    const void*, const void* left, const void* right, void* dst, std::size_t count) {
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void avx512(const void*, const void* left,
+                                                                                          const void* right, void* dst,
+                                                                                          std::size_t count) {
   run<op, T>(left, right, dst, count);
 }
 #endif
-
-enum class Width { baseline, avx2, avx512 };
-
-Width widest() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return Width::avx512;
-  if (__builtin_cpu_supports("avx2")) return Width::avx2;
-#endif
-  return Width::baseline;
-}
 
 template <Width width, ReduceOp op, class T>
 constexpr ReduceFn compiled() {
@@ -125,8 +115,16 @@ std::size_t size_of(Element element) {
   return sizes[static_cast<std::size_t>(element)];
 }
 
-ReduceFn kernel(ReduceOp op, Element element) {
-  static const Width width = widest();
+Width widest() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return Width::avx512;
+  if (__builtin_cpu_supports("avx2")) return Width::avx2;
+#endif
+  return Width::baseline;
+}
+
+ReduceFn kernel(ReduceOp op, Element element, Width width) {
   const std::size_t i = static_cast<std::size_t>(op) * element_count + static_cast<std::size_t>(element);
   switch (width) {
     case Width::avx512: return table_of<Width::avx512>[i];
@@ -134,6 +132,11 @@ ReduceFn kernel(ReduceOp op, Element element) {
     case Width::baseline: break;
   }
   return table_of<Width::baseline>[i];
+}
+
+ReduceFn kernel(ReduceOp op, Element element) {
+  static const Width width = widest();
+  return kernel(op, element, width);
 }
 
 }  // namespace omnes

@@ -99,7 +99,8 @@ void Endpoint::look_at_counter(int reader) {
   }
   std::uint32_t most_behind = 0;
   for (const std::int32_t q : others_)
-    most_behind = std::max(most_behind, published_.sent - peers_[q].consumed->published.load(std::memory_order_acquire));
+    most_behind =
+        std::max(most_behind, published_.sent - peers_[q].consumed->published.load(std::memory_order_acquire));
   published_.taken = published_.sent - most_behind;
 }
 

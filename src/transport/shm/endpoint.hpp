@@ -120,8 +120,9 @@ class Endpoint {
  private:
   struct Outbox {  // own ring, as its writer knows it
     Line* lines = nullptr;
-    std::uint32_t sent = 0;   // fragments written
-    std::uint32_t taken = 0;  // what the reader's counter said when last looked at (of a publish ring: the slowest reader's)
+    std::uint32_t sent = 0;  // fragments written
+    std::uint32_t taken =
+        0;  // what the reader's counter said when last looked at (of a publish ring: the slowest reader's)
   };
   struct Inbox {  // a peer's ring, as its reader knows it
     const Line* lines = nullptr;
@@ -132,17 +133,17 @@ class Endpoint {
   struct alignas(line_bytes) Peer {
     Inbox in, published_in;
     Outbox out;
-    const Consumed* consumed = nullptr;             // the peer's counters about this rank
-    std::atomic<std::uint32_t>* asleep = nullptr;   // the peer's bed
+    const Consumed* consumed = nullptr;            // the peer's counters about this rank
+    std::atomic<std::uint32_t>* asleep = nullptr;  // the peer's bed
     std::int64_t pid = 0;
-    bool readable = false;                          // its memory, by single copy
+    bool readable = false;  // its memory, by single copy
   };
   struct Target {  // of a send
     std::span<const std::int32_t> readers;
     bool published;
   };
   static constexpr std::int32_t everyone = -1;  // as a reader: all other ranks, through the publish ring
-  struct Use {  // a fragment in a slot, until it is taken
+  struct Use {                                  // a fragment in a slot, until it is taken
     std::int32_t reader;
     std::uint32_t sequence;
   };
@@ -156,7 +157,8 @@ class Endpoint {
 
   void wake(int rank) {
     std::atomic<std::uint32_t>& asleep = *peers_[rank].asleep;
-    if (asleep.load(std::memory_order_relaxed) != 0) [[unlikely]] wake_sleeper(asleep);
+    if (asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      wake_sleeper(asleep);
   }
   void wake_others() {
     for (const std::int32_t rank : others_) wake(rank);

@@ -15,10 +15,11 @@
 
 namespace omnes::shm {
 
-inline constexpr std::size_t line_bytes = 64;         ///< a cache line of every x86-64 and most Arm processors
-inline constexpr std::size_t page_bytes = 4096;       ///< smallest page; control and slots start on multiples of it
-inline constexpr std::size_t inline_bytes = 56;       ///< payload that fits a line beside its header and sequence number
-inline constexpr std::uint32_t publish_lines = 32;    ///< depth of the publish ring: its slowest reader may lag so many fragments
+inline constexpr std::size_t line_bytes = 64;    ///< a cache line of every x86-64 and most Arm processors
+inline constexpr std::size_t page_bytes = 4096;  ///< smallest page; control and slots start on multiples of it
+inline constexpr std::size_t inline_bytes = 56;  ///< payload that fits a line beside its header and sequence number
+inline constexpr std::uint32_t publish_lines =
+    32;  ///< depth of the publish ring: its slowest reader may lag so many fragments
 
 /// How a descriptor line carries its fragment.
 enum class Carry : std::uint32_t {
@@ -62,7 +63,7 @@ struct alignas(line_bytes) Consumed {
 struct alignas(line_bytes) Identity {
   std::uint64_t segment_nonce;  ///< region 0 only, written by the segment's creator
   std::uint64_t rank_nonce;
-  std::uint64_t address;        ///< of this line, in the owner's address space
+  std::uint64_t address;  ///< of this line, in the owner's address space
   std::int64_t pid;
 };
 

@@ -17,9 +17,7 @@ namespace omnes::shm {
 
 namespace {
 
-std::string failed(const char* what, int error) {
-  return std::string(what) + ": " + std::strerror(error);
-}
+std::string failed(const char* what, int error) { return std::string(what) + ": " + std::strerror(error); }
 
 std::string file_name(const Ticket& ticket) {
   return "/dev/shm/omnes-" + std::to_string(ticket.pid) + "-" + std::to_string(ticket.nonce);

@@ -12,11 +12,13 @@ namespace omnes::shm {
 namespace {
 
 // A pause is 10 to 45 ns (AMD Zen, Intel since Skylake), a yield with nobody else to run about 300 ns.
-constexpr std::uint32_t spins_when_crowded = 32;     // pauses before the first yield: about 1 us, less than a switch of process costs
-constexpr std::uint32_t spins_when_alone = 1000;     // 10 to 45 us: on its own CPU a rank gains nothing by yielding sooner
-constexpr std::uint32_t spins_between_pokes = 64;    // 1 to 3 us; a poke of an MPI library costs 0.1 to 1 us
-constexpr std::int64_t sleep_after = 2'000'000;      // ns of yielding; schedulers' time slices are longer, computing phases much longer
-constexpr std::int64_t sleep_at_most = 500'000;      // ns: what a lost wake-up may cost
+constexpr std::uint32_t spins_when_crowded =
+    32;  // pauses before the first yield: about 1 us, less than a switch of process costs
+constexpr std::uint32_t spins_when_alone = 1000;  // 10 to 45 us: on its own CPU a rank gains nothing by yielding sooner
+constexpr std::uint32_t spins_between_pokes = 64;  // 1 to 3 us; a poke of an MPI library costs 0.1 to 1 us
+constexpr std::int64_t sleep_after =
+    2'000'000;  // ns of yielding; schedulers' time slices are longer, computing phases much longer
+constexpr std::int64_t sleep_at_most = 500'000;  // ns: what a lost wake-up may cost
 
 std::int64_t now() {
   timespec t;

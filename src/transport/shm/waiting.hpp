@@ -13,9 +13,9 @@
 namespace omnes::shm {
 
 struct WaitPolicy {
-  bool oversubscribed = false;                  ///< the ranks of this node outnumber the CPUs that they may run on
-  std::atomic<std::uint32_t>* asleep = nullptr; ///< own bed; null: never sleep
-  void (*poke)(void* context) = nullptr;        ///< called now and then: lets other work of the process progress
+  bool oversubscribed = false;                   ///< the ranks of this node outnumber the CPUs that they may run on
+  std::atomic<std::uint32_t>* asleep = nullptr;  ///< own bed; null: never sleep
+  void (*poke)(void* context) = nullptr;         ///< called now and then: lets other work of the process progress
   void* context = nullptr;
 };
 

@@ -1,0 +1,116 @@
+// Every predefined reduction against a plain loop, for all element types, many counts, and results in the place of an operand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+#include "runtime/kernels.hpp"
+
+namespace omnes {
+namespace {
+
+constexpr ReduceOp all_ops[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::max,  ReduceOp::min, ReduceOp::land,
+                                ReduceOp::lor, ReduceOp::lxor, ReduceOp::band, ReduceOp::bor, ReduceOp::bxor};
+
+template <class T, Element e>
+struct Case {
+  using type = T;
+  static constexpr Element element = e;
+};
+using Cases =
+    testing::Types<Case<std::int8_t, Element::i8>, Case<std::int16_t, Element::i16>, Case<std::int32_t, Element::i32>,
+                   Case<std::int64_t, Element::i64>, Case<std::uint8_t, Element::u8>, Case<std::uint16_t, Element::u16>,
+                   Case<std::uint32_t, Element::u32>, Case<std::uint64_t, Element::u64>, Case<float, Element::f32>,
+                   Case<double, Element::f64>>;
+
+// What MPI says, element by element, in wide unsigned arithmetic so that nothing overflows.
+template <class T>
+T expected(ReduceOp op, T l, T r) {
+  if constexpr (std::is_floating_point_v<T>) {
+    switch (op) {
+      case ReduceOp::sum: return l + r;
+      case ReduceOp::prod: return l * r;
+      case ReduceOp::max: return l > r ? l : r;
+      default: return l < r ? l : r;
+    }
+  } else {
+    const auto a = static_cast<std::uint64_t>(l), b = static_cast<std::uint64_t>(r);
+    switch (op) {
+      case ReduceOp::sum: return static_cast<T>(a + b);
+      case ReduceOp::prod: return static_cast<T>(a * b);
+      case ReduceOp::max: return l > r ? l : r;
+      case ReduceOp::min: return l < r ? l : r;
+      case ReduceOp::land: return static_cast<T>(l && r);
+      case ReduceOp::lor: return static_cast<T>(l || r);
+      case ReduceOp::lxor: return static_cast<T>(!l != !r);
+      case ReduceOp::band: return static_cast<T>(a & b);
+      case ReduceOp::bor: return static_cast<T>(a | b);
+      default: return static_cast<T>(a ^ b);
+    }
+  }
+}
+
+template <class T>
+std::vector<T> values(std::size_t count, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::vector<T> v(count);
+  for (T& x : v) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const T special[] = {0, -T{0}, std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()};
+      x = random() % 8 == 0 ? special[random() % 4] : static_cast<T>(static_cast<std::int64_t>(random())) / 1024;
+    } else {
+      const T special[] = {0, 1, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+      x = random() % 4 == 0 ? special[random() % 4] : static_cast<T>(random());
+    }
+  }
+  return v;
+}
+
+template <class C>
+class KernelTest : public testing::Test {};
+TYPED_TEST_SUITE(KernelTest, Cases);
+
+template <class T>
+void expect_like_a_plain_loop(Element element, Width width) {
+  for (const ReduceOp op : all_ops) {
+    const ReduceFn fn = kernel(op, element, width);
+    if (std::is_floating_point_v<T> && op > ReduceOp::min) {
+      EXPECT_EQ(fn, nullptr);
+      continue;
+    }
+    ASSERT_NE(fn, nullptr);
+    std::vector<std::size_t> counts{1000};
+    for (std::size_t n = 0; n <= 150; ++n) counts.push_back(n);
+    for (const std::size_t count : counts) {
+      const auto left = values<T>(count + 1, 1), right = values<T>(count + 1, 2);
+      auto want = left;  // one more than count: must stay untouched
+      for (std::size_t i = 0; i < count; ++i) want[i] = expected(op, left[i], right[i]);
+      auto dst = left, in_left = left, in_right = right;
+      fn(nullptr, left.data(), right.data(), dst.data(), count);
+      fn(nullptr, in_left.data(), right.data(), in_left.data(), count);
+      fn(nullptr, left.data(), in_right.data(), in_right.data(), count);
+      EXPECT_EQ(std::memcmp(dst.data(), want.data(), (count + 1) * sizeof(T)), 0) << count;
+      EXPECT_EQ(std::memcmp(in_left.data(), want.data(), (count + 1) * sizeof(T)), 0) << count;
+      EXPECT_EQ(std::memcmp(in_right.data(), want.data(), count * sizeof(T)), 0) << count;
+      EXPECT_EQ(std::memcmp(&in_right[count], &right[count], sizeof(T)), 0) << count;
+    }
+  }
+}
+
+TYPED_TEST(KernelTest, CombinesLikeAPlainLoopAlsoInPlaceAtEveryWidth) {
+  for (const Width width : {Width::baseline, Width::avx2, Width::avx512}) {
+    if (width > widest()) break;
+    expect_like_a_plain_loop<typename TypeParam::type>(TypeParam::element, width);
+  }
+  EXPECT_EQ(kernel(ReduceOp::sum, TypeParam::element), kernel(ReduceOp::sum, TypeParam::element, widest()));
+}
+
+TYPED_TEST(KernelTest, KnowsTheSize) { EXPECT_EQ(size_of(TypeParam::element), sizeof(typename TypeParam::type)); }
+
+}  // namespace
+}  // namespace omnes

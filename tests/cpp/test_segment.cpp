@@ -1,0 +1,207 @@
+// Segments across real processes: made, found, released, and gone when a process is killed.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "transport/shm/endpoint.hpp"
+
+namespace omnes::shm {
+namespace {
+
+std::set<std::string> left_in_dev_shm() {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("omnes-" + std::to_string(getpid()) + "-")) names.insert(name);
+  }
+  return names;
+}
+
+// A child process with a pipe from and to its parent; it inherits nothing made after it.
+class Child {
+ public:
+  explicit Child(const std::function<bool(Child&)>& body) {
+    EXPECT_EQ(pipe(down_), 0);
+    EXPECT_EQ(pipe(up_), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      std::swap(down_, up_);
+      _exit(body(*this) ? 0 : 1);
+    }
+  }
+  ~Child() {
+    for (const int fd : {down_[0], down_[1], up_[0], up_[1]}) close(fd);
+  }
+  template <class T>
+  void put(const T& value) {
+    ASSERT_EQ(write(down_[1], &value, sizeof value), static_cast<ssize_t>(sizeof value));
+  }
+  template <class T>
+  T get() {
+    T value;
+    EXPECT_EQ(read(up_[0], &value, sizeof value), static_cast<ssize_t>(sizeof value));
+    return value;
+  }
+  int wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    return status;
+  }
+  void kill_it() { kill(pid_, SIGKILL); }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+  int down_[2], up_[2];
+};
+
+template <class Progress>
+void drive(Progress progress) {
+  const WaitPolicy policy{.oversubscribed = true};
+  Waiter waiter(policy);
+  while (!progress()) waiter.pause();
+}
+
+constexpr std::size_t long_message = 300'000;  // bytes: many fragments, or a single copy
+
+// Sends a long message each way and checks it; rank 0 also hears how the other fared.
+bool exchange(Endpoint& endpoint) {
+  const std::int32_t other = 1 - endpoint.rank();
+  std::vector<std::uint8_t> mine(long_message), theirs(long_message), expected(long_message);
+  std::iota(mine.begin(), mine.end(), static_cast<std::uint8_t>(endpoint.rank()));
+  std::iota(expected.begin(), expected.end(), static_cast<std::uint8_t>(other));
+  Transfer out, in;
+  bool sent = false, received = false;
+  drive([&] {
+    sent = sent || endpoint.send({&other, 1}, mine.data(), mine.size(), out);
+    received = received || endpoint.recv(other, theirs.data(), theirs.size(), in);
+    return sent && received;
+  });
+  return theirs == expected && !endpoint.mismatch() && endpoint.copy_error() == 0;
+}
+
+class SegmentTest : public testing::TestWithParam<Medium> {};
+
+TEST_P(SegmentTest, CarriesMessagesBetweenProcesses) {
+  Child child([](Child& parent) {
+    std::string error;
+    auto segment = Segment::attach(parent.get<Ticket>(), error);
+    if (!segment) return false;
+    Endpoint endpoint(segment, 1);
+    parent.put('a');
+    parent.get<char>();
+    endpoint.probe_single_copy();
+    return exchange(endpoint);
+  });
+  Ticket ticket;
+  std::string error;
+  auto segment = Segment::create(Geometry{2}, GetParam(), ticket, error);
+  ASSERT_TRUE(segment) << error;
+  EXPECT_EQ(left_in_dev_shm().size(), GetParam() == Medium::file ? 1U : 0U);
+  child.put(ticket);
+  Endpoint endpoint(segment, 0);
+  ASSERT_EQ(child.get<char>(), 'a');
+  segment->everyone_attached();
+  EXPECT_TRUE(left_in_dev_shm().empty());
+  child.put('b');
+  endpoint.probe_single_copy();
+  EXPECT_TRUE(exchange(endpoint));
+  EXPECT_EQ(child.wait(), 0);
+}
+
+TEST_P(SegmentTest, IsGoneWhenItsProcessesAreKilled) {
+  const auto before = left_in_dev_shm();
+  Child child([](Child& parent) {
+    std::string error;
+    Ticket ticket;
+    auto segment = Segment::create(Geometry{2}, GetParam(), ticket, error);
+    if (!segment) return false;
+    segment->everyone_attached();
+    Endpoint endpoint(segment, 0);
+    parent.put('a');
+    parent.get<char>();  // never comes
+    return true;
+  });
+  ASSERT_EQ(child.get<char>(), 'a');
+  child.kill_it();
+  EXPECT_TRUE(WIFSIGNALED(child.wait()));
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+    EXPECT_EQ(entry.path().string().find("omnes-" + std::to_string(child.pid())), std::string::npos) << entry.path();
+}
+
+TEST_P(SegmentTest, CannotBeAttachedOnceEveryoneHas) {
+  Ticket ticket;
+  std::string error;
+  auto segment = Segment::create(Geometry{4}, GetParam(), ticket, error);
+  ASSERT_TRUE(segment) << error;
+  EXPECT_TRUE(Segment::attach(ticket, error)) << error;
+  segment->everyone_attached();
+  EXPECT_FALSE(Segment::attach(ticket, error));
+  EXPECT_NE(error, "");
+}
+
+TEST_P(SegmentTest, RefusesWhatIsNotTheTicketsSegment) {
+  Ticket ticket;
+  std::string error;
+  auto segment = Segment::create(Geometry{2}, GetParam(), ticket, error);
+  ASSERT_TRUE(segment) << error;
+  Ticket bigger = ticket;
+  bigger.geometry.p = 3;
+  EXPECT_FALSE(Segment::attach(bigger, error));
+  EXPECT_NE(error, "");
+  Ticket other = ticket;
+  ++other.nonce;
+  EXPECT_FALSE(Segment::attach(other, error));
+  EXPECT_NE(error, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Media, SegmentTest, testing::Values(Medium::nameless, Medium::file),
+                         [](const auto& info) { return info.param == Medium::file ? "file" : "nameless"; });
+
+TEST(Geometry, HasThePapersSizes) {
+  EXPECT_EQ(Geometry{8}.total_bytes(), 768U << 10);
+  EXPECT_EQ(Geometry{16}.total_bytes(), 1536U << 10);
+}
+
+TEST(Geometry, HasRoomForEveryLineAtAnySize) {
+  for (const int p : {1, 2, 17, 53, 54, 200})
+    for (const int slots : {1, 3, 8, 64}) {
+      const Geometry geometry{p, slots, 64};
+      std::byte* const none = nullptr;
+      const Layout layout(geometry, none);
+      EXPECT_EQ(geometry.control_bytes() % 4096, 0U);
+      EXPECT_LE(reinterpret_cast<std::uintptr_t>(layout.consumed(0, p - 1)) + line_bytes,
+                reinterpret_cast<std::uintptr_t>(layout.slot(0, 0)));
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(layout.pair_ring(0, 0)),
+                reinterpret_cast<std::uintptr_t>(layout.publish_ring(0)) + publish_lines * line_bytes);
+      EXPECT_LE(reinterpret_cast<std::uintptr_t>(layout.slot(p - 1, slots - 1)) + geometry.slot_bytes,
+                geometry.total_bytes());
+    }
+}
+
+TEST(Geometry, SaysWhatIsValid) {
+  const struct {
+    Geometry geometry;
+    const char* why;
+  } wrong[] = {{{0}, "a segment is for 1 or more ranks, not 0"},
+               {{2, 0}, "slots must be 1 to 1024, not 0"},
+               {{2, 8, 100}, "slot bytes must be a multiple of 64 from 64 to 256M, not 100"}};
+  for (const auto& [geometry, why] : wrong) {
+    EXPECT_EQ(geometry.why_not(), why);
+    std::string error;
+    EXPECT_FALSE(Segment::in_process(geometry, error));
+    EXPECT_EQ(error, why);
+  }
+}
+
+}  // namespace
+}  // namespace omnes::shm
