@@ -108,7 +108,7 @@ std::shared_ptr<Segment> Segment::attach(const Ticket& ticket, std::string& erro
     return nullptr;
   }
   std::shared_ptr<Segment> segment;
-  struct stat status {};
+  struct stat status{};
   if (fstat(fd, &status) == 0 && static_cast<std::size_t>(status.st_size) == ticket.geometry.total_bytes())
     segment = map(ticket.geometry, fd, error);
   close(fd);

@@ -1,0 +1,432 @@
+// Endpoints of one segment, driven step by step or by threads: messages of all sizes, sets, publishes, full queues, wrapping numbers.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "transport/shm/endpoint.hpp"
+
+namespace omnes::shm {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+Bytes pattern(std::size_t bytes, unsigned seed) {
+  Bytes data(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::uint8_t>(seed * 31 + i + (i >> 8));
+  return data;
+}
+
+// All endpoints of a segment in this process.
+class Ranks {
+ public:
+  explicit Ranks(const Geometry& geometry, std::uint32_t first = 0) {
+    std::string error;
+    auto segment = Segment::in_process(geometry, error);
+    for (int rank = 0; rank < geometry.p; ++rank)
+      endpoints_.push_back(std::make_unique<Endpoint>(segment, rank, first));
+  }
+  void allow_single_copy(std::size_t from) {
+    for (auto& endpoint : endpoints_) {
+      endpoint->probe_single_copy();
+      endpoint->set_single_copy_from(from);
+    }
+  }
+  Endpoint& operator[](int rank) { return *endpoints_[rank]; }
+
+ private:
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+};
+
+// A message in flight at its sender or receiver; step() moves it and says whether it is complete.
+struct Sending {
+  Endpoint& endpoint;
+  std::vector<std::int32_t> readers;  // empty: publish
+  Bytes data;
+  Transfer transfer{};
+  bool complete = false;
+
+  bool step() {
+    if (!complete)
+      complete = readers.empty() ? endpoint.publish(data.data(), data.size(), transfer)
+                                 : endpoint.send(readers, data.data(), data.size(), transfer);
+    return complete;
+  }
+};
+
+struct Receiving {
+  Endpoint& endpoint;
+  int from;
+  bool published;
+  bool through_sink;
+  Bytes data;
+  Transfer transfer{};
+  bool complete = false;
+  bool aligned = true;  // sink: fragments are where and as long as promised
+
+  static void append(void* context, std::size_t offset, const void* data, std::size_t bytes) {
+    auto& self = *static_cast<Receiving*>(context);
+    self.aligned = self.aligned && offset % 16 == 0 && reinterpret_cast<std::uintptr_t>(data) % 8 == 0;
+    std::memcpy(self.data.data() + offset, data, bytes);
+  }
+  bool step() {
+    if (complete) return true;
+    if (through_sink) {
+      const Sink sink{append, this};
+      complete = published ? endpoint.recv_published(from, sink, data.size(), transfer)
+                           : endpoint.recv(from, sink, data.size(), transfer);
+    } else {
+      complete = published ? endpoint.recv_published(from, data.data(), data.size(), transfer)
+                           : endpoint.recv(from, data.data(), data.size(), transfer);
+    }
+    return complete;
+  }
+};
+
+constexpr int enough = 100'000;  // steps that any of the messages here needs at most, stalls included
+
+template <class... Moving>
+bool drive(Moving&... moving) {
+  for (int i = 0; i < enough; ++i) {
+    bool all = true;
+    ((all = moving.step() && all), ...);
+    if (all) return true;
+  }
+  return false;
+}
+
+constexpr std::size_t f = 256;  // bytes in the slots of these tests
+const std::size_t sizes[] = {0,  1,  3,  4,  7,  8,     9, 15,    16,    17,        31,
+                             32, 33, 55, 56, 57, f - 1, f, f + 1, 2 * f, 50 * f + 3};
+
+struct Mode {
+  const char* name;
+  bool published, through_sink, single_copy;
+};
+
+class MessageTest : public testing::TestWithParam<Mode> {};
+
+TEST_P(MessageTest, ArrivesAtAnySizeAndNumber) {
+  const Mode& mode = GetParam();
+  for (const std::uint32_t first : {0U, 0xffff'ffe0U}) {
+    Ranks ranks(Geometry{3, 4, f}, first);
+    if (mode.single_copy) ranks.allow_single_copy(1);
+    unsigned seed = 0;
+    for (int round = 0; round < 8; ++round)
+      for (const std::size_t bytes : sizes) {
+        Sending out{ranks[1], {}, pattern(bytes, ++seed)};
+        if (!mode.published) out.readers = {0, 2};
+        Receiving in0{ranks[0], 1, mode.published, mode.through_sink, Bytes(bytes)};
+        Receiving in2{ranks[2], 1, mode.published, mode.through_sink, Bytes(bytes)};
+        ASSERT_TRUE(drive(out, in0, in2)) << bytes;
+        ASSERT_EQ(in0.data, out.data) << bytes;
+        ASSERT_EQ(in2.data, out.data) << bytes;
+        ASSERT_TRUE(in0.aligned && in2.aligned) << bytes;
+        if (bytes <= inline_bytes) continue;
+        ASSERT_EQ(out.transfer.posted(), mode.single_copy) << bytes;
+      }
+    for (int rank = 0; rank < 3; ++rank) {
+      EXPECT_FALSE(ranks[rank].mismatch());
+      EXPECT_EQ(ranks[rank].copy_error(), 0);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, MessageTest,
+    testing::Values(Mode{"set", false, false, false}, Mode{"set_sink", false, true, false},
+                    Mode{"published", true, false, false}, Mode{"published_sink", true, true, false},
+                    Mode{"set_single", false, false, true}, Mode{"set_single_sink", false, true, true},
+                    Mode{"published_single", true, false, true}, Mode{"published_single_sink", true, true, true}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Endpoint, BuffersExactlyARing) {
+  for (const std::uint32_t first : {0U, 0xffff'fff8U}) {
+    Ranks ranks(Geometry{2, 8, f}, first);
+    const std::int32_t to_one[] = {1};
+    std::uint64_t value = 0, got = 0;
+    const auto send = [&] {
+      Transfer transfer;
+      return ranks[0].send(to_one, &value, sizeof value, transfer);
+    };
+    const auto publish = [&] {
+      Transfer transfer;
+      return ranks[0].publish(&value, sizeof value, transfer);
+    };
+    for (int lap = 0; lap < 3; ++lap) {
+      for (value = 0; value < 8; ++value) ASSERT_TRUE(send());
+      ASSERT_FALSE(send());
+      for (value = 0; value < publish_lines; ++value) ASSERT_TRUE(publish());
+      ASSERT_FALSE(publish());
+      for (std::uint64_t i = 0; i < 8; ++i) {
+        Transfer transfer;
+        ASSERT_TRUE(ranks[1].recv(0, &got, sizeof got, transfer));
+        ASSERT_EQ(got, i);
+      }
+      for (std::uint64_t i = 0; i < publish_lines; ++i) {
+        Transfer transfer;
+        ASSERT_TRUE(ranks[1].recv_published(0, &got, sizeof got, transfer));
+        ASSERT_EQ(got, i);
+      }
+      Transfer transfer;
+      ASSERT_FALSE(ranks[1].recv(0, &got, sizeof got, transfer));
+      ASSERT_FALSE(ranks[1].recv_published(0, &got, sizeof got, transfer));
+    }
+  }
+}
+
+TEST(Endpoint, BuffersFragmentsButNotSingleCopies) {
+  Ranks ranks(Geometry{2, 8, f});
+  Sending buffered{ranks[0], {1}, pattern(3 * f, 1)};
+  EXPECT_TRUE(buffered.step());
+  ranks.allow_single_copy(f);
+  Sending single{ranks[0], {1}, pattern(3 * f, 2)};
+  EXPECT_FALSE(single.step());
+  EXPECT_TRUE(single.transfer.posted());
+  Sending next{ranks[0], {1}, pattern(8, 3)};  // the channel is free once the message before it is posted
+  EXPECT_TRUE(next.step());
+  Receiving first{ranks[1], 0, false, false, Bytes(3 * f)}, second{ranks[1], 0, false, false, Bytes(3 * f)},
+      third{ranks[1], 0, false, false, Bytes(8)};
+  EXPECT_TRUE(first.step());
+  EXPECT_FALSE(single.step());
+  EXPECT_TRUE(second.step());
+  EXPECT_TRUE(single.step());
+  EXPECT_TRUE(third.step());
+  EXPECT_EQ(second.data, single.data);
+  EXPECT_EQ(third.data, next.data);
+}
+
+TEST(Endpoint, UsesSlotsWhereAReaderCannotRead) {
+  Ranks ranks(Geometry{3, 4, f});
+  ranks[0].set_single_copy_from(1);
+  ranks[1].probe_single_copy();
+  EXPECT_EQ(ranks[1].single_copy_peers(), 2);
+  EXPECT_EQ(ranks[2].single_copy_peers(), 0);
+  for (const std::vector<std::int32_t>& readers : {std::vector<std::int32_t>{1}, {2}, {1, 2}, {}}) {
+    Sending out{ranks[0], readers, pattern(3 * f, 1)};
+    EXPECT_EQ(out.step(), readers != std::vector<std::int32_t>{1});
+    for (const std::int32_t reader : readers.empty() ? std::vector<std::int32_t>{1, 2} : readers) {
+      Receiving in{ranks[reader], 0, readers.empty(), false, Bytes(3 * f)};
+      EXPECT_TRUE(in.step());
+      EXPECT_EQ(in.data, out.data);
+    }
+    EXPECT_TRUE(out.step());
+  }
+}
+
+// Rank 1 takes nothing until told, and holds all slots of rank 0, which must get another message through first.
+class SlotsHeldTest : public testing::TestWithParam<std::vector<std::int32_t>> {};
+
+TEST_P(SlotsHeldTest, ByALateReaderDoNotBlockOtherChannels) {
+  Ranks ranks(Geometry{4, 4, f});
+  Sending held{ranks[0], {1}, pattern(4 * f, 1)};
+  ASSERT_TRUE(held.step());
+  Sending out{ranks[0], GetParam(), pattern(10 * f + 5, 2)};
+  const bool published = out.readers.empty();
+  Receiving in2{ranks[2], 0, published, true, Bytes(out.data.size())};
+  Receiving in3{ranks[3], 0, published, true, Bytes(out.data.size())};
+  if (published) {
+    Receiving in1{ranks[1], 0, true, true, Bytes(out.data.size())};
+    ASSERT_TRUE(drive(out, in1, in2, in3));
+    EXPECT_EQ(in1.data, out.data);
+  } else if (out.readers.size() == 1) {
+    ASSERT_TRUE(drive(out, in2));
+    in3.data = in2.data;
+  } else {
+    ASSERT_TRUE(drive(out, in2, in3));
+  }
+  EXPECT_EQ(in2.data, out.data);
+  EXPECT_EQ(in3.data, out.data);
+  EXPECT_TRUE(in2.aligned && in3.aligned);
+  Receiving late{ranks[1], 0, false, false, Bytes(4 * f)};
+  ASSERT_TRUE(drive(late));
+  EXPECT_EQ(late.data, held.data);
+  // The slots are free again: a message of four slots is buffered at once.
+  Sending again{ranks[0], {1}, pattern(4 * f, 3)};
+  EXPECT_TRUE(again.step());
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, SlotsHeldTest,
+                         testing::Values(std::vector<std::int32_t>{2}, std::vector<std::int32_t>{2, 3},
+                                         std::vector<std::int32_t>{}));
+
+TEST(Endpoint, LetsOneReaderOfASetFinishBeforeAnotherStarts) {
+  for (const bool single_copy : {false, true}) {
+    Ranks ranks(Geometry{3, 4, f});
+    if (single_copy) ranks.allow_single_copy(f);
+    Sending out{ranks[0], {1, 2}, pattern(40 * f + 7, 1)};
+    Receiving early{ranks[1], 0, false, false, Bytes(out.data.size())};
+    Receiving late{ranks[2], 0, false, false, Bytes(out.data.size())};
+    for (int i = 0; i < enough && !early.complete; ++i) {
+      out.step();
+      early.step();
+    }
+    ASSERT_TRUE(early.complete);
+    EXPECT_FALSE(out.complete);
+    ASSERT_TRUE(drive(out, late));
+    EXPECT_EQ(early.data, out.data);
+    EXPECT_EQ(late.data, out.data);
+    // The pool's entry serves the next set that splits.
+    Sending next{ranks[0], {2, 1}, pattern(40 * f, 2)};
+    Receiving in1{ranks[1], 0, false, false, Bytes(40 * f)}, in2{ranks[2], 0, false, false, Bytes(40 * f)};
+    ASSERT_TRUE(drive(next, in1, in2));
+    EXPECT_EQ(in1.data, next.data);
+    EXPECT_EQ(in2.data, next.data);
+  }
+}
+
+TEST(Endpoint, TruncatesAndReportsMismatchedLengths) {
+  const struct {
+    std::size_t sent, expected;
+  } cases[] = {{8, 4},   {4, 8},         {0, 8},         {8, 0},     {56, 57},
+               {57, 56}, {3 * f, 2 * f}, {2 * f, 3 * f}, {3 * f, 8}, {8, 3 * f}};
+  for (const bool single_copy : {false, true})
+    for (const bool through_sink : {false, true})
+      for (const auto& [sent, expected] : cases) {
+        Ranks ranks(Geometry{2, 4, f});
+        if (single_copy) ranks.allow_single_copy(1);
+        Sending out{ranks[0], {1}, pattern(sent, 1)}, next{ranks[0], {1}, pattern(8, 2)};
+        Receiving in{ranks[1], 0, false, through_sink, Bytes(expected)};
+        ASSERT_TRUE(drive(out, in));
+        EXPECT_TRUE(ranks[1].mismatch());
+        const std::size_t both = std::min(sent, expected);
+        EXPECT_EQ(std::memcmp(in.data.data(), out.data.data(), both), 0);
+        Receiving after{ranks[1], 0, false, false, Bytes(8)};
+        ASSERT_TRUE(drive(next, after));
+        EXPECT_EQ(after.data, next.data);
+      }
+}
+
+TEST(Endpoint, ReportsAFailedSingleCopyAndGoesOn) {
+  const std::size_t page = 4096;
+  void* hidden = mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(hidden, MAP_FAILED);
+  for (const bool through_sink : {false, true}) {
+    Ranks ranks(Geometry{2, 4, f});
+    ranks.allow_single_copy(1);
+    const std::int32_t to_one[] = {1};
+    Transfer transfer;
+    EXPECT_FALSE(ranks[0].send(to_one, hidden, page, transfer));
+    Receiving in{ranks[1], 0, false, through_sink, Bytes(page)};
+    EXPECT_TRUE(in.step());
+    EXPECT_EQ(ranks[1].copy_error(), EFAULT);
+    EXPECT_TRUE(ranks[0].send(to_one, hidden, page, transfer));
+  }
+  munmap(hidden, page);
+}
+
+TEST(Endpoint, AloneHasNobodyToWaitFor) {
+  Ranks ranks(Geometry{1, 2, f});
+  ranks.allow_single_copy(10 * f);
+  for (const std::size_t bytes : sizes)
+    for (int i = 0; i < 40; ++i) {
+      Sending out{ranks[0], {}, pattern(bytes, 1)};
+      ASSERT_TRUE(out.step());
+    }
+}
+
+// Every rank runs the same random list of messages as threads, each channel in order, all channels at once.
+struct Message {
+  int from;
+  std::vector<std::int32_t> readers;  // empty: published
+  std::size_t bytes;
+  unsigned seed;
+};
+
+std::vector<Message> random_messages(int p, int count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<Message> messages;
+  for (int i = 0; i < count; ++i) {
+    Message message{static_cast<int>(random() % p), {}, 0, seed + i};
+    if (random() % 3 != 0) {
+      for (int r = 0; r < p; ++r)
+        if (r != message.from && random() % p < 2) message.readers.push_back(r);
+      if (message.readers.empty()) message.readers = {(message.from + 1) % p};
+    }
+    message.bytes = random() % 4 == 0 ? random() % (30 * f) : sizes[random() % std::size(sizes)];
+    messages.push_back(std::move(message));
+  }
+  return messages;
+}
+
+// Steps each list from its first message on, in order. A set stands in several sending channels: it starts when it heads them all.
+bool run_rank(Endpoint& endpoint, const std::vector<Message>& messages) {
+  const int me = endpoint.rank(), p = endpoint.p();
+  std::vector<std::unique_ptr<Sending>> sends;
+  std::vector<std::vector<std::pair<std::unique_ptr<Receiving>, unsigned>>> receives(2 * p);
+  for (const Message& m : messages) {
+    const bool mine = m.readers.empty() || std::count(m.readers.begin(), m.readers.end(), me) > 0;
+    if (m.from == me) {
+      sends.push_back(std::make_unique<Sending>(Sending{endpoint, m.readers, pattern(m.bytes, m.seed)}));
+    } else if (mine) {
+      const bool published = m.readers.empty();
+      receives[2 * m.from + (published ? 1 : 0)].emplace_back(
+          std::make_unique<Receiving>(Receiving{endpoint, m.from, published, m.seed % 2 == 0, Bytes(m.bytes)}), m.seed);
+    }
+  }
+  std::vector<std::size_t> next(receives.size(), 0);
+  std::size_t first_send = 0;
+  bool right = true;
+  const WaitPolicy policy{.oversubscribed = true, .asleep = endpoint.asleep()};
+  Waiter waiter(policy);
+  for (;;) {
+    bool moved = false, all = true;
+    std::vector<bool> busy(p + 1, false);  // sending channels whose head is not yet complete or posted; p: publishes
+    for (std::size_t i = first_send; i < sends.size(); ++i) {
+      Sending& send = *sends[i];
+      if (send.complete) continue;
+      all = false;
+      const auto channels = send.readers.empty() ? std::vector<std::int32_t>{p} : send.readers;
+      const bool head = std::none_of(channels.begin(), channels.end(), [&](std::int32_t c) { return busy[c]; });
+      if (head && send.step()) moved = true;
+      if (!send.complete && !send.transfer.posted())
+        for (const std::int32_t c : channels) busy[c] = true;
+    }
+    while (first_send < sends.size() && sends[first_send]->complete) ++first_send;
+    for (std::size_t c = 0; c < receives.size(); ++c) {
+      if (next[c] == receives[c].size()) continue;
+      all = false;
+      auto& [receive, seed] = receives[c][next[c]];
+      if (!receive->step()) continue;
+      right = right && receive->data == pattern(receive->data.size(), seed) && receive->aligned;
+      ++next[c];
+      moved = true;
+    }
+    if (all) return right && !endpoint.mismatch() && endpoint.copy_error() == 0;
+    if (moved) {
+      waiter.reset();
+    } else {
+      waiter.pause();
+    }
+  }
+}
+
+class ThreadsTest : public testing::TestWithParam<std::tuple<int, int, std::size_t>> {};
+
+TEST_P(ThreadsTest, ExchangeRandomMessages) {
+  const auto [p, slots, single_copy_from] = GetParam();
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    Ranks ranks(Geometry{p, slots, f}, seed == 1 ? 0 : 0xffff'ff00U);
+    if (single_copy_from > 0) ranks.allow_single_copy(single_copy_from);
+    const auto messages = random_messages(p, 400, seed * 1000);
+    std::vector<char> right(p, 0);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < p; ++rank)
+      threads.emplace_back([&, rank] { right[rank] = run_rank(ranks[rank], messages); });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(right, std::vector<char>(p, 1)) << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ThreadsTest,
+                         testing::Combine(testing::Values(2, 3, 5, 8), testing::Values(1, 8),
+                                          testing::Values(std::size_t{0}, 4 * f)));
+
+}  // namespace
+}  // namespace omnes::shm
