@@ -1,7 +1,8 @@
-"""Splits the words after `omnes run` into omnes' own options, the launcher's options, and the program with its arguments.
+"""Splits the words after `omnes run`: omnes' own options, the launcher's options, the program with its arguments.
 
-How: up to `--`, or up to the first word that is the program. Launcher options take values, so the number of values of the usual ones is
-known here; after any other option a word counts as the program if it can be started, else as that option's value.
+How: up to `--`, or up to the first word that is the program. Launcher options take values, so the number of values of
+the usual ones is known here; after any other option a word counts as the program if it can be started, else as that
+option's value.
 """
 
 from __future__ import annotations
@@ -13,19 +14,22 @@ from dataclasses import dataclass, field
 
 from omnes.errors import OmnesError
 
-_VALUES = {
-    0: """--oversubscribe -oversubscribe --allow-run-as-root --use-hwthread-cpus -use-hwthread-cpus --tag-output -tag-output -l
-          --report-bindings -report-bindings --display-map --display-allocation --nolocal -nolocal --nooversubscribe -v --verbose
-          -q --quiet --bynode --bycore --byslot --noprefix --merge-stderr-to-stdout --timestamp-output -prepend-rank -verbose
-          -genvall -genvnone -localhost --enable-recovery --continuous --xterm -enable-x -disable-x""",
-    1: """-host --host -H -hosts -hostfile --hostfile -machinefile --machinefile -f -N --npernode -npernode --ppn -ppn -perhost
-          --map-by -map-by --rank-by -rank-by --bind-to -bind-to -x --output --display --wdir -wdir -wd --path --prefix -genvlist
-          -genv-file --rankfile -rankfile -rf --timeout -timeout --cpu-set --cpu-list --tune -tune -am --am --app -app -configfile
-          -launcher -launcher-exec -bootstrap -bootstrap-exec -iface -rmk -topolib -outfile-pattern -errfile-pattern
-          --output-filename -output-filename --personality --stdin -envlist --dvm --pset --runtime-options --cpus-per-rank""",
-    2: """--mca -mca --prtemca --pmixmca --gmca -gmca --omca -genv -env""",
+# Launcher options by the number of values that they take, each as --NAME and as -NAME.
+_LONG = {
+    0: """oversubscribe nooversubscribe allow-run-as-root use-hwthread-cpus tag-output report-bindings display-map
+        display-allocation nolocal bynode bycore byslot noprefix merge-stderr-to-stdout timestamp-output verbose quiet
+        prepend-rank genvall genvnone localhost enable-recovery continuous xterm enable-x disable-x""",
+    1: """host hosts hostfile machinefile npernode ppn perhost map-by rank-by bind-to output display wdir path prefix
+        genvlist rankfile timeout cpu-set cpu-list tune am app configfile launcher launcher-exec bootstrap
+        bootstrap-exec iface rmk topolib outfile-pattern errfile-pattern output-filename personality stdin envlist dvm
+        pset runtime-options cpus-per-rank""",
+    2: "mca prtemca pmixmca gmca omca genv env",
 }
-_TAKES = {name: count for count, names in _VALUES.items() for name in names.split()}
+_SHORT = {0: "-l -v -q", 1: "-H -f -N -x -wd -rf"}
+_TAKES = {
+    **{dashes + name: count for count, names in _LONG.items() for name in names.split() for dashes in ("-", "--")},
+    **{name: count for count, names in _SHORT.items() for name in names.split()},
+}
 
 
 @dataclass

@@ -33,5 +33,7 @@ def select(what: str | None) -> list[dict[str, Any]]:
 def one(what: str) -> dict[str, Any]:
     """The algorithm that OPERATION/ALGORITHM names."""
     if "/" not in what:
-        raise OmnesError(f"'{what}' names no algorithm: write OPERATION/ALGORITHM, such as bcast/knomial (omnes list shows all)")
+        raise OmnesError(
+            f"'{what}' names no algorithm: write OPERATION/ALGORITHM, such as bcast/knomial (omnes list shows all)"
+        )
     return select(what)[0]

@@ -15,8 +15,11 @@ from omnes.errors import OmnesError
 from omnes.mpi import Mpi
 
 # The launcher's own ways to say where ranks go: with one of them, the number of slots is the user's business.
-_PLACEMENT = ("--oversubscribe", "-oversubscribe", "--nooversubscribe", "--host", "-host", "-H", "--hostfile", "-hostfile",
-              "--machinefile", "-machinefile", "--map-by", "-map-by", "--rankfile", "-rankfile", "-rf", "--app", "-app")
+_PLACEMENT = frozenset(
+    dashes + name
+    for name in ("oversubscribe", "nooversubscribe", "host", "hostfile", "machinefile", "map-by", "rankfile", "app")
+    for dashes in ("-", "--")
+) | {"-H", "-rf"}
 _RESOURCE_MANAGERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID")
 
 # How each kind of launcher passes a variable to the ranks.
@@ -130,7 +133,8 @@ def _as_launched(word: str, found: program.Program) -> str:
 def run(launch: Launch) -> int:
     """Runs the launch to its end with all signals passed on, and returns the shell's exit code for it.
 
-    A signal from the terminal reaches the whole foreground group, so the launcher has it already; one from another process has not.
+    A signal from the terminal reaches the whole foreground group, so the launcher has it already; one from another
+    process has not.
     """
     forwarded = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, forwarded | {signal.SIGCHLD})
@@ -153,4 +157,3 @@ def run(launch: Launch) -> int:
 def describe(launch: Launch) -> list[str]:
     """What --dry-run and --verbose show."""
     return [f"# {note}" for note in launch.notes] + [f"# {launch.mpi.name}, family {launch.family}", str(launch)]
-

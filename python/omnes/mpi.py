@@ -1,4 +1,4 @@
-"""The MPI installations of this machine: launcher, vendor, version, compiler, and what their launchers must be told."""
+"""The MPI installations of this machine: launchers, vendors, versions, compilers, and what launchers need."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ _LAUNCHERS = {
 _COMPILERS = {"ompi": ("mpicc.openmpi", "mpicc"), "mpich": ("mpicc.mpich", "mpicc")}
 
 # Where MPIs are commonly installed, beside PATH and the prefix of this Python.
-_PLACES = ("/usr/local/bin", "/usr/bin", "/usr/lib64/openmpi/bin", "/usr/lib64/mpich/bin", "/opt/intel/oneapi/mpi/latest/bin")
+_PLACES = (
+    "/usr/local/bin",
+    "/usr/bin",
+    "/usr/lib64/openmpi/bin",
+    "/usr/lib64/mpich/bin",
+    "/opt/intel/oneapi/mpi/latest/bin",
+)
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ class Mpi:
         raise OmnesError(f"{self.name} has no mpicc beside {self.launcher}")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache
 def identify(launcher: Path) -> Mpi:
     """Asks a launcher what it is."""
     try:
@@ -83,8 +89,7 @@ def identify(launcher: Path) -> Mpi:
     if "HYDRA" in text:
         return Mpi(launcher, "hydra", "MPICH", version)
     if "Open MPI" in text or "OpenRTE" in text:
-        return Mpi(launcher, "orte" if version.split(".")[0].isdecimal() and int(version.split(".")[0]) < 5 else "prrte",
-                   "Open MPI", version)
+        return Mpi(launcher, "orte" if version[:2] in ("2.", "3.", "4.") else "prrte", "Open MPI", version)
     return Mpi(launcher, "other", launcher.name, version)
 
 
@@ -142,5 +147,7 @@ def at(place: str, environment: Mapping[str, str]) -> Mpi:
         raise OmnesError(f"no mpirun or mpiexec of a known MPI in {path}/bin or {path}")
     launcher = shutil.which(place, path=environment.get("PATH", os.defpath))
     if launcher is None:
-        raise OmnesError(f"launcher {place} not found; give the path of mpirun or mpiexec, or the folder that holds bin/mpirun")
+        raise OmnesError(
+            f"launcher {place} not found; give the path of mpirun or mpiexec, or the folder that holds bin/mpirun"
+        )
     return identify(Path(launcher).absolute())

@@ -1,7 +1,8 @@
 """Finds which MPI library a program uses, without running the program.
 
-How: a dynamically linked program names its libraries (ldd resolves them as the loader would); a Python interpreter is asked what its
-mpi4py loads; a script leads to its interpreter. The name of the library tells the family, which fixes the binary interface.
+How: a dynamically linked program names its libraries (ldd resolves them as the loader would); a Python interpreter is
+asked what its mpi4py loads; a script leads to its interpreter. The name of the library tells the family, which fixes
+the binary interface.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _FAMILIES = (
 _MPI4PY_PROBE = """
 import mpi4py; mpi4py.rc.initialize = False
 import mpi4py.MPI
-print("\\n".join("mpi4py-library " + line.split(None, 5)[5].strip() for line in open("/proc/self/maps") if "/libmpi" in line))
+for line in open("/proc/self/maps"):
+    if "/libmpi" in line:
+        print("mpi4py-library", line.split(None, 5)[5].strip())
 """
 
 

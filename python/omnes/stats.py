@@ -1,7 +1,7 @@
 """Merges the ranks' statistics files into one report and shows it.
 
-Each rank writes DIR/rank-<world rank>.json when it finalises MPI: what omnes ran ("entries") and what it passed to the host MPI
-("passed"). Calls and times differ between ranks; the report gives the calls of all ranks and the mean time of a call.
+Each rank writes DIR/rank-<world rank>.json when it finalises MPI: what omnes ran ("entries") and what it passed to the
+host MPI ("passed"). Ranks may differ in calls and times: the report sums them up, the tables show means.
 """
 
 from __future__ import annotations
@@ -60,8 +60,9 @@ def show(report: dict[str, Any], console: Console) -> None:
             table.add_row(entry["operation"], entry["reason"], *_times(entry))
         console.print(table)
     if report["reports"] < report["ranks"]:
-        console.print(f"[yellow]{report['ranks'] - report['reports']} of {report['ranks']} ranks left no report: they ended "
-                      "without MPI_Finalize, or run where this folder is not shared[/]")
+        missing = report["ranks"] - report["reports"]
+        why = "they ended without MPI_Finalize, or ran where this folder is not shared"
+        console.print(f"[yellow]{missing} of {report['ranks']} ranks left no report: {why}[/]")
 
 
 def _columns(table: Table) -> None:

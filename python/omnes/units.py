@@ -39,7 +39,9 @@ def parse_sizes(text: str) -> list[int]:
         high = parse_bytes(last)
         factor = int(factor_text) if factor_text.isdecimal() else (0 if factor_text else 2)
         if low < 1 or high < low or factor < 2:
-            raise OmnesError(f"'{part}' is no range of sizes: write FROM..TO or FROM..TO:FACTOR, such as 8..4M or 1K..1M:4")
+            raise OmnesError(
+                f"'{part}' is no range of sizes: write FROM..TO or FROM..TO:FACTOR, such as 8..4M or 1K..1M:4"
+            )
         while low <= high:
             sizes.append(low)
             low *= factor

@@ -1,4 +1,4 @@
-"""Proves algorithms over ranges of p: every root, in place and not, several radices and segmentations, on several CPUs.
+"""Proves algorithms over ranges of p: every root, in place and not, several radices and segmentations.
 
 One unit of work is one algorithm at one p. Of an algorithm that fails, the fault at the smallest p is reported.
 """

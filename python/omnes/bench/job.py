@@ -1,6 +1,7 @@
 """One MPI job that waits, asleep, for commands: the collbench program on some MPI, with or without omnes.
 
-Each rank reads its own pipe, so between two commands no rank of the job uses a CPU. If this process dies the pipes close and the ranks end.
+Each rank reads its own pipe, so between two commands no rank of the job uses a CPU. If this process dies the pipes
+close and the ranks end.
 """
 
 from __future__ import annotations
@@ -57,7 +58,12 @@ class Job:
         program = str(programs.build("collbench", spec.mpi))
         options, variables = binding(spec.mpi, bind)
         self.launch = launch.prepare(
-            [program, str(folder)], ranks, options, spec.with_omnes, str(spec.mpi.launcher), {**variables, **spec.variables}
+            [program, str(folder)],
+            ranks,
+            options,
+            spec.with_omnes,
+            str(spec.mpi.launcher),
+            {**variables, **spec.variables},
         )
         self._said = (folder / "said").open("w+")
         self._process = subprocess.Popen(
@@ -90,7 +96,9 @@ class Job:
             elif self._process.poll() is not None:
                 raise OmnesError(f"{self.spec.name}: the job ended at '{what}': {self._last_words()}")
             elif time.monotonic() > deadline:
-                raise OmnesError(f"{self.spec.name}: no answer to '{what}' in {seconds:.0f} s; the job is hung or far too slow")
+                raise OmnesError(
+                    f"{self.spec.name}: no answer to '{what}' in {seconds:.0f} s; the job is hung or far too slow"
+                )
         line, self._buffer = self._buffer.split(b"\n", 1)
         return json.loads(line)
 

@@ -1,8 +1,9 @@
 """Measures cells (operation, size) on several jobs in turn: A B C, B C A, ... so that all see the same noise.
 
-How: a cell is checked on every job before it is timed. Then rounds: in each round every job runs one batch of calls, long enough for the clock,
-short enough to change places often. A cell ends when the middle half of every job's times lies within a few percent of the median, or when
-its time is over. The ratio of two jobs is the median of the ratios within rounds: what slows a whole round cancels.
+How: a cell is checked on every job before it is timed. Then rounds: in each round every job runs one batch of calls,
+long enough for the clock, short enough to change places often. A cell ends when the middle half of every job's times
+lies within a few percent of the median, or when its time is over. The ratio of two jobs is the median of the ratios
+within rounds: what slows a whole round cancels.
 """
 
 from __future__ import annotations

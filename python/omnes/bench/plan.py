@@ -1,4 +1,4 @@
-"""Which jobs to compare: every MPI as it comes, as its users tune it for shared CPUs, with extra settings, and with omnes."""
+"""Which jobs to compare: every MPI as it comes, tuned for shared CPUs, with the user's settings, and with omnes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from omnes.bench.job import JobSpec
 from omnes.errors import OmnesError
 from omnes.mpi import Mpi
 
-# What users set when ranks share CPUs; without it these MPIs spin. Open MPI yields by itself when it is told to oversubscribe.
+# What users set when ranks share CPUs; without it these MPIs spin. Open MPI yields by itself when it is told to
+# oversubscribe.
 _SHARED_CPUS = {
     "hydra": {
         "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
@@ -30,7 +31,9 @@ def jobs(mpis: Sequence[Mpi], oversubscribed: bool, peers: Sequence[str]) -> lis
         for peer in peers:
             name, variables = _parse_peer(peer)
             specs.append(JobSpec(name if len(mpis) == 1 else f"{mpi.name}, {name}", mpi, variables=variables))
-        specs.append(JobSpec("omnes" if len(mpis) == 1 else f"omnes on {mpi.name}", mpi, with_omnes=True, baseline=stock))
+        specs.append(
+            JobSpec("omnes" if len(mpis) == 1 else f"omnes on {mpi.name}", mpi, with_omnes=True, baseline=stock)
+        )
     return specs
 
 

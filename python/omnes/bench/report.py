@@ -17,7 +17,12 @@ Results = Mapping[Cell, Mapping[str, Samples]]
 def table(specs: Sequence[JobSpec], results: Results, title: str) -> Table:
     """Operation, size, µs of every job with half the spread of its middle half, and the ratio of each compared pair."""
     compared = [spec for spec in specs if spec.baseline]
-    out = Table("operation", "size", title=title, caption="µs per call: median ± half the middle half's width; ratio: stock / omnes")
+    out = Table(
+        "operation",
+        "size",
+        title=title,
+        caption="µs per call: median ± half the middle half's width; ratio: stock / omnes",
+    )
     for spec in specs:
         out.add_column(f"{spec.name} µs", justify="right")
     for _ in compared:
@@ -49,18 +54,38 @@ def as_data(specs: Sequence[JobSpec], results: Results, commands: Mapping[str, s
     """Everything, in seconds."""
     cells = []
     for cell, samples in results.items():
-        entry: dict[str, Any] = {"operation": cell.operation, "bytes": cell.bytes, "type": cell.type, "jobs": {}, "ratios": {}}
+        entry: dict[str, Any] = {
+            "operation": cell.operation,
+            "bytes": cell.bytes,
+            "type": cell.type,
+            "jobs": {},
+            "ratios": {},
+        }
         for spec in specs:
             of_job = samples[spec.name]
             entry["jobs"][spec.name] = {
-                "median": of_job.median, "quartiles": of_job.quartiles, "spread": of_job.spread, "samples": of_job.values
+                "median": of_job.median,
+                "quartiles": of_job.quartiles,
+                "spread": of_job.spread,
+                "samples": of_job.values,
             }
             if spec.baseline:
                 entry["ratios"][spec.name] = ratio(samples[spec.baseline], of_job).median
         cells.append(entry)
     jobs = [
-        {"name": spec.name, "mpi": spec.mpi.name, "omnes": spec.with_omnes, "variables": dict(spec.variables),
-         "baseline": spec.baseline, "command": commands[spec.name]}
+        {
+            "name": spec.name,
+            "mpi": spec.mpi.name,
+            "omnes": spec.with_omnes,
+            "variables": dict(spec.variables),
+            "baseline": spec.baseline,
+            "command": commands[spec.name],
+        }
         for spec in specs
     ]
-    return {**setting, "unit": "seconds per call; mean over a batch's calls of the slowest rank", "jobs": jobs, "cells": cells}
+    return {
+        **setting,
+        "unit": "seconds per call; mean over a batch's calls of the slowest rank",
+        "jobs": jobs,
+        "cells": cells,
+    }

@@ -31,7 +31,13 @@ def run(
 ) -> tuple[dict[Cell, dict[str, Samples]], dict[str, str]]:
     """Results by cell and job name, and each job's command line."""
     results: dict[Cell, dict[str, Samples]] = {}
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    columns = (
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
     with ExitStack() as stack:
         progress = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
         task = progress.add_task("starting the jobs", total=len(todo))

@@ -16,16 +16,47 @@ from omnes.errors import OmnesError
 
 @click.command()
 @click.argument("operations", nargs=-1, metavar="[OPERATION]...")
-@click.option("-n", "ranks", type=click.IntRange(2), default=cpus.usable_cpus, metavar="N", help="Number of ranks.  [default: the CPUs]")
-@click.option("-b", "--bytes", "sizes", default="8,1K,64K,1M", show_default=True, metavar="SIZES",
-              help="Bytes of one part: 8,1K or 8..4M (doubling) or 8..4M:8.")
+@click.option(
+    "-n",
+    "ranks",
+    type=click.IntRange(2),
+    default=cpus.usable_cpus,
+    metavar="N",
+    help="Number of ranks.  [default: the CPUs]",
+)
+@click.option(
+    "-b",
+    "--bytes",
+    "sizes",
+    default="8,1K,64K,1M",
+    show_default=True,
+    metavar="SIZES",
+    help="Bytes of one part: 8,1K or 8..4M (doubling) or 8..4M:8.",
+)
 @click.option("--type", "type_name", type=click.Choice(list(session.TYPE_BYTES)), default="double", show_default=True)
-@click.option("--mpi", "places", multiple=True, metavar="PREFIX", help="This MPI (a prefix or a launcher); may be repeated.")
-@click.option("--peer", "peers", multiple=True, metavar="NAME:VARIABLE=VALUE...", help="Also the stock MPI with these settings.")
+@click.option(
+    "--mpi", "places", multiple=True, metavar="PREFIX", help="This MPI (a prefix or a launcher); may be repeated."
+)
+@click.option(
+    "--peer", "peers", multiple=True, metavar="NAME:VARIABLE=VALUE...", help="Also the stock MPI with these settings."
+)
 @click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")
-@click.option("--time", "seconds", type=click.FloatRange(0.05), default=1.0, show_default=True, metavar="SECONDS", help="Per cell.")
-@click.option("--json", "to_file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True), metavar="FILE",
-              help="Everything, with all samples; - for the standard output.")
+@click.option(
+    "--time",
+    "seconds",
+    type=click.FloatRange(0.05),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Per cell.",
+)
+@click.option(
+    "--json",
+    "to_file",
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="Everything, with all samples; - for the standard output.",
+)
 def command(
     operations: tuple[str, ...],
     ranks: int,
@@ -39,9 +70,9 @@ def command(
 ) -> None:
     """Measure collectives on the stock MPI and on omnes.
 
-    All jobs are alive at once and take turns, batch by batch; those not measured sleep. Results are checked before they are timed, and the data
-    change from call to call. A time is the mean over a batch's calls on the slowest rank. Where ranks share CPUs, an MPI that
-    spins by default is measured twice: as it comes, and told to yield.
+    All jobs are alive at once and take turns, batch by batch; those not measured sleep. Results are checked before
+    they are timed, and the data change from call to call. A time is the mean over a batch's calls on the slowest
+    rank. Where ranks share CPUs, an MPI that spins by default is measured twice: as it comes, and told to yield.
 
     \b
     omnes bench -n 2

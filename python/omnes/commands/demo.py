@@ -67,7 +67,13 @@ def _program(chosen: mpi.Mpi, counts: tuple[int, ...], console: Console) -> Tabl
                     times[with_omnes] = min(times[with_omnes], seconds)
         if len(answers) != 1:
             raise OmnesError(f"cg computed different results: {' / '.join(sorted(answers))}")
-        table.add_row("cg", str(ranks), f"{times[False] * 1e3:.1f}", f"{times[True] * 1e3:.1f}", f"{times[False] / times[True]:.2f}")
+        table.add_row(
+            "cg",
+            str(ranks),
+            f"{times[False] * 1e3:.1f}",
+            f"{times[True] * 1e3:.1f}",
+            f"{times[False] / times[True]:.2f}",
+        )
     return table
 
 
@@ -75,7 +81,12 @@ def _run_once(path: str, chosen: mpi.Mpi, ranks: int, with_omnes: bool) -> tuple
     """What the program computed, and the seconds it took."""
     prepared = launch.prepare([path], ranks, with_omnes=with_omnes, launcher=str(chosen.launcher))
     done = subprocess.run(
-        prepared.command, env=prepared.full_environment(), capture_output=True, text=True, timeout=_LIMIT_SECONDS, check=False
+        prepared.command,
+        env=prepared.full_environment(),
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT_SECONDS,
+        check=False,
     )
     match = re.search(r"(\d+ iterations .*), ([\d.]+) seconds", done.stdout)
     if done.returncode != 0 or not match:

@@ -19,11 +19,17 @@ _FORMATS = (".svg", ".html", ".txt")
 @click.command()
 @click.argument("what", metavar="OPERATION/ALGORITHM")
 @click.option("-n", "ranks", type=click.IntRange(1), required=True, metavar="N", help="Number of ranks.")
-@click.option("--root", type=click.IntRange(0), default=0, metavar="R", help="The root rank, where the operation has one.")
+@click.option(
+    "--root", type=click.IntRange(0), default=0, metavar="R", help="The root rank, where the operation has one."
+)
 @click.option("--rank", type=click.IntRange(0), metavar="R", help="Only the schedule of this rank, op by op.")
-@click.option("--radix", type=click.IntRange(2), metavar="K", help="Arity of the tree and the like, instead of the default.")
+@click.option(
+    "--radix", type=click.IntRange(2), metavar="K", help="Arity of the tree and the like, instead of the default."
+)
 @click.option("--segments", type=click.IntRange(1), default=1, metavar="S", help="Pipeline in so many segments.")
-@click.option("-o", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write .svg, .html or .txt.")
+@click.option(
+    "-o", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write .svg, .html or .txt."
+)
 @click.option("--json", "as_json", is_flag=True, help="The messages, for scripts.")
 def command(
     what: str,

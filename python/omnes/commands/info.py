@@ -38,7 +38,8 @@ def _collect() -> dict[str, Any]:
         "omnes": _core.__version__,
         "libraries": {family: str(libraries.path(family)) for family in libraries.built()},
         "mpis": [
-            {"name": found.name, "family": found.family, "launcher": str(found.launcher)} for found in mpi.find_all(os.environ)
+            {"name": found.name, "family": found.family, "launcher": str(found.launcher)}
+            for found in mpi.find_all(os.environ)
         ],
         "cpus": cpus.usable_cpus(),
         "cores": cpus.usable_cores(),
@@ -70,7 +71,10 @@ def _sections(facts: dict[str, Any]) -> list[tuple[str, list[str]]]:
         ("MPIs", found),
         ("CPUs", [f"{facts['cpus']} usable, on {facts['cores']} cores"]),
         ("machine", facts["machine"]["text"].splitlines()),
-        ("single copy", ["works" if facts["single_copy"] else "not permitted (process_vm_readv): large messages are copied twice"]),
+        (
+            "single copy",
+            ["works" if facts["single_copy"] else "not permitted (process_vm_readv): large messages are copied twice"],
+        ),
         ("huge pages", [f"{facts['huge_pages']} (transparent, in shared memory)"]),
         ("segment", [segment]),
         ("OMNES_ settings", settings),

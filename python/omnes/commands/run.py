@@ -28,10 +28,17 @@ class RunCommand(click.Command):
 
 @click.command(cls=RunCommand, options_metavar="[OPTIONS] [MPIRUN OPTIONS] [--] PROGRAM [ARGS]...")
 @click.option("-n", "-np", "--np", "ranks", type=click.IntRange(1), metavar="N", help="Number of ranks.")
-@click.option("--stats", "with_stats", is_flag=True, help="Say at the end which collectives ran, by which algorithm, how long.")
+@click.option(
+    "--stats", "with_stats", is_flag=True, help="Say at the end which collectives ran, by which algorithm, how long."
+)
 @click.option("--stats-json", type=click.Path(dir_okay=False, path_type=Path), help="Write these statistics to a file.")
 @click.option("--no-omnes", is_flag=True, help="The same launch on the stock MPI, for comparison.")
-@click.option("--mpirun", "launcher", metavar="PATH", help="This launcher (or MPI prefix) instead of the one that belongs to the program.")
+@click.option(
+    "--mpirun",
+    "launcher",
+    metavar="PATH",
+    help="This launcher (or MPI prefix) instead of the one that belongs to the program.",
+)
 @click.option("--verbose", is_flag=True, help="Show what is launched and why, then launch it.")
 @click.option("--dry-run", is_flag=True, help="Show it, and launch nothing.")
 @click.pass_context
@@ -47,8 +54,9 @@ def command(
 ) -> None:
     """Run an MPI program with its collectives on omnes.
 
-    Finds which MPI the program uses and that MPI's launcher, preloads the library that fits, and passes on signals and the exit code.
-    Options that omnes does not know go to the launcher. Put -- before the program where the two could be confused.
+    Finds which MPI the program uses and that MPI's launcher, preloads the library that fits, and passes on signals
+    and the exit code. Options that omnes does not know go to the launcher. Put -- before the program where the two
+    could be confused.
 
     \b
     omnes run -n 8 ./app input.txt
@@ -64,7 +72,12 @@ def command(
         raise OmnesError("--no-omnes runs without omnes, so there are no statistics: drop --stats")
     with tempfile.TemporaryDirectory(prefix="omnes-stats-") as folder:
         prepared = launch.prepare(
-            split.program, ranks, split.launcher, not no_omnes, launcher, {"OMNES_STATS": folder} if want_report else None
+            split.program,
+            ranks,
+            split.launcher,
+            not no_omnes,
+            launcher,
+            {"OMNES_STATS": folder} if want_report else None,
         )
         if verbose or dry_run:
             click.echo("\n".join(launch.describe(prepared)), err=not dry_run)

@@ -15,15 +15,19 @@ from omnes import catalogue, cpus, units, verification
 
 @click.command()
 @click.argument("what", metavar="[OPERATION[/ALGORITHM]]", required=False)
-@click.option("-n", "ranks", default="1..17", show_default=True, metavar="RANGE", help="Numbers of ranks, such as 8 or 1..17,32.")
-@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes to prove with.  [default: the usable CPUs]")
+@click.option(
+    "-n", "ranks", default="1..17", show_default=True, metavar="RANGE", help="Numbers of ranks, such as 8 or 1..17,32."
+)
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes to prove with.  [default: the usable CPUs]"
+)
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def command(what: str | None, ranks: str, jobs: int | None, as_json: bool) -> None:
     """Prove that algorithms are correct: all roots, in place and not, several radices and numbers of segments.
 
-    The proof runs all ranks' schedules symbolically: every block ends with what the operation promises, nothing is read before it is
-    written, every message is matched, and nothing deadlocks even if every send waits for its receiver. A fault is shown at the
-    smallest number of ranks where it appears, and the exit code is 1.
+    The proof runs all ranks' schedules symbolically: every block ends with what the operation promises, nothing is
+    read before it is written, every message is matched, and nothing deadlocks even if every send waits for its
+    receiver. A fault is shown at the smallest number of ranks where it appears, and the exit code is 1.
 
     \b
     omnes verify
@@ -32,7 +36,13 @@ def command(what: str | None, ranks: str, jobs: int | None, as_json: bool) -> No
     """
     algorithms = catalogue.select(what)
     counts = units.parse_counts(ranks)
-    columns = (TextColumn("proving"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    columns = (
+        TextColumn("proving"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
     outcomes = []
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=len(algorithms) * len(counts))

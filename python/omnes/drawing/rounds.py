@@ -1,8 +1,8 @@
 """The messages of an operation and their rounds: the longest path of messages that must come before.
 
-How: the ops of all ranks form one graph: an op follows its dependencies, and a receive follows the send it matches. Messages of one
-channel (an ordered pair of ranks, or one rank's publishes) match in order. An op's depth is the number of messages on the longest path
-that leads to it, so a message travels in round depth(send) + 1.
+How: the ops of all ranks form one graph: an op follows its dependencies, and a receive follows the send it matches.
+Messages of one channel (an ordered pair of ranks, or one rank's publishes) match in order. An op's depth is the
+number of messages on the longest path that leads to it, so a message travels in round depth(send) + 1.
 """
 
 from __future__ import annotations
@@ -78,8 +78,17 @@ def draw(algorithm: dict[str, Any], p: int, root: int | None, radix: int, segmen
             send = schedules[source][send_index]
             depth = max(depth, depths[source][send_index] + 1)
             drawing.messages.append(
-                Message(source, rank, depths[source][send_index] + 1, blocks(send["a"]), blocks(op["dst"]),
-                        op["kind"] == "recv_reduce", send["published"], send_index, index)
+                Message(
+                    source,
+                    rank,
+                    depths[source][send_index] + 1,
+                    blocks(send["a"]),
+                    blocks(op["dst"]),
+                    op["kind"] == "recv_reduce",
+                    send["published"],
+                    send_index,
+                    index,
+                )
             )
         depths[rank][index] = depth
     drawing.messages.sort(key=lambda m: (m.round, m.source, m.send_op, m.target))

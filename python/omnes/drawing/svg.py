@@ -1,4 +1,5 @@
-"""A schedule's messages as SVG: ranks are horizontal lines, rounds are columns, messages are arrows; a publish is drawn as a fan."""
+"""A schedule's messages as SVG: ranks are horizontal lines, rounds are columns, messages are arrows; a publish is
+drawn as a fan."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ _HEAD = 56  # for the title and the round numbers
 _LANE = 14  # between two messages of a round
 _ROUND_PAD = 28  # around the lanes of a round
 _SLANT = 40  # how far an arrow leans to the right: a message takes time
+_LABEL_PLACE = 0.3  # where along an arrow its blocks are written, from the sender
 
 _STYLE = (
     "text{font:12px sans-serif;fill:#222}.title{font-size:15px;font-weight:bold}.rank{stroke:#999;stroke-width:1}"
@@ -23,13 +25,13 @@ _STYLE = (
 
 
 def render(drawing: Drawing) -> str:
-    lanes = _lanes(drawing)
+    lanes = _Lanes(drawing)
     widths = [_ROUND_PAD * 2 + _SLANT + _LANE * max(0, count - 1) for count in lanes.counts]
     starts = [_MARGIN + _LABEL + sum(widths[:i]) for i in range(len(widths))]
     width = _MARGIN * 2 + _LABEL + max(sum(widths), 320)
     height = _HEAD + _MARGIN * 2 + _ROW * (drawing.p - 1)
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
         f"<title>{escape(drawing.title)}</title><style>{_STYLE}</style>",
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0L8 4L0 8z" fill="context-stroke"/></marker></defs>',
@@ -46,12 +48,12 @@ def render(drawing: Drawing) -> str:
         out.append(f'<text x="{_MARGIN}" y="{y + 4}">{rank}{mark}</text>')
         out.append(f'<line class="rank" x1="{_MARGIN + _LABEL - 16}" x2="{width - _MARGIN}" y1="{y}" y2="{y}"/>')
     for message in drawing.messages:
-        x = starts[message.round - 1] + _ROUND_PAD + _LANE * lanes.lane[message.round, message.source, message.send_op]
-        out.append(_arrow(message, x))
+        lane = lanes.lane[message.round, message.source, message.send_op]
+        out.append(_arrow(message, starts[message.round - 1] + _ROUND_PAD + _LANE * lane))
     return "\n".join(out) + "\n</svg>\n"
 
 
-class _lanes:
+class _Lanes:
     """Places the sends of a round beside each other: messages of one send start from one point, so a set is a fan."""
 
     def __init__(self, drawing: Drawing) -> None:
@@ -74,11 +76,10 @@ def _arrow(message: Message, x: float) -> str:
     verb = "reduces into" if message.reduced else "goes to"
     data = f"{message.sent} {verb} {message.placed}" if message.sent else "no data"
     hover = f"round {message.round}: rank {message.source} to rank {message.target}: {data}"
-    arrow = (
-        f'<path class="{classes}" marker-end="url(#tip)" d="M{x} {y1}L{x + _SLANT} {y2}"><title>{escape(hover)}</title></path>'
-    )
+    line = f'd="M{x} {y1}L{x + _SLANT} {y2}"'
+    arrow = f'<path class="{classes}" marker-end="url(#tip)" {line}><title>{escape(hover)}</title></path>'
     if not message.sent:
         return arrow
     label = message.sent[message.sent.index("[") :]
-    third = 0.3
-    return arrow + f'<text class="block" x="{x + _SLANT * third + 3}" y="{y1 + (y2 - y1) * third}">{escape(label)}</text>'
+    text_x, text_y = x + _SLANT * _LABEL_PLACE + 3, y1 + (y2 - y1) * _LABEL_PLACE
+    return arrow + f'<text class="block" x="{text_x:g}" y="{text_y:g}">{escape(label)}</text>'

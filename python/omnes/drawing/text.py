@@ -20,7 +20,7 @@ def render(drawing: Drawing, width: int) -> str:
         for row in zip(*band):
             lines.append("  ".join(cell.ljust(size) for cell, size in zip(row, sizes)).rstrip())
     used = "".join(cells.values())
-    legend = [f"{mark} {meaning}" for mark, meaning in _LEGEND if mark in used]
+    legend = [f"{mark}{meaning}" if mark == "[" else f"{mark} {meaning}" for mark, meaning in _LEGEND if mark in used]
     if legend:
         lines += ["", "; ".join(legend)]
     return "\n".join(lines) + "\n"
@@ -32,6 +32,7 @@ _LEGEND = (
     ("←", "receives from"),
     ("⊕", "and reduces"),
     ("⇇", "takes what was published by"),
+    ("[", "block indices]"),
 )
 
 

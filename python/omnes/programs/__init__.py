@@ -24,7 +24,11 @@ def build(name: str, mpi: Mpi) -> Path:
     environment = {**os.environ, **mpi.environment(os.environ)}
     try:
         answer = subprocess.run(
-            [str(compiler), "-O2", "-o", str(fresh), str(source), "-lm"], env=environment, capture_output=True, text=True, check=False
+            [str(compiler), "-O2", "-o", str(fresh), str(source), "-lm"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if answer.returncode != 0:
             complaint = (answer.stderr.strip().splitlines() or ["no message"])[-1]
