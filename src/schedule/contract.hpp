@@ -1,5 +1,5 @@
-// The contract of each operation: what its buffers hold at the start, what they must hold at the end, what may be written.
-// The table of docs/design.md as functions.
+// The contract of each operation: what its buffers hold at the start, what they must hold at the end, and what may be
+// written. The table of docs/design.md as functions.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ int contributed_blocks(Operation operation, int p, int pieces);
 /// What a block holds when the operation starts; nullopt: nothing defined.
 std::optional<Origin> initial(const Problem& problem, int pieces, Buffer buffer, int block);
 
-/// What a block of `recv` must hold at the end: a contribution's block, or the same block of all contributions combined.
+/// What a block of `recv` must hold at the end: a block of one contribution, or that block of all of them combined.
 struct Promise {
   static constexpr int everyone = -1;
   int rank = everyone;

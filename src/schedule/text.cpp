@@ -85,9 +85,11 @@ class Line {
   std::pair<std::int32_t, std::int32_t> range() {
     const std::int32_t first = natural("a block");
     if (!accept("..")) return {first, 1};
+    const std::size_t before = at_;
     const std::int64_t count = std::int64_t{number()} - first + 1;
-    if (count < 0 || count > INT32_MAX) fail("a range first..last with last >= first - 1 before here");
-    return {first, static_cast<std::int32_t>(count)};
+    if (count >= 0 && count <= INT32_MAX) return {first, static_cast<std::int32_t>(count)};
+    at_ = before;
+    fail("a last block >= first - 1");
   }
 
   Blocks blocks() {
@@ -165,8 +167,10 @@ void read_reduction(Line& line, Op& op) {
   op.incoming_first = line.accept("incoming");
   if (!op.incoming_first) op.a = line.blocks();
   line.expect(".");
-  if (op.incoming_first) op.a = line.blocks();
-  else line.expect("incoming");
+  if (op.incoming_first)
+    op.a = line.blocks();
+  else
+    line.expect("incoming");
 }
 
 Op read_op(Line& line, Schedule& schedule) {

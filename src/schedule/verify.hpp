@@ -4,12 +4,12 @@
 //   shape      indices in range, ops well formed, sizes of blocks agree, nothing written that MPI calls const
 //   messages   each message has one receiver who expects it, with the same number and sizes of blocks
 //   hazards    ops of a rank that touch the same block, one of them writing, are ordered by the dependencies
-//   progress   no deadlock, even if every send is synchronous and a publish waits for all its readers at once, with one
-//              message at a time in each channel
-//   contract   every block of `recv` ends with exactly the value promised (contributions each once, in rank order where
-//              claimed; for allreduce the same expression on all ranks), nothing unwritten is read, and no rank leaves a
+//   progress   no deadlock, even if every send is synchronous, a publish waits for all its readers at once, and each
+//              channel carries one message at a time
+//   contract   every block of `recv` ends with exactly the value promised: contributions each once, in rank order where
+//              claimed; for allreduce the same expression on all ranks. Nothing unwritten is read, and no rank leaves a
 //              barrier before all have entered
-// How. The first three look at lists; the last two run all ranks together on symbolic values. Each is a file of verifier/.
+// How. The first three look at lists; the last two run all ranks together on symbolic values (files in verifier/).
 // Why one run is enough. An op's start can only be delayed by ops of its own rank and by its messages; all that a
 // completion does is to allow more. So whatever completes first, the same ops complete in the end; and since no two ops
 // that conflict are unordered, they read the same values in every order.

@@ -1,7 +1,7 @@
 // Barrier: which ranks an op knows to have entered, so that no rank leaves before all have.
 //
-// How. A rank knows itself; what an op knows it passes to the ops that depend on it; a message carries what its sender knew when it
-// started. That a send is complete tells nothing about its receiver, because transports may buffer.
+// How. A rank knows itself; what an op knows it passes to the ops that depend on it; a message carries what its sender
+// knew when it started. That a send is complete tells nothing about its receiver, because transports may buffer.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// All ranks' schedules seen as one list of ops and one list of blocks, numbered through; what the verifier's parts share.
+// All ranks' schedules as one list of ops and one list of blocks, numbered through; what the verifier's parts share.
 #pragma once
 
 #include <cstdint>
@@ -69,12 +69,12 @@ class Group {
 
  private:
   std::span<const Schedule> schedules_;
-  std::vector<OpId> first_op_;        // per rank, and the number of all
+  std::vector<OpId> first_op_;  // per rank, and the number of all
   std::vector<std::int32_t> rank_of_;
   std::vector<BlockId> first_block_;  // per rank and buffer, and the number of all
 };
 
-/// Each op by itself, and the schedules' heads. All that follows relies on it: Group may be made only of schedules that pass.
+/// Each op by itself, and the schedules' heads. A Group may be made only of schedules that pass.
 std::optional<Finding> check_shape(std::span<const Schedule> schedules);
 /// Fills `messages`.
 std::optional<Finding> match_messages(const Group& group, Messages& messages);

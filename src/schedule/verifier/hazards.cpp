@@ -1,4 +1,4 @@
-// Hazards: two ops of a rank that touch the same block, at least one of them writing, must be ordered by the dependencies.
+// Hazards: two ops of a rank that touch the same block, one of them writing, must be ordered by the dependencies.
 //
 // How. Dependencies point backwards, so the only order they can give is that of the list. Per block it suffices that a
 // reader comes after the last writer, and a writer after the readers since, or, when there are none, after the last
@@ -75,7 +75,8 @@ class Hazards {
     if (found == wanted_.end()) return std::nullopt;
     return Finding{rank_, static_cast<int>(self), to_text(found->block),
                    "may run before op " + std::to_string(found->op) + " (" +
-                       to_text(schedule_, schedule_.ops[found->op]) + ") is done with the block: a dependency is missing"};
+                       to_text(schedule_, schedule_.ops[found->op]) +
+                       ") is done with the block: a dependency is missing"};
   }
 
   /// Marks all ops that come before `self`, down to the first that is wanted.

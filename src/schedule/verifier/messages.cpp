@@ -81,8 +81,9 @@ class Matcher {
     const Op& send = group_.op(sender);
     Expected& at_peer = expected(group_.rank_of(sender), peer, send.published);
     if (at_peer.matched == at_peer.receives.size())
-      return group_.finding(sender, to_text(send.a), std::string(send.published ? "is published" : "is sent") +
-                                                         " but rank " + std::to_string(peer) + " never receives it");
+      return group_.finding(sender, to_text(send.a),
+                            std::string(send.published ? "is published" : "is sent") + " but rank " +
+                                std::to_string(peer) + " never receives it");
     const OpId receiver = at_peer.receives[at_peer.matched++];
     messages_.receivers.push_back(receiver);
     ++messages_.list.back().receiver_count;
@@ -92,8 +93,8 @@ class Matcher {
   std::optional<Finding> check_sizes(OpId sender, OpId receiver) const {
     const Blocks sent = group_.op(sender).a, into = group_.op(receiver).dst;
     if (sent.count != into.count)
-      return group_.finding(receiver, to_text(into), "takes " + std::to_string(into.count) + " blocks of a message of " +
-                                                         std::to_string(sent.count) + " from " + group_.describe(sender));
+      return group_.finding(receiver, to_text(into),
+                            "has another number of blocks than the message of " + group_.describe(sender));
     const Schedule &from = group_.of(group_.rank_of(sender)), &to = group_.of(group_.rank_of(receiver));
     for (int i = 0; i < sent.count; ++i) {
       const int size = size_class(from, sent, i), into_size = size_class(to, into, i);
@@ -111,8 +112,9 @@ class Matcher {
         if (expected.matched < expected.receives.size()) {
           const OpId id = expected.receives[expected.matched];
           const Op& op = group_.op(id);
-          return group_.finding(id, to_text(op.dst), "is received but rank " + std::to_string(op.peer) + " never " +
-                                                         (op.published ? "publishes it" : "sends it"));
+          return group_.finding(id, to_text(op.dst),
+                                "is received but rank " + std::to_string(op.peer) + " never " +
+                                    (op.published ? "publishes it" : "sends it"));
         }
     return std::nullopt;
   }

@@ -21,7 +21,8 @@ class Outcome {
         const Value value = held(rank, block);
         std::string wrong = check_block(value, promised(group_.of(rank).problem, group_.pieces(), block));
         if (wrong.empty() && group_.operation() == Operation::allreduce && value != held(0, block))
-          wrong = "is associated as " + values_.to_text(value) + ", but on rank 0 as " + values_.to_text(held(0, block));
+          wrong =
+              "is associated as " + values_.to_text(value) + ", but on rank 0 as " + values_.to_text(held(0, block));
         if (!wrong.empty()) return Finding{rank, -1, to_text(recv_blocks(block)), wrong};
       }
     return std::nullopt;
@@ -66,7 +67,8 @@ class Outcome {
 
 }  // namespace
 
-std::optional<Finding> check_outcome(const Group& group, const Values& values, const std::vector<Value>& held, Claims claims) {
+std::optional<Finding> check_outcome(const Group& group, const Values& values, const std::vector<Value>& held,
+                                     Claims claims) {
   return Outcome(group, values, held, claims).check();
 }
 

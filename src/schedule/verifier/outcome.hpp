@@ -10,6 +10,7 @@
 namespace omnes::verifier {
 
 /// `held`: the value of each block in the end.
-std::optional<Finding> check_outcome(const Group& group, const Values& values, const std::vector<Value>& held, Claims claims);
+std::optional<Finding> check_outcome(const Group& group, const Values& values, const std::vector<Value>& held,
+                                     Claims claims);
 
 }  // namespace omnes::verifier

@@ -1,8 +1,9 @@
 // Progress and contract: all ranks run together on symbolic values, with the slowest communication that is allowed.
 //
-// How. An op starts when its dependencies are complete. A message is delivered when its sender and all its receivers have
-// started and the message before it in the channel is delivered; then its receivers are complete, and its sender once all its
-// messages are. If no more can happen and ops remain, they are in a deadlock, and following what each waits for shows it.
+// How. An op starts when its dependencies are complete. A message is delivered when its sender and all its receivers
+// have started and the message before it in the channel is delivered; then its receivers are complete, and its sender
+// once all its messages are. If no more can happen and ops remain, they are in a deadlock, and following what each
+// waits for shows it.
 #include <algorithm>
 
 #include "schedule/contract.hpp"
@@ -142,7 +143,8 @@ class Run {
   Value read(OpId id, Blocks run, int i) {
     const Value value = held_[group_.block_id(group_.rank_of(id), run.buffer, run.first + i)];
     if (value == unwritten && !finding_)
-      finding_ = group_.finding(id, to_text(Blocks{run.buffer, run.first + i, 1}), "is read before anything is written to it");
+      finding_ =
+          group_.finding(id, to_text(Blocks{run.buffer, run.first + i, 1}), "is read before anything is written to it");
     return value;
   }
 
@@ -198,13 +200,13 @@ class Run {
   const Messages& messages_;
   Values values_;
   Arrivals arrivals_;
-  std::vector<Value> held_;                      // per block
-  std::vector<std::uint32_t> missing_deps_;      // per op: dependencies that are not complete
-  std::vector<std::uint32_t> undelivered_;       // per send: messages
-  std::vector<std::uint32_t> missing_for_;       // per message: ops that have not started, and the message before
-  std::vector<std::uint32_t> first_dependent_;   // per op: its place in dependents_
+  std::vector<Value> held_;                     // per block
+  std::vector<std::uint32_t> missing_deps_;     // per op: dependencies that are not complete
+  std::vector<std::uint32_t> undelivered_;      // per send: messages
+  std::vector<std::uint32_t> missing_for_;      // per message: ops that have not started, and the message before
+  std::vector<std::uint32_t> first_dependent_;  // per op: its place in dependents_
   std::vector<OpId> dependents_;
-  std::vector<OpId> ready_, complete_;           // to start; to tell dependents
+  std::vector<OpId> ready_, complete_;  // to start; to tell dependents
   std::optional<Finding> finding_;
 };
 

@@ -58,7 +58,8 @@ class Shape {
   bool check_ranks(const Op& op) {
     const bool sends = op.kind == OpKind::send;
     const bool receives = op.kind == OpKind::recv || op.kind == OpKind::recv_reduce;
-    if (op.peer_count > 0 && (!sends || op.published || op.peer != -1)) return fail("only a plain send has a set of peers");
+    if (op.peer_count > 0 && (!sends || op.published || op.peer != -1))
+      return fail("only a plain send has a set of peers");
     if (op.published && !sends && !receives) return fail("is published but is not a message");
     if (op.incoming_first && op.kind != OpKind::recv_reduce) return fail("has no incoming operand that could be first");
     const auto peers = schedule_.peers_of(op);
@@ -92,7 +93,7 @@ class Shape {
     const int blocks = run.buffer == Buffer::temp ? static_cast<int>(schedule_.temp.size())
                                                   : blocks_in(problem_, schedule_.pieces, run.buffer);
     if (run.first >= 0 && run.count >= 0 && run.count <= blocks && run.first <= blocks - run.count) return false;
-    return fail("lies outside the buffer, which has " + str(blocks) + " blocks here", to_text(run));
+    return fail("lies outside the buffer (blocks here: " + str(blocks) + ")", to_text(run));
   }
 
   /// The operands of a reduction or copy: as many blocks as dst, of the same sizes.
@@ -102,8 +103,7 @@ class Shape {
   }
 
   bool check_alike(Blocks from, Blocks dst) {
-    if (from.count != dst.count)
-      return fail("has " + str(from.count) + " blocks where " + to_text(dst) + " has " + str(dst.count), to_text(from));
+    if (from.count != dst.count) return fail("has another number of blocks than " + to_text(dst), to_text(from));
     for (int i = 0; i < from.count; ++i) {
       const int size = size_class(schedule_, from, i), dst_size = size_class(schedule_, dst, i);
       if (size != dst_size)
@@ -138,7 +138,8 @@ std::optional<Finding> check_heads(std::span<const Schedule> schedules) {
     const Schedule &first = schedules[0], &schedule = schedules[rank];
     const Problem& problem = schedule.problem;
     if (problem.p != static_cast<int>(schedules.size()))
-      return fail(rank, "is for " + str(problem.p) + " ranks, but there are " + std::to_string(schedules.size()) + " schedules");
+      return fail(rank, "is for " + str(problem.p) + " ranks, but there are " + std::to_string(schedules.size()) +
+                            " schedules");
     if (problem.rank != static_cast<int>(rank)) return fail(rank, "is the schedule of rank " + str(problem.rank));
     if (problem.operation != first.problem.operation) return fail(rank, "is of another operation than rank 0's");
     if (problem.root != first.problem.root) return fail(rank, "has another root than rank 0's");

@@ -46,7 +46,8 @@ std::string Values::expression(Value value) const {
 
 std::string Values::to_text(Value value) const {
   if (value == unwritten) return "nothing";
-  if (is_moved(value)) return "block " + std::to_string(origin(value).block) + " of rank " + std::to_string(origin(value).rank);
+  if (is_moved(value))
+    return "block " + std::to_string(origin(value).block) + " of rank " + std::to_string(origin(value).rank);
   if (terms(value) > longest_text) return "a combination of " + std::to_string(terms(value)) + " contributions";
   return expression(value);
 }

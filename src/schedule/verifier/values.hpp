@@ -26,7 +26,7 @@ class Values {
   std::uint64_t terms(Value value) const { return is_moved(value) ? 1 : pairs_[value - moved_].terms; }
   /// The contributions in operand order. Only for values of few terms.
   std::vector<Origin> operands(Value value) const;
-  /// "block 3 of rank 1", "(0 . (1 . 2)) of block 0".
+  /// "block 3 of rank 1"; a combination by its ranks: "(0 . (1 . 2))".
   std::string to_text(Value value) const;
 
  private:
@@ -39,7 +39,7 @@ class Values {
   std::string expression(Value value) const;
 
   int blocks_;
-  Value moved_;              // numbers below are contributions, from here on pairs
+  Value moved_;  // numbers below are contributions, from here on pairs
   std::vector<Pair> pairs_;
   std::unordered_map<std::uint64_t, Value> known_;
 };
