@@ -5,11 +5,12 @@
 
 namespace omnes {
 
-void flow_down(Builder& b, const Tree& tree) {
+void flow_down(Builder& b, const Tree& tree, int root) {
+  const auto real = [&](int v) { return (root + v) % b.p(); };
   std::vector<std::int32_t> children;  // the largest subtree first
-  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) children.push_back(b.real(*child));
+  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) children.push_back(real(*child));
   for (int s = 0; s < b.pieces(); ++s) {
-    if (tree.parent >= 0) b.recv(b.real(tree.parent), recv_blocks(s));
+    if (tree.parent >= 0) b.recv(real(tree.parent), recv_blocks(s));
     b.send(children, recv_blocks(s));
   }
 }

@@ -8,8 +8,8 @@
 
 namespace omnes {
 
-/// Each segment of the message in `recv` flows from the tree's root to its leaves. The tree is over vranks.
-void flow_down(Builder& b, const Tree& tree);
+/// Each segment of the message in `recv` flows from `root` to the leaves of a tree over the ranks counted from there.
+void flow_down(Builder& b, const Tree& tree, int root);
 
 /// Each segment of `own` flows from the leaves to the root of a tree over ranks, combined in rank order: every
 /// subtree has to be a range of ranks. `into` is scratch on the way, where there are children, and at the tree's

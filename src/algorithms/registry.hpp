@@ -20,6 +20,7 @@ struct Algorithm {
   int min_radix = 2;
   bool segmented = false;         ///< honours Problem::segments
   bool ordered = false;           ///< reductions: combines in rank order, so serves non-commutative operations
+  bool from_left = false;         ///< reductions: ((x0 . x1) . x2) ...: the same bits as all others that say so
   bool power_of_two = false;      ///< only for p a power of two
 };
 

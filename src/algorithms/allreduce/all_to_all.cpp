@@ -25,6 +25,7 @@ const Algorithm algorithm{
     .build = build,
     .segmented = true,
     .ordered = true,
+    .from_left = true,
 };
 const Register registered{algorithm};
 

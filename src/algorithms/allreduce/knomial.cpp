@@ -10,7 +10,7 @@ void build(Builder& b) {
   b.cut(b.segments());
   const Tree tree = knomial_tree(b.rank(), b.p(), b.problem().radix);
   flow_up(b, tree, b.own(), recv_blocks(0, b.pieces()));
-  flow_down(b, tree);
+  flow_down(b, tree, 0);
 }
 
 const Algorithm algorithm{

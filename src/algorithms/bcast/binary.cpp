@@ -8,7 +8,7 @@ namespace {
 
 void build(Builder& b) {
   b.cut(b.segments());
-  flow_down(b, binary_tree(b.vrank(), b.p()));
+  flow_down(b, binary_tree(b.vrank(), b.p()), b.root());
 }
 
 const Algorithm algorithm{

@@ -7,7 +7,7 @@ namespace {
 
 void build(Builder& b) {
   b.cut(b.segments());
-  flow_down(b, knomial_tree(b.vrank(), b.p(), b.problem().radix));
+  flow_down(b, knomial_tree(b.vrank(), b.p(), b.problem().radix), b.root());
 }
 
 const Algorithm algorithm{
