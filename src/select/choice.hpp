@@ -1,0 +1,33 @@
+// An algorithm with its parameters, and its text form: "knomial:k=4,segment=16K".
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+
+struct Choice {
+  const Algorithm* algorithm = nullptr;
+  int radix = 0;            ///< 0: the algorithm's default
+  std::size_t segment = 0;  ///< bytes; 0: not segmented
+};
+
+/// Parses "name[:k=N][,segment=BYTES]". Throws std::invalid_argument: one line, with what is valid.
+Choice parse_choice(Operation operation, std::string_view text);
+/// The inverse of parse_choice.
+std::string to_string(const Choice& choice);
+
+/// A whole number from lowest to highest. Throws std::invalid_argument.
+int parse_number(std::string_view text, int lowest, int highest);
+/// "16K" -> 16384; also M and G. Throws std::invalid_argument.
+std::size_t parse_bytes(std::string_view text);
+/// 16384 -> "16K".
+std::string bytes_text(std::size_t bytes);
+
+/// The segments that a choice means for a message of so many bytes per natural unit; at least 1.
+int segments_for(const Choice& choice, std::size_t bytes);
+
+}  // namespace omnes

@@ -1,0 +1,127 @@
+// Each variable is one entry of a table: its name, and how its value becomes a member of Settings.
+#include "select/settings.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <stdexcept>
+#include <utility>
+
+namespace omnes {
+
+namespace {
+
+constexpr std::string_view prefix = "OMNES_";
+constexpr int fewest_slots = 2, most_slots = 64;
+constexpr std::size_t fewest_slot_bytes = 64;      // one line of the control block
+constexpr std::size_t most_slot_bytes = 64 << 20;  // times slots and ranks: keeps a segment's size sane
+constexpr int most_fake_nodes = 1 << 20;
+
+template <class Value>
+Value one_of(std::string_view text, std::initializer_list<std::pair<const char*, Value>> values) {
+  std::string valid;
+  for (const auto& [word, value] : values) {
+    if (text == word) return value;
+    valid += (valid.empty() ? "" : ", ") + std::string(word);
+  }
+  throw std::invalid_argument('"' + std::string(text) + "\" is not valid; valid: " + valid);
+}
+
+bool flag(std::string_view text) { return one_of<bool>(text, {{"0", false}, {"1", true}}); }
+
+std::size_t slot_size(std::string_view text) {
+  const std::size_t bytes = parse_bytes(text);
+  if (bytes >= fewest_slot_bytes && bytes <= most_slot_bytes) return bytes;
+  throw std::invalid_argument('"' + std::string(text) + "\" is not valid; valid: " + bytes_text(fewest_slot_bytes) +
+                              " to " + bytes_text(most_slot_bytes) + " bytes");
+}
+
+std::string folder(std::string_view text) {
+  if (text.empty()) throw std::invalid_argument("\"\" is not valid; valid: a folder");
+  return std::string(text);
+}
+
+std::optional<std::size_t> single_copy_from(std::string_view text) {
+  if (text == "off") return std::nullopt;
+  try {
+    return parse_bytes(text);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(std::string(error.what()) + "; or off");
+  }
+}
+
+struct Variable {
+  const char* name;  // without the prefix
+  void (*read)(Settings& settings, std::string_view text);
+};
+
+using S = Settings;
+using Text = std::string_view;
+constexpr Variable variables[] = {
+    {"FAKE_NODES", [](S& s, Text text) { s.fake_nodes = parse_number(text, 1, most_fake_nodes); }},
+    {"OFF", [](S& s, Text text) { s.off = flag(text); }},
+    {"REPRODUCIBLE", [](S& s, Text text) { s.reproducible = flag(text); }},
+    {"SINGLE_COPY", [](S& s, Text text) { s.single_copy = single_copy_from(text); }},
+    {"SLOTS", [](S& s, Text text) { s.slots = parse_number(text, fewest_slots, most_slots); }},
+    {"SLOT_BYTES", [](S& s, Text text) { s.slot_bytes = slot_size(text); }},
+    {"STATS", [](S& s, Text text) { s.stats = folder(text); }},
+    {"TRANSPORT",
+     [](S& s, Text text) {
+       s.transport =
+           one_of<Transport>(text, {{"auto", Transport::automatic}, {"shm", Transport::shm}, {"mpi", Transport::mpi}});
+     }},
+    {"WAIT",
+     [](S& s, Text text) {
+       s.wait = one_of<Wait>(text, {{"auto", Wait::automatic}, {"spin", Wait::spin}, {"yield", Wait::yield}});
+     }},
+};
+
+std::string known_variables() {
+  std::string known;
+  for (int i = 0; i < operation_count; ++i) known += variable_of(static_cast<Operation>(i)) + ", ";
+  for (const Variable& variable : variables) known += std::string(prefix) + variable.name + ", ";
+  return known.substr(0, known.size() - 2);
+}
+
+void read_variable(Settings& settings, std::string_view name, std::string_view text) {
+  for (int i = 0; i < operation_count; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    if (name != variable_of(operation)) continue;
+    settings.forced[i] = parse_choice(operation, text);
+    return;
+  }
+  const auto own = name.substr(prefix.size());
+  const auto* variable = std::find_if(std::begin(variables), std::end(variables),
+                                      [&](const Variable& candidate) { return own == candidate.name; });
+  if (variable == std::end(variables)) throw std::invalid_argument("no such variable; known: " + known_variables());
+  variable->read(settings, text);
+}
+
+}  // namespace
+
+std::string variable_of(Operation operation) {
+  std::string variable(prefix);
+  for (const char letter : name(operation)) variable += static_cast<char>(letter - 'a' + 'A');
+  return variable;
+}
+
+Settings Settings::from(const char* const* variables) {
+  Settings settings;
+  for (; *variables != nullptr; ++variables) {
+    const std::string_view variable = *variables;
+    const std::size_t equals = variable.find('=');
+    if (!variable.starts_with(prefix) || equals == variable.npos) continue;
+    const std::string_view name = variable.substr(0, equals);
+    try {
+      read_variable(settings, name, variable.substr(equals + 1));
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(std::string(name) + ": " + error.what());
+    }
+  }
+  return settings;
+}
+
+Settings Settings::from_environment() { return from(environ); }
+
+}  // namespace omnes

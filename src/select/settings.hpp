@@ -1,0 +1,37 @@
+// What the environment asks for: all OMNES_ variables, checked.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "select/choice.hpp"
+
+namespace omnes {
+
+enum class Transport { automatic, shm, mpi };
+enum class Wait { automatic, spin, yield };
+
+struct Settings {
+  std::array<std::optional<Choice>, operation_count> forced;  ///< OMNES_<OPERATION>, by operation
+  Transport transport = Transport::automatic;                 ///< OMNES_TRANSPORT=auto|shm|mpi
+  int fake_nodes = 1;                                         ///< OMNES_FAKE_NODES: pretend that one machine is so many
+  std::optional<std::string> stats;                           ///< OMNES_STATS: folder for reports
+  int slots = 8;                                              ///< OMNES_SLOTS: slots in a rank's queue
+  std::size_t slot_bytes = 8192;                              ///< OMNES_SLOT_BYTES: bytes in a slot
+  std::optional<std::size_t> single_copy = 32 * 1024;         ///< OMNES_SINGLE_COPY: from so many bytes on, or "off"
+  bool off = false;                                           ///< OMNES_OFF=1: leave everything to the host MPI
+  Wait wait = Wait::automatic;                                ///< OMNES_WAIT=spin|yield|auto
+  bool reproducible = false;  ///< OMNES_REPRODUCIBLE=1: the same bits for any placement and size
+
+  /// Reads "NAME=value" strings, ended by a null pointer; those that do not start with OMNES_ are not ours.
+  /// Throws std::invalid_argument: one line that names the variable and lists what is valid.
+  static Settings from(const char* const* variables);
+  static Settings from_environment();
+};
+
+/// "OMNES_BCAST" for bcast.
+std::string variable_of(Operation operation);
+
+}  // namespace omnes

@@ -1,0 +1,49 @@
+// The decision table: rules per operation, of which the first that fits wins.
+//
+// Overview. The table is TOML: for each operation a list of rules, each with conditions and the choice to use:
+// bcast = [{ one_node = true, max_bytes = "16K", use = "linear" }, { use = "knomial:k=4" }] Conditions, all
+// optional: max_ranks, max_bytes (of one part), both inclusive; commutative, one_node. Each list ends with a rule
+// that fits always, so that there is an answer to every question.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "select/choice.hpp"
+
+namespace omnes {
+
+/// What a choice may depend on: only what all ranks know alike.
+struct Question {
+  Operation operation = Operation::barrier;
+  int p = 1;
+  std::size_t bytes = 0;     ///< of one part
+  std::size_t elements = 0;  ///< of one part
+  bool commutative = true;
+  bool one_node = true;  ///< all ranks share memory
+};
+
+struct Rule {
+  Operation operation = Operation::barrier;
+  std::optional<int> max_ranks;
+  std::optional<std::size_t> max_bytes;
+  std::optional<bool> commutative;
+  std::optional<bool> one_node;
+  Choice choice;
+  std::string text;  ///< "table rule 2 of bcast: max_bytes = 16K, one_node = true"
+
+  bool unconditional() const { return !max_ranks && !max_bytes && !commutative && !one_node; }
+  bool fits(const Question& question) const;
+};
+
+/// Why the choice cannot answer the question, in a few words; empty when it can.
+std::string why_not(const Choice& choice, const Question& question, bool reproducible);
+
+/// Throws std::invalid_argument: one line that says where the table is wrong and what is valid.
+std::vector<Rule> parse_table(std::string_view toml);
+
+/// src/select/default.toml, compiled in.
+extern const std::string_view default_table;
+
+}  // namespace omnes

@@ -1,0 +1,164 @@
+// Choices, the decision table, and which algorithm wins.
+#include "select/select.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace omnes {
+namespace {
+
+template <class Action>
+std::string complaint(Action action) {
+  try {
+    action();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+Selector with(std::vector<const char*> variables, std::string_view table = default_table) {
+  variables.push_back(nullptr);
+  return Selector(Settings::from(variables.data()), table);
+}
+
+/// A whole table whose rules for bcast and allreduce are given.
+std::string table(const std::string& bcast, const std::string& allreduce = "{use='sliced'}") {
+  return "bcast = [" + bcast + "]\nallreduce = [" + allreduce +
+         "]\nbarrier = [{use='dissemination'}]\nreduce = [{use='linear'}]\ngather = [{use='linear'}]\n"
+         "scatter = [{use='linear'}]\nallgather = [{use='ring'}]\nalltoall = [{use='linear'}]\n";
+}
+
+TEST(Choice, RoundTrips) {
+  for (const char* text :
+       {"linear", "knomial", "knomial:k=4", "knomial:segment=16K", "knomial:k=4,segment=3M", "chain:segment=1000"})
+    EXPECT_EQ(to_string(parse_choice(Operation::bcast, text)), text);
+  EXPECT_EQ(to_string(parse_choice(Operation::bcast, "knomial:segment=4096,k=3")), "knomial:k=3,segment=4K");
+}
+
+TEST(Choice, WrongOnesAreOneClearLine) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"knomail",
+       "no algorithm \"knomail\" for bcast; valid: binary, chain, knomial, linear, scatter_recursive_doubling, "
+       "scatter_ring"},
+      {"knomial:k=1", "\"1\" is not valid; valid: a whole number from 2 on"},
+      {"knomial:k=", "\"\" is not valid; valid: a whole number from 2 on"},
+      {"knomial:fanout=3", "bcast algorithm knomial has no parameter \"fanout\"; valid: k=N, segment=BYTES"},
+      {"knomial:", "bcast algorithm knomial has no parameter \"\"; valid: k=N, segment=BYTES"},
+      {"knomial:k=2,", "bcast algorithm knomial has no parameter \"\"; valid: k=N, segment=BYTES"},
+      {"chain:k=2", "bcast algorithm chain has no parameter \"k\"; valid: segment=BYTES"},
+      {"scatter_recursive_doubling:k=2",
+       "bcast algorithm scatter_recursive_doubling has no parameter \"k\"; valid: none"},
+      {"chain:segment=0", "segment=0: segments need at least 1 byte"},
+      {"chain:segment=1T", "\"1T\" is not a number of bytes; valid: digits, and K, M or G for their powers of 1024"},
+  };
+  for (const auto& [text, wanted] : cases)
+    EXPECT_EQ(complaint([&, text = text] { parse_choice(Operation::bcast, text); }), wanted);
+}
+
+TEST(Choice, CutsIntoSegments) {
+  const Choice whole = parse_choice(Operation::bcast, "chain");
+  const Choice cut = parse_choice(Operation::bcast, "chain:segment=1K");
+  EXPECT_EQ(segments_for(whole, 1 << 20), 1);
+  EXPECT_EQ(segments_for(cut, 0), 1);
+  EXPECT_EQ(segments_for(cut, 1024), 1);
+  EXPECT_EQ(segments_for(cut, 1025), 2);
+  EXPECT_EQ(segments_for(cut, 64 << 10), 64);
+  EXPECT_EQ(segments_for(cut, std::size_t{1} << 40), 256);
+}
+
+TEST(Bytes, AreRead) {
+  EXPECT_EQ(parse_bytes("0"), 0u);
+  EXPECT_EQ(parse_bytes("16k"), 16384u);
+  EXPECT_EQ(parse_bytes("2G"), std::size_t{2} << 30);
+  EXPECT_EQ(bytes_text(1536), "1536");
+  EXPECT_EQ(bytes_text(3 << 20), "3M");
+  for (const char* text : {"", "K", "-1", "1KB", "1.5K", "99999999999999999999", "99999999999999999G"})
+    EXPECT_NE(complaint([&] { parse_bytes(text); }), "accepted") << text;
+}
+
+TEST(Table, FirstRuleThatFitsWins) {
+  const Selector selector = with({}, table("{max_ranks=4, max_bytes='1K', use='linear'}, "
+                                           "{one_node=false, use='chain:segment=8K'}, {max_bytes=2048, use='binary'}, "
+                                           "{use='knomial:k=4'}"));
+  const auto chosen = [&](int p, std::size_t bytes, bool one_node) {
+    const Answer answer =
+        selector.choose({.operation = Operation::bcast, .p = p, .bytes = bytes, .one_node = one_node});
+    return to_string(answer.choice) + " by " + answer.why;
+  };
+  EXPECT_EQ(chosen(4, 1024, false), "linear by table rule 1 of bcast: max_ranks = 4, max_bytes = 1K");
+  EXPECT_EQ(chosen(5, 1024, false), "chain:segment=8K by table rule 2 of bcast: one_node = false");
+  EXPECT_EQ(chosen(4, 1025, true), "binary by table rule 3 of bcast: max_bytes = 2K");
+  EXPECT_EQ(chosen(4, 2049, true), "knomial:k=4 by table rule 4 of bcast: always");
+}
+
+TEST(Table, WrongOnesAreOneClearLine) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {table("{use='linear', max_bytes=1}"), "decision table: the last rule of bcast may have no conditions"},
+      {table("{use='linear'}", "{use='ring'}"),
+       "decision table: the last rule of allreduce has to serve everything, but ring needs a commutative operation"},
+      {table("{use='linear'}", "{use='knomial'}"),
+       "decision table: the last rule of allreduce has to serve everything, but knomial does not combine from the "
+       "left, as OMNES_REPRODUCIBLE=1 asks"},
+      {table("{max_bites=1, use='linear'}"),
+       "decision table: rule 1 of bcast, max_bites: no such entry; valid: use, max_ranks, max_bytes, commutative, "
+       "one_node"},
+      {table("{use='linear'}, {max_ranks='many', use='linear'}"),
+       "decision table: rule 2 of bcast, max_ranks: valid: a number of ranks"},
+      {table("{use='chain:k=2'}"),
+       "decision table: rule 1 of bcast, use: bcast algorithm chain has no parameter \"k\"; valid: segment=BYTES"},
+      {table("{max_ranks=3}"), "decision table: rule 1 of bcast: has no `use`"},
+      {table("'linear'"), "decision table: rule 1 of bcast: valid: { conditions, use = \"algorithm:parameters\" }"},
+      {table(""), "decision table: no list of rules for bcast"},
+      {table("{use='linear'}") + "bcats = []", "decision table: no operation \"bcats\""},
+  };
+  for (const auto& [text, wanted] : cases) EXPECT_EQ(complaint([&, &text = text] { parse_table(text); }), wanted);
+  EXPECT_TRUE(complaint([] { parse_table("bcast = [\n{use"); }).starts_with("decision table: line 2: "));
+}
+
+TEST(Selector, ForcedChoiceWins) {
+  const Answer answer = with({"OMNES_BCAST=knomial:k=4"}).choose({.operation = Operation::bcast, .p = 5});
+  EXPECT_EQ(to_string(answer.choice), "knomial:k=4");
+  EXPECT_EQ(answer.why, "OMNES_BCAST");
+}
+
+TEST(Selector, SaysWhyAForcedChoiceIsPassedOver) {
+  const Selector selector = with({"OMNES_ALLREDUCE=ring"}, table("{use='linear'}"));
+  const Question question{.operation = Operation::allreduce, .p = 5, .bytes = 8, .commutative = false};
+  const Answer answer = selector.choose(question);
+  EXPECT_EQ(to_string(answer.choice), "sliced");
+  EXPECT_EQ(answer.why, "OMNES_ALLREDUCE=ring: needs a commutative operation; table rule 1 of allreduce: always");
+}
+
+TEST(Selector, SaysWhichRulesArePassedOver) {
+  const Selector selector = with({}, table("{use='linear'}", "{use='ring'}, {use='linear'}"));
+  const Answer answer = selector.choose({.operation = Operation::allreduce, .p = 3, .commutative = false});
+  EXPECT_EQ(answer.why, "ring: needs a commutative operation; table rule 2 of allreduce: always");
+}
+
+TEST(Selector, ReproducibleReductionsCombineFromTheLeft) {
+  const Selector selector = with({"OMNES_REPRODUCIBLE=1", "OMNES_ALLREDUCE=ring"});
+  for (const Operation operation : {Operation::reduce, Operation::allreduce})
+    for (const int p : {1, 2, 7, 64, 1000})
+      for (const std::size_t bytes : {0, 8, 5000, 100'000'000})
+        for (const bool one_node : {false, true}) {
+          const Answer answer = selector.choose({operation, p, bytes, bytes / 8, true, one_node});
+          EXPECT_TRUE(answer.choice.algorithm->from_left) << answer.choice.algorithm->name;
+        }
+}
+
+TEST(DefaultTable, AnswersEveryQuestionWithAnAlgorithmThatCan) {
+  const Selector selector = with({});
+  for (int operation = 0; operation < operation_count; ++operation)
+    for (const int p : {1, 2, 3, 8, 33, 128, 100'000})
+      for (const std::size_t bytes : {0, 1, 2048, 70'000, 100'000'000})
+        for (const bool commutative : {false, true})
+          for (const bool one_node : {false, true}) {
+            const Question question{static_cast<Operation>(operation), p, bytes, bytes, commutative, one_node};
+            EXPECT_EQ(why_not(selector.choose(question).choice, question, false), "");
+          }
+}
+
+}  // namespace
+}  // namespace omnes

@@ -1,0 +1,80 @@
+// All OMNES_ variables: what is read, and the one-line errors for what is wrong.
+#include "select/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace omnes {
+namespace {
+
+Settings read(std::vector<const char*> variables) {
+  variables.push_back(nullptr);
+  return Settings::from(variables.data());
+}
+
+std::string complaint(const char* variable) {
+  try {
+    read({variable});
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Settings, HaveDefaults) {
+  const Settings settings = read({"PATH=/bin", "OMNES", "HOME=/", "NOT_OMNES_SLOTS=3"});
+  EXPECT_EQ(settings.transport, Transport::automatic);
+  EXPECT_EQ(settings.wait, Wait::automatic);
+  EXPECT_EQ(settings.fake_nodes, 1);
+  EXPECT_EQ(settings.slots, 8);
+  EXPECT_EQ(settings.slot_bytes, 8192u);
+  EXPECT_EQ(settings.single_copy, 32u * 1024);
+  EXPECT_FALSE(settings.stats || settings.off || settings.reproducible);
+  for (const auto& forced : settings.forced) EXPECT_FALSE(forced);
+}
+
+TEST(Settings, AreRead) {
+  const Settings settings = read({"OMNES_TRANSPORT=mpi", "OMNES_WAIT=yield", "OMNES_FAKE_NODES=3", "OMNES_SLOTS=2",
+                                  "OMNES_SLOT_BYTES=4K", "OMNES_SINGLE_COPY=1M", "OMNES_STATS=/tmp/a=b", "OMNES_OFF=1",
+                                  "OMNES_REPRODUCIBLE=1", "OMNES_BCAST=knomial:k=4,segment=16K"});
+  EXPECT_EQ(settings.transport, Transport::mpi);
+  EXPECT_EQ(settings.wait, Wait::yield);
+  EXPECT_EQ(settings.fake_nodes, 3);
+  EXPECT_EQ(settings.slots, 2);
+  EXPECT_EQ(settings.slot_bytes, 4096u);
+  EXPECT_EQ(settings.single_copy, 1u << 20);
+  EXPECT_EQ(settings.stats, "/tmp/a=b");
+  EXPECT_TRUE(settings.off && settings.reproducible);
+  EXPECT_EQ(to_string(settings.forced[static_cast<int>(Operation::bcast)].value()), "knomial:k=4,segment=16K");
+  EXPECT_EQ(read({"OMNES_SINGLE_COPY=off"}).single_copy, std::nullopt);
+}
+
+TEST(Settings, WrongOnesAreOneClearLine) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"OMNES_TRANSPORT=tcp", "OMNES_TRANSPORT: \"tcp\" is not valid; valid: auto, shm, mpi"},
+      {"OMNES_WAIT=", "OMNES_WAIT: \"\" is not valid; valid: auto, spin, yield"},
+      {"OMNES_OFF=yes", "OMNES_OFF: \"yes\" is not valid; valid: 0, 1"},
+      {"OMNES_REPRODUCIBLE=2", "OMNES_REPRODUCIBLE: \"2\" is not valid; valid: 0, 1"},
+      {"OMNES_FAKE_NODES=0", "OMNES_FAKE_NODES: \"0\" is not valid; valid: a whole number 1 to 1048576"},
+      {"OMNES_SLOTS=1", "OMNES_SLOTS: \"1\" is not valid; valid: a whole number 2 to 64"},
+      {"OMNES_SLOTS=8x", "OMNES_SLOTS: \"8x\" is not valid; valid: a whole number 2 to 64"},
+      {"OMNES_SLOT_BYTES=32", "OMNES_SLOT_BYTES: \"32\" is not valid; valid: 64 to 64M bytes"},
+      {"OMNES_SLOT_BYTES=8Q",
+       "OMNES_SLOT_BYTES: \"8Q\" is not a number of bytes; valid: digits, and K, M or G for their powers of 1024"},
+      {"OMNES_SINGLE_COPY=never",
+       "OMNES_SINGLE_COPY: \"never\" is not a number of bytes; valid: digits, and K, M or G for their powers of 1024;"
+       " or off"},
+      {"OMNES_STATS=", "OMNES_STATS: \"\" is not valid; valid: a folder"},
+      {"OMNES_GATHER=knomail", "OMNES_GATHER: no algorithm \"knomail\" for gather; valid: knomial, linear"},
+      {"OMNES_ALLREDUCEE=ring",
+       "OMNES_ALLREDUCEE: no such variable; known: OMNES_BARRIER, OMNES_BCAST, OMNES_REDUCE, OMNES_ALLREDUCE, "
+       "OMNES_GATHER, OMNES_SCATTER, OMNES_ALLGATHER, OMNES_ALLTOALL, OMNES_FAKE_NODES, OMNES_OFF, "
+       "OMNES_REPRODUCIBLE, OMNES_SINGLE_COPY, OMNES_SLOTS, OMNES_SLOT_BYTES, OMNES_STATS, OMNES_TRANSPORT, "
+       "OMNES_WAIT"},
+  };
+  for (const auto& [variable, wanted] : cases) EXPECT_EQ(complaint(variable), wanted);
+}
+
+}  // namespace
+}  // namespace omnes
