@@ -296,7 +296,7 @@ TEST(Endpoint, TruncatesAndReportsMismatchedLengths) {
         ASSERT_TRUE(drive(out, in));
         EXPECT_TRUE(ranks[1].mismatch());
         const std::size_t both = std::min(sent, expected);
-        EXPECT_EQ(std::memcmp(in.data.data(), out.data.data(), both), 0);
+        EXPECT_TRUE(std::equal(in.data.begin(), in.data.begin() + both, out.data.begin()));
         Receiving after{ranks[1], 0, false, false, Bytes(8)};
         ASSERT_TRUE(drive(next, after));
         EXPECT_EQ(after.data, next.data);
@@ -411,10 +411,10 @@ class ThreadsTest : public testing::TestWithParam<std::tuple<int, int, std::size
 
 TEST_P(ThreadsTest, ExchangeRandomMessages) {
   const auto [p, slots, single_copy_from] = GetParam();
-  for (unsigned seed = 1; seed <= 3; ++seed) {
+  for (unsigned seed = 1; seed <= 2; ++seed) {
     Ranks ranks(Geometry{p, slots, f}, seed == 1 ? 0 : 0xffff'ff00U);
     if (single_copy_from > 0) ranks.allow_single_copy(single_copy_from);
-    const auto messages = random_messages(p, 400, seed * 1000);
+    const auto messages = random_messages(p, 250, seed * 1000);
     std::vector<char> right(p, 0);
     std::vector<std::thread> threads;
     for (int rank = 0; rank < p; ++rank)

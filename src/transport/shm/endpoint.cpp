@@ -151,6 +151,15 @@ int Endpoint::free_slot() {
   return -1;
 }
 
+// The slot's last fragment went to this target: it is free again when all have taken it.
+void Endpoint::occupy(int slot, const Target& to) {
+  if (to.published) {
+    slot_uses_[slot].push_back({everyone, published_.sent});
+  } else {
+    for (const std::int32_t reader : to.readers) slot_uses_[slot].push_back({reader, peers_[reader].out.sent});
+  }
+}
+
 bool Endpoint::send_slowly(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer) {
   using Stage = Transfer::Stage;
   if (transfer.split != 0) return send_split(to, data, bytes, transfer);
@@ -176,41 +185,35 @@ bool Endpoint::send_slowly(const Target& to, const std::byte* data, std::size_t 
 
 bool Endpoint::send_fragments(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer) {
   const bool set = !to.published && to.readers.size() > 1;
-  for (;;) {
+  while (room(to)) {
     const std::size_t left = bytes - transfer.done;
     const std::byte* next = data + transfer.done;
-    const bool has_room = room(to);
-    if (has_room && left <= inline_bytes) {
+    if (left <= inline_bytes) {
       post(to, header(Carry::inside, true, left), next, left);
       return true;
     }
-    const int slot = has_room ? free_slot() : -1;
-    if (slot < 0) {
-      if (transfer.stalled < patience) {
-        ++transfer.stalled;
-        return false;
-      }
-      if (set) {
-        split(to, transfer);
-        return send_split(to, data, bytes, transfer);
-      }
-      if (!idle(to)) return false;
-      post(to, header(Carry::inside, false, inline_fragment_bytes), next, inline_fragment_bytes);
-      transfer.done += inline_fragment_bytes;
-      continue;
-    }
-    transfer.stalled = 0;
-    const std::size_t n = std::min(left, geometry_.slot_bytes);
-    std::memcpy(layout_.slot(rank_, slot), next, n);
-    post(to, header(Carry::slot, n == left, n), &slot, sizeof slot);
-    if (to.published) {
-      slot_uses_[slot].push_back({everyone, published_.sent});
+    std::size_t n = std::min(left, geometry_.slot_bytes);
+    if (const int slot = free_slot(); slot >= 0) {
+      transfer.stalled = 0;
+      std::memcpy(layout_.slot(rank_, slot), next, n);
+      post(to, header(Carry::slot, n == left, n), &slot, sizeof slot);
+      occupy(slot, to);
+    } else if (transfer.stalled == patience && !set && idle(to)) {
+      n = inline_fragment_bytes;
+      post(to, header(Carry::inside, false, n), next, n);
     } else {
-      for (const std::int32_t reader : to.readers) slot_uses_[slot].push_back({reader, peers_[reader].out.sent});
+      break;
     }
     transfer.done += n;
     if (n == left) return true;
   }
+  if (transfer.stalled < patience) {
+    ++transfer.stalled;
+    return false;
+  }
+  if (!set) return false;
+  split(to, transfer);
+  return send_split(to, data, bytes, transfer);
 }
 
 // From here on each reader of the set has a transfer of its own, starting where the set stands.

@@ -196,6 +196,7 @@ class Endpoint {
   bool taken(int reader, std::uint32_t sequence);
   void look_at_counter(int reader);
   int free_slot();
+  void occupy(int slot, const Target& to);
   template <class Into>
   bool receive_slowly(Inbox& in, int from, Into into, std::size_t bytes, Transfer& transfer);
   void pull(int from, const RemoteBuffer& source, void* into, std::size_t bytes);
