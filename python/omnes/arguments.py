@@ -1,8 +1,8 @@
 """Splits the words after `omnes run`: omnes' own options, the launcher's options, the program with its arguments.
 
 How: up to `--`, or up to the first word that is the program. Launcher options take values, so the number of values of
-the usual ones is known here; after any other option a word counts as the program if it can be started, else as that
-option's value.
+the usual ones is known here. After any other option a word counts as the program if it is the path of one, as that
+option's value if it cannot be started, and needs `--` where it could be either.
 """
 
 from __future__ import annotations
@@ -67,11 +67,16 @@ def split(words: Sequence[str], own_options: dict[str, int]) -> Arguments:
 def _take(option: str, rest: Sequence[str]) -> int:
     if option in _TAKES:
         return _TAKES[option]
-    return 1 if rest and not rest[0].startswith("-") and not _startable(rest[0]) else 0
-
-
-def _startable(word: str) -> bool:
-    return shutil.which(word) is not None and (os.sep in word or not os.path.isdir(word))
+    if not rest or rest[0].startswith("-"):
+        return 0
+    word = rest[0]
+    if shutil.which(word) is None:
+        return 1
+    if os.sep in word:
+        return 0
+    if "--" in rest:
+        return 1
+    raise OmnesError(f"is '{word}' the value of {option}, or the program? put -- before the program")
 
 
 def has_option(words: Iterable[str], *names: str) -> bool:

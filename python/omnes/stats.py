@@ -1,7 +1,8 @@
 """Merges the ranks' statistics files into one report and shows it.
 
-Each rank writes DIR/rank-<world rank>.json when it finalises MPI: what omnes ran ("entries") and what it passed to the
-host MPI ("passed"). Ranks may differ in calls and times: the report sums them up, the tables show means.
+Each rank writes DIR/rank-<world rank>.json when it finalises MPI: what omnes ran ("entries"), what it passed to the
+host MPI ("passed"), and what else is worth knowing ("notes"). Ranks may differ in calls and times: the report sums them
+up, the tables show means.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from omnes.units import format_bytes, format_seconds
@@ -27,18 +29,19 @@ def merge(folder: Path) -> dict[str, Any] | None:
         "reports": len(ranks),
         "entries": _sum(ranks, "entries", ("operation", "bytes", "algorithm")),
         "passed": _sum(ranks, "passed", ("operation", "reason")),
+        "notes": sorted({note for rank in ranks for note in rank["notes"]}),
     }
 
 
 def _sum(ranks: list[dict[str, Any]], section: str, key_names: tuple[str, ...]) -> list[dict[str, Any]]:
     sums: dict[tuple[Any, ...], dict[str, Any]] = {}
     for rank in ranks:
-        for entry in rank.get(section, []):
+        for entry in rank[section]:
             key = tuple(entry[name] for name in key_names)
             total = sums.setdefault(key, {**dict(zip(key_names, key)), "ranks": 0, "calls": 0, "seconds": 0.0})
             total["ranks"] += 1
             total["calls"] += entry["calls"]
-            total["seconds"] += entry.get("seconds", 0.0)
+            total["seconds"] += entry["seconds"]
     return [sums[key] for key in sorted(sums)]
 
 
@@ -59,6 +62,8 @@ def show(report: dict[str, Any], console: Console) -> None:
         for entry in report["passed"]:
             table.add_row(entry["operation"], entry["reason"], *_times(entry))
         console.print(table)
+    for note in report["notes"]:
+        console.print(f"note: {escape(note)}")
     if report["reports"] < report["ranks"]:
         missing = report["ranks"] - report["reports"]
         why = "they ended without MPI_Finalize, or ran where this folder is not shared"

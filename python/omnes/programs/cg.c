@@ -22,7 +22,8 @@ static void apply(double* in, double* out) {
   const int up = rank > 0 ? rank - 1 : MPI_PROC_NULL, down = rank < ranks - 1 ? rank + 1 : MPI_PROC_NULL;
   MPI_Sendrecv(in + grid, grid, MPI_DOUBLE, up, 0, in + (rows + 1) * grid, grid, MPI_DOUBLE, down, 0, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
-  MPI_Sendrecv(in + rows * grid, grid, MPI_DOUBLE, down, 1, in, grid, MPI_DOUBLE, up, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(in + rows * grid, grid, MPI_DOUBLE, down, 1, in, grid, MPI_DOUBLE, up, 1, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < grid; ++j) {
       const double* c = in + (i + 1) * grid + j;
@@ -69,7 +70,8 @@ int main(int argc, char** argv) {
   MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   const double norm = sqrt(dot(x, x));
   if (rank == 0)
-    printf("%d iterations on a %d x %d grid with %d ranks: norm %.6e, %.6f seconds\n", iterations, grid, grid, ranks, norm, slowest);
+    printf("%d iterations on a %d x %d grid with %d ranks: norm %.6e, %.6f seconds\n", iterations, grid, grid, ranks,
+           norm, slowest);
   free(x), free(r), free(q), free(d);
   MPI_Finalize();
   return 0;

@@ -48,7 +48,8 @@ static void meet(void) {
       if (spin > SPINS) sched_yield();
 }
 
-static const char* const operations[] = {"barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"};
+static const char* const operations[] = {"barrier", "bcast",   "reduce",    "allreduce",
+                                         "gather",  "scatter", "allgather", "alltoall"};
 enum operation { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, ALLTOALL };
 static const char* const types[] = {"int", "float", "double"};
 enum type { INT, FLOAT, DOUBLE };
@@ -74,14 +75,18 @@ static size_t sent(const struct job* job) {
   return job->operation == SCATTER || job->operation == ALLTOALL ? job->count * ranks : job->count;
 }
 static size_t received(const struct job* job) {
-  return job->operation == GATHER || job->operation == ALLGATHER || job->operation == ALLTOALL ? job->count * ranks : job->count;
+  return job->operation == GATHER || job->operation == ALLGATHER || job->operation == ALLTOALL ? job->count * ranks
+                                                                                               : job->count;
 }
 
 static void fill(const struct job* job, long call) {
   const size_t n = sent(job);
-  if (job->type == INT) for (size_t i = 0; i < n; ++i) ((int*)job->send)[i] = (int)value(rank, i, call);
-  if (job->type == FLOAT) for (size_t i = 0; i < n; ++i) ((float*)job->send)[i] = (float)value(rank, i, call);
-  if (job->type == DOUBLE) for (size_t i = 0; i < n; ++i) ((double*)job->send)[i] = (double)value(rank, i, call);
+  if (job->type == INT)
+    for (size_t i = 0; i < n; ++i) ((int*)job->send)[i] = (int)value(rank, i, call);
+  if (job->type == FLOAT)
+    for (size_t i = 0; i < n; ++i) ((float*)job->send)[i] = (float)value(rank, i, call);
+  if (job->type == DOUBLE)
+    for (size_t i = 0; i < n; ++i) ((double*)job->send)[i] = (double)value(rank, i, call);
 }
 
 static void run(const struct job* job, int root) {
@@ -117,7 +122,9 @@ static double expected(const struct job* job, size_t i, int root, long call) {
 }
 
 static double element(const struct job* job, size_t i) {
-  return job->type == INT ? ((int*)job->recv)[i] : job->type == FLOAT ? ((float*)job->recv)[i] : ((double*)job->recv)[i];
+  return job->type == INT     ? ((int*)job->recv)[i]
+         : job->type == FLOAT ? ((float*)job->recv)[i]
+                              : ((double*)job->recv)[i];
 }
 
 /* Index of the first wrong element of this rank's result, or -1. */
@@ -166,8 +173,10 @@ static void answer(FILE* answers, int timed) {
     }
     if (lines[r].seconds > slowest) slowest = lines[r].seconds;
   }
-  if (timed) fprintf(answers, "{\"seconds\": %.9e}\n", slowest);
-  else fprintf(answers, "{\"ok\": true}\n");
+  if (timed)
+    fprintf(answers, "{\"seconds\": %.9e}\n", slowest);
+  else
+    fprintf(answers, "{\"ok\": true}\n");
 }
 
 static void* must(void* pointer, const char* what) {
@@ -233,8 +242,10 @@ int main(int argc, char** argv) {
       if (answers) fprintf(answers, "{\"wrong\": \"no such command\"}\n");
       continue;
     }
-    if (timed) measure(&job, calls, warm);
-    else check(&job);
+    if (timed)
+      measure(&job, calls, warm);
+    else
+      check(&job);
     meet();
     if (answers) answer(answers, timed);
   }

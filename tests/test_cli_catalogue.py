@@ -1,0 +1,130 @@
+"""omnes list, verify, draw and info: what they show, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from cli import fails, omnes
+from omnes import _core, catalogue, verification
+from omnes.drawing import rounds, svg
+from omnes.verification import Outcome
+
+ALGORITHMS = [f"{algorithm['operation']}/{algorithm['name']}" for algorithm in _core.catalogue()]
+
+
+def drawable(what: str, p: int) -> rounds.Drawing:
+    algorithm = catalogue.one(what)
+    return rounds.draw(algorithm, p, 0 if algorithm["operation"] in catalogue.ROOTED else None, 0, 1)
+
+
+def test_help_of_every_command_has_an_example():
+    for command in omnes("--help").output.split("Commands:")[1].split("\n"):
+        if command.strip():
+            name = command.split()[0]
+            assert f"omnes {name}" in omnes(name, "--help").output.split("Usage:")[1].split("\n", 1)[1]
+
+
+def test_list_names_every_algorithm():
+    output = omnes("list").output
+    assert all(what.split("/")[1] in output for what in ALGORITHMS)
+    assert json.loads(omnes("list", "bcast", "--json").output) == catalogue.select("bcast")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("list", "broadcast"), "no operation 'broadcast'; there are"),
+        (("verify", "bcast/nothing"), "no bcast algorithm 'nothing'; there are"),
+        (("verify", "-n", "0"), "'0' is no range"),
+        (("draw", "bcast", "-n", "4"), "write OPERATION/ALGORITHM"),
+        (("draw", "bcast/knomial", "-n", "4", "--root", "4"), "no root 4 among 4 ranks: ranks are 0..3"),
+        (("draw", "bcast/knomial", "-n", "4", "--rank", "9"), "no rank 9 among 4: ranks are 0..3"),
+        (("draw", "bcast/linear", "-n", "4", "--radix", "3"), "bcast/linear cannot do this"),
+        (("draw", "bcast/knomial", "-n", "4", "-o", "x.png"), "the file name must end in .svg, .html, .txt"),
+    ],
+)
+def test_errors_are_one_line(words, complaint):
+    assert complaint in fails(*words)
+
+
+def test_verify_a_few_ranks():
+    result = omnes("verify", "-n", "1..5", "-j", "1", "--json")
+    report = json.loads(result.stdout)
+    assert result.exit_code == 0 and {outcome["fault"] for outcome in report["outcomes"]} == {""}
+    assert {f"{outcome['operation']}/{outcome['algorithm']}" for outcome in report["outcomes"]} == set(ALGORITHMS)
+    assert report["proved"] == sum(outcome["proved"] for outcome in report["outcomes"])
+
+
+def test_the_fault_at_the_smallest_p_is_reported():
+    outcomes = [
+        Outcome("bcast", name, p, 1, "", fault)
+        for name, p, fault in [("a", 5, "late"), ("a", 3, "early"), ("b", 2, ""), ("a", 4, "later")]
+    ]
+    assert [fault.fault for fault in verification.smallest_faults(outcomes)] == ["early"]
+
+
+def test_draw_text():
+    assert omnes("draw", "bcast/knomial", "-n", "4").output == (
+        "bcast/knomial, 4 ranks, root 0\n"
+        "2 rounds, 3 messages, from 2 sends\n"
+        "\n"
+        "rank  round 1  round 2\n"
+        "0     →1,2[0]\n"
+        "1     ←0[0]\n"
+        "2     ←0[0]    →3[0]\n"
+        "3              ←2[0]\n"
+        "\n"
+        "→ sends to; ← receives from; [block indices]\n"
+    )
+
+
+@pytest.mark.parametrize("what", ALGORITHMS)
+@pytest.mark.parametrize("p", [1, 2, 4, 8])
+def test_every_algorithm_can_be_drawn(what, p):
+    drawing = drawable(what, p)
+    tree = ElementTree.fromstring(svg.render(drawing))
+    arrows = [path for path in tree.iter("{http://www.w3.org/2000/svg}path") if "message" in path.get("class", "")]
+    assert len(arrows) == len(drawing.messages)
+    assert (drawing.rounds > 0) == (p > 1)
+    assert all(0 <= m.source < p and 0 <= m.target < p and m.source != m.target for m in drawing.messages)
+
+
+@pytest.mark.parametrize(
+    ("what", "p", "count"),
+    [
+        ("bcast/knomial", 16, 4),
+        ("allreduce/ring", 5, 8),
+        ("allreduce/all_to_all", 9, 1),
+        ("barrier/dissemination", 9, 4),
+        ("allgather/ring", 6, 5),
+    ],
+)
+def test_rounds(what, p, count):
+    assert drawable(what, p).rounds == count
+
+
+def test_draw_files(tmp_path):
+    for suffix, start in ((".svg", "<svg"), (".html", "<!doctype html>"), (".txt", "reduce/knomial, 5 ranks, root 2")):
+        file = tmp_path / f"picture{suffix}"
+        assert omnes("draw", "reduce/knomial", "-n", "5", "--root", "2", "-o", str(file)).exit_code == 0
+        assert file.read_text().startswith(start)
+
+
+def test_draw_one_rank_shows_the_schedule():
+    shown = omnes("draw", "bcast/knomial", "-n", "4", "--rank", "1").output
+    assert shown == _core.schedule_text("bcast", "knomial", 4, 1)
+
+
+def test_draw_json():
+    data = json.loads(omnes("draw", "bcast/linear", "-n", "3", "--json").output)
+    assert data["rounds"] == 1 and [(m["source"], m["target"]) for m in data["messages"]] == [(0, 1), (0, 2)]
+
+
+def test_info():
+    facts = json.loads(omnes("info", "--json").output)
+    assert facts["segment_bytes"]["8"] == 768 << 10 and facts["segment_bytes"]["16"] == 3 << 19
+    assert any(found["family"] == "ompi" for found in facts["mpis"])
+    assert "segment" in omnes("info").output
