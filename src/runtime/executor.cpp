@@ -19,18 +19,19 @@ int Executor::run(const Plan& plan, const Bases& bases, const Reduction* reducti
   reduction_ = reduction;
   element_ = plan.element;
   error_ = 0;
-  if (moving_.size() < plan.steps.size()) {
-    moving_.resize(plan.steps.size());
-    waits_for_.resize(plan.steps.size());
+  const std::size_t n = plan.steps.size();
+  if (room_ < n) [[unlikely]] {
+    moving_.resize(n);
+    waits_for_.resize(n);
+    room_ = n;
   }
-  const std::size_t done = run_in_order();
-  if (done < plan.steps.size()) run_in_any_order(done, policy);
+  const std::size_t done = run_in_order(n);
+  if (done < n) run_in_any_order(done, policy);
   return error_;
 }
 
 // Returns how many steps are done; the next one, if any, has been tried.
-std::size_t Executor::run_in_order() {
-  const std::size_t n = plan_->steps.size();
+std::size_t Executor::run_in_order(std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     const Step& step = plan_->steps[i];
     Moving& moving = moving_[i];
@@ -101,7 +102,7 @@ void Executor::activate(std::uint32_t step) {
   active_.push_back(step);
 }
 
-Executor::Outcome Executor::move(const Step& step, Moving& moving) {
+inline Executor::Outcome Executor::move(const Step& step, Moving& moving) {
   const Bases& bases = *bases_;
   switch (step.kind) {
     case OpKind::copy:
@@ -117,7 +118,7 @@ Executor::Outcome Executor::move(const Step& step, Moving& moving) {
   return Outcome::done;
 }
 
-Executor::Outcome Executor::send(const Step& step, Moving& moving) {
+inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
   const std::byte* data = (*bases_)[step.a];
   if (step.route == Route::shm) {
     const bool done = step.published
@@ -135,7 +136,7 @@ Executor::Outcome Executor::send(const Step& step, Moving& moving) {
   return test_port(moving);
 }
 
-Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
+inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
   std::byte* into = step.staged ? (*bases_)[Region{Buffer::temp, step.stage}] : (*bases_)[step.dst];
   Outcome outcome = Outcome::busy;
   if (step.route == Route::port) {

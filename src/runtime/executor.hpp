@@ -41,7 +41,7 @@ class Executor {
     bool started = false;
   };
 
-  std::size_t run_in_order();
+  std::size_t run_in_order(std::size_t n);
   void run_in_any_order(std::size_t tried, const shm::WaitPolicy& policy);
   Outcome move(const Step& step, Moving& moving);
   Outcome send(const Step& step, Moving& moving);
@@ -60,6 +60,7 @@ class Executor {
   const Step* combining_ = nullptr;  // the recv_reduce whose fragments arrive
   std::size_t element_ = 1;
   int error_ = 0;
+  std::size_t room_ = 0;   // steps that waits_for_ and moving_ have room for
   std::size_t tried_ = 0;  // steps before this one were done in order; it has been tried
   std::vector<std::uint32_t> waits_for_;
   std::vector<std::uint32_t> active_;

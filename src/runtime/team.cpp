@@ -16,46 +16,60 @@ namespace omnes {
 
 namespace {
 
-/// Everything that a plan depends on. Whether `send` is given (in place or not) differs between ranks and drives no choice.
-struct Key {
-  Operation operation;
-  bool in_place;
-  bool commutative;
-  bool direct;
-  std::int32_t root;
-  std::size_t count;
-  std::size_t element;
+/// Everything that a plan depends on, in three words: it is made and compared in every call. Whether `send` is given (in place or not) differs
+/// between ranks and drives no choice.
+class Key {
+ public:
+  Key() = default;
+  Key(const Call& call, bool commutative, bool direct)
+      : what_(static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.in_place) << 8 |
+              static_cast<std::uint64_t>(commutative) << 9 | static_cast<std::uint64_t>(direct) << 10 |
+              static_cast<std::uint64_t>(call.root) << 32),
+        count_(call.count),
+        element_(call.element) {}
+
+  Operation operation() const { return static_cast<Operation>(what_ & 0xFF); }
+  bool in_place() const { return what_ >> 8 & 1; }
+  bool commutative() const { return what_ >> 9 & 1; }
+  bool direct() const { return what_ >> 10 & 1; }
+  int root() const { return static_cast<int>(what_ >> 32); }
+  std::size_t count() const { return count_; }
+  std::size_t element() const { return element_; }
+
+  /// Its upper bits are the best mixed ones.
+  std::uint64_t hash() const {
+    return (what_ ^ count_ ^ element_ << 48) * 0x9E3779B97F4A7C15u;  // Fibonacci hashing: 2^64 / golden ratio
+  }
   bool operator==(const Key&) const = default;
+
+ private:
+  std::uint64_t what_ = 0;
+  std::size_t count_ = 0;
+  std::size_t element_ = 0;
 };
 
 struct KeyHash {
-  std::size_t operator()(const Key& key) const {
-    std::uint64_t h = static_cast<std::uint64_t>(key.operation) | key.in_place << 8 | key.commutative << 9 |
-                      key.direct << 10 | static_cast<std::uint64_t>(key.root) << 16;
-    for (const std::uint64_t part : {static_cast<std::uint64_t>(key.count), static_cast<std::uint64_t>(key.element)})
-      h = (h ^ part) * 0x9E3779B97F4A7C15u;  // Fibonacci hashing: 2^64 / golden ratio
-    return h ^ h >> 32;
-  }
+  std::size_t operator()(const Key& key) const { return key.hash() >> 16; }
 };
 
 /// Elements up to this size divide every fragment (56 bytes inline, slots, single-copy pieces), so kernels may take them one by one.
 constexpr std::size_t largest_direct_element = 8;  // bytes
 /// Plans kept for one communicator; a program with more distinct calls than this starts over.
 constexpr std::size_t most_plans = 512;
-constexpr std::size_t recent_plans = 16;
+constexpr int recent_bits = 4;  // log2 of how many recent plans are found by one comparison
 constexpr std::size_t arena_alignment = 64;
 
 struct Arena {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
   ~Arena() { std::free(data); }
-  bool grow(std::size_t wanted) {
-    if (wanted <= bytes) return true;
+  void grow(std::size_t wanted) {
     std::free(data);
     bytes = (wanted + arena_alignment - 1) / arena_alignment * arena_alignment;
     data = static_cast<std::byte*>(std::aligned_alloc(arena_alignment, bytes));
-    if (data == nullptr) bytes = 0;
-    return data != nullptr;
+    if (data != nullptr) return;
+    bytes = 0;
+    throw std::bad_alloc();
   }
 };
 
@@ -82,20 +96,20 @@ struct Team::State {
 
   Cached make(const Key& key) const {
     Question question;
-    question.operation = key.operation;
+    question.operation = key.operation();
     question.p = setup.p;
-    question.bytes = key.count * key.element;
-    question.elements = key.count;
-    question.commutative = key.commutative;
+    question.bytes = key.count() * key.element();
+    question.elements = key.count();
+    question.commutative = key.commutative();
     question.one_node = one_node;
     const Answer answer = setup.selector->choose(question);
 
     Problem problem;
-    problem.operation = key.operation;
+    problem.operation = key.operation();
     problem.p = setup.p;
     problem.rank = setup.rank;
-    problem.root = key.root;
-    problem.in_place = key.in_place;
+    problem.root = key.root();
+    problem.in_place = key.in_place();
     problem.radix = answer.choice.radix;
     Schedule schedule = build(*answer.choice.algorithm, problem);
     // What the algorithm cuts a part into by nature tells what a segment is cut from.
@@ -104,15 +118,15 @@ struct Team::State {
     if (problem.segments > 1) schedule = build(*answer.choice.algorithm, problem);
 
     Cached cached;
-    cached.plan = bind(schedule, Layout{key.count, key.element, schedule.pieces}, placement, key.direct);
+    cached.plan = bind(schedule, Layout{key.count(), key.element(), schedule.pieces}, placement, key.direct());
     cached.algorithm = to_string(answer.choice);
     cached.why = answer.why;
     return cached;
   }
 
   Cached& plan_for(const Key& key) {
-    Recent& at = recent[KeyHash{}(key) % recent_plans];
-    if (at.cached == nullptr || at.key != key) [[unlikely]] {
+    Recent& at = recent[key.hash() >> (64 - recent_bits)];
+    if (at.cached == nullptr || !(at.key == key)) [[unlikely]] {
       auto found = plans.find(key);
       if (found == plans.end()) {
         if (plans.size() >= most_plans) forget_plans();
@@ -134,8 +148,8 @@ struct Team::State {
   using Counts = std::map<std::tuple<Operation, std::size_t, std::string>, Ran>;
   static void count(const Key& key, const Cached& cached, Counts& into) {
     if (cached.calls == 0) return;
-    const std::size_t bytes = std::bit_floor(key.count * key.element);
-    Ran& ran = into.try_emplace({key.operation, bytes, cached.algorithm}, Ran{key.operation, bytes, cached.algorithm})
+    const std::size_t bytes = std::bit_floor(key.count() * key.element());
+    Ran& ran = into.try_emplace({key.operation(), bytes, cached.algorithm}, Ran{key.operation(), bytes, cached.algorithm})
                    .first->second;
     ran.calls += cached.calls;
     ran.seconds += cached.seconds;
@@ -152,7 +166,7 @@ struct Team::State {
     Key key{};
     Cached* cached = nullptr;
   };
-  std::array<Recent, recent_plans> recent{};  // in front of `plans`: one comparison for what runs again
+  std::array<Recent, 1 << recent_bits> recent{};  // in front of `plans`: one comparison for what runs again
   Cached* last = nullptr;
   Counts retired;
 };
@@ -165,15 +179,11 @@ int Team::rank() const { return state_->setup.rank; }
 
 int Team::run(const Call& call) {
   State& state = *state_;
-  const Key key{call.operation,
-                call.in_place,
-                call.reduction == nullptr || call.reduction->commutative,
-                call.reduction != nullptr && call.reduction->context == nullptr && call.element <= largest_direct_element,
-                call.root,
-                call.count,
-                call.element};
+  const Reduction* reduction = call.reduction;
+  const Key key(call, reduction == nullptr || reduction->commutative,
+                reduction != nullptr && reduction->context == nullptr && call.element <= largest_direct_element);
   Cached& cached = state.plan_for(key);
-  if (!state.arena.grow(cached.plan.arena_bytes)) throw std::bad_alloc();
+  if (state.arena.bytes < cached.plan.arena_bytes) [[unlikely]] state.arena.grow(cached.plan.arena_bytes);
   // Schedules are proved never to write `send`.
   const Bases bases{{static_cast<std::byte*>(const_cast<void*>(call.send)), static_cast<std::byte*>(call.recv),
                      state.arena.data}};
