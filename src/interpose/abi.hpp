@@ -1,0 +1,34 @@
+// mpi.h for the family this library is built for, without any symbol that would have to be linked.
+//
+// Open MPI's predefined handles are addresses of data in libmpi. Redefining the one macro they all go through makes each of them
+// a look-up by name, so that MPI_INT and friends read as usual. A look-up takes long: keep its result (see `handles` in host.hpp).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace omnes {
+
+/// The address of the host's data symbol, or null when it has none (an older host).
+void* host_data(const char* name);
+
+/// A handle as the program passes it, whatever family it was compiled for: nothing is cut off while we only hand it on.
+using Wide = std::intptr_t;
+
+template <class Handle>
+Handle narrow(Wide wide) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<Handle>(wide);
+  } else {
+    return static_cast<Handle>(wide);
+  }
+}
+
+}  // namespace omnes
+
+#ifdef OMNES_ABI_OMPI
+#undef OMPI_PREDEFINED_GLOBAL
+#define OMPI_PREDEFINED_GLOBAL(type, global) static_cast<type>(::omnes::host_data(#global))
+#endif

@@ -1,0 +1,172 @@
+// The MPI functions that a program reaches instead of its MPI's own.
+//
+// How: each function is exported under two names, MPI_X and PMPI_X. The second catches callers inside the host, such as Open MPI's Fortran
+// layer. Handles are taken as wide as they can be in any family (see Wide), so that a program of another family loses nothing when its
+// calls are only handed on.
+// Cost: for a communicator that this thread knows, a look-up of a few nanoseconds before the operation's own function.
+#include <chrono>
+#include <exception>
+#include <new>
+
+#include "interpose/call.hpp"
+#include "interpose/failure.hpp"
+#include "interpose/process.hpp"
+#include "interpose/report.hpp"
+#include "interpose/state.hpp"
+
+// Declares and opens the definition of a function exported as MPI_name and PMPI_name.
+#define OMNES_EXPORT(name, ...)                                                                                     \
+  extern "C" __attribute__((visibility("default"))) int omnes_##name(__VA_ARGS__) asm("MPI_" #name);                \
+  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) int omnes_p_##name(__VA_ARGS__) asm("PMPI_" #name); \
+  extern "C" int omnes_##name(__VA_ARGS__)
+
+namespace omnes {
+
+namespace {
+
+/// The host's function with handles as wide as ours. Both conventions agree: a narrower argument is the low part of a register or stack slot.
+template <class... Arguments, class Function>
+int call_host(Function function, Arguments... arguments) {
+  const auto untyped = reinterpret_cast<void (*)()>(function);
+  return reinterpret_cast<int (*)(Arguments...)>(untyped)(arguments...);
+}
+
+/// Has the host do it, and counts that.
+template <class Pass>
+[[gnu::noinline]] int pass_on(Operation operation, const char* reason, Pass pass) {
+  if (!reporting()) return pass();
+  const auto start = std::chrono::steady_clock::now();
+  const int code = pass();
+  count_passed(operation, reason, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return code;
+}
+
+/// Serves a call: `serve` returns null when it is done, or why `pass` has to do it.
+template <class Serve, class Pass>
+int dispatch(Operation operation, Wide wide_comm, Serve serve, Pass pass) {
+  const MPI_Comm comm = narrow<MPI_Comm>(wide_comm);
+  const char* reason = nullptr;
+  try {
+    State* state = known_state(comm);
+    if (!state) [[unlikely]] {
+      const Found found = state_of(comm);
+      state = found.state;
+      reason = found.reason;
+    }
+    if (state) {
+      reason = serve(*state);
+      if (!reason) [[likely]] return MPI_SUCCESS;
+    }
+  } catch (const Failure& failure) {
+    return failure.raised ? failure.code : raise(comm, failure.code);
+  } catch (const std::bad_alloc&) {
+    return raise(comm, MPI_ERR_NO_MEM);
+  } catch (const std::exception& error) {
+    return raise(comm, error.what());
+  }
+  if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(comm, complaint);
+  return pass_on(operation, reason, pass);
+}
+
+int initialised(int code) {
+  if (code != MPI_SUCCESS || find_host() != built_for) return code;
+  prepare_process();
+  const std::string complaint = take_complaint();
+  return complaint.empty() ? code : raise(handles.comm_world, complaint);
+}
+
+Exchange exchange(const void* send, int send_count, Wide send_type, void* recv, int recv_count, Wide recv_type) {
+  return {send, send_count, narrow<MPI_Datatype>(send_type), recv, recv_count, narrow<MPI_Datatype>(recv_type)};
+}
+
+}  // namespace
+
+OMNES_EXPORT(Init, int* argc, char*** argv) {
+  find_host();
+  return initialised(host.Init(argc, argv));
+}
+
+OMNES_EXPORT(Init_thread, int* argc, char*** argv, int required, int* provided) {
+  find_host();
+  return initialised(host.Init_thread(argc, argv, required, provided));
+}
+
+OMNES_EXPORT(Finalize) {
+  find_host();
+  const int code = host.Finalize();
+  forget_states();
+  return code;
+}
+
+OMNES_EXPORT(Barrier, Wide comm) {
+  return dispatch(
+      Operation::barrier, comm, [&](State& state) { return barrier(state); },
+      [&] { return call_host(host.Barrier, comm); });
+}
+
+OMNES_EXPORT(Bcast, void* buffer, int count, Wide type, int root, Wide comm) {
+  return dispatch(
+      Operation::bcast, comm,
+      [&](State& state) { return bcast(state, buffer, count, narrow<MPI_Datatype>(type), root); },
+      [&] { return call_host(host.Bcast, buffer, count, type, root, comm); });
+}
+
+OMNES_EXPORT(Reduce, const void* send, void* recv, int count, Wide type, Wide op, int root, Wide comm) {
+  return dispatch(
+      Operation::reduce, comm,
+      [&](State& state) {
+        return reduce(state, send, recv, count, narrow<MPI_Datatype>(type), narrow<MPI_Op>(op), root);
+      },
+      [&] { return call_host(host.Reduce, send, recv, count, type, op, root, comm); });
+}
+
+OMNES_EXPORT(Allreduce, const void* send, void* recv, int count, Wide type, Wide op, Wide comm) {
+  return dispatch(
+      Operation::allreduce, comm,
+      [&](State& state) {
+        return allreduce(state, send, recv, count, narrow<MPI_Datatype>(type), narrow<MPI_Op>(op));
+      },
+      [&] { return call_host(host.Allreduce, send, recv, count, type, op, comm); });
+}
+
+OMNES_EXPORT(Gather, const void* send, int send_count, Wide send_type, void* recv, int recv_count, Wide recv_type,
+             int root, Wide comm) {
+  return dispatch(
+      Operation::gather, comm,
+      [&](State& state) {
+        return gather(state, exchange(send, send_count, send_type, recv, recv_count, recv_type), root);
+      },
+      [&] { return call_host(host.Gather, send, send_count, send_type, recv, recv_count, recv_type, root, comm); });
+}
+
+OMNES_EXPORT(Scatter, const void* send, int send_count, Wide send_type, void* recv, int recv_count, Wide recv_type,
+             int root, Wide comm) {
+  return dispatch(
+      Operation::scatter, comm,
+      [&](State& state) {
+        return scatter(state, exchange(send, send_count, send_type, recv, recv_count, recv_type), root);
+      },
+      [&] { return call_host(host.Scatter, send, send_count, send_type, recv, recv_count, recv_type, root, comm); });
+}
+
+OMNES_EXPORT(Allgather, const void* send, int send_count, Wide send_type, void* recv, int recv_count, Wide recv_type,
+             Wide comm) {
+  return dispatch(
+      Operation::allgather, comm,
+      [&](State& state) {
+        return allgather(state, exchange(send, send_count, send_type, recv, recv_count, recv_type));
+      },
+      [&] { return call_host(host.Allgather, send, send_count, send_type, recv, recv_count, recv_type, comm); });
+}
+
+OMNES_EXPORT(Alltoall, const void* send, int send_count, Wide send_type, void* recv, int recv_count, Wide recv_type,
+             Wide comm) {
+  return dispatch(
+      Operation::alltoall, comm,
+      [&](State& state) {
+        return alltoall(state, exchange(send, send_count, send_type, recv, recv_count, recv_type));
+      },
+      [&] { return call_host(host.Alltoall, send, send_count, send_type, recv, recv_count, recv_type, comm); });
+}
+
+}  // namespace omnes

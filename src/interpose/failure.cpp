@@ -1,0 +1,20 @@
+// Errors reach the program as those of the host do.
+#include "interpose/failure.hpp"
+
+namespace omnes {
+
+int raise(MPI_Comm comm, int code) {
+  host.Comm_call_errhandler(comm, code);
+  return code;
+}
+
+int raise(MPI_Comm comm, const std::string& line) {
+  int error_class = MPI_ERR_OTHER;
+  int code = MPI_ERR_OTHER;
+  const std::string text = line.substr(0, MPI_MAX_ERROR_STRING - 1);
+  if (host.Add_error_class(&error_class) == MPI_SUCCESS && host.Add_error_code(error_class, &code) == MPI_SUCCESS)
+    host.Add_error_string(code, text.c_str());
+  return raise(comm, code);
+}
+
+}  // namespace omnes

@@ -1,0 +1,21 @@
+// How a call that cannot go on ends: with a code of the host, through the communicator's error handler.
+#pragma once
+
+#include <string>
+
+#include "interpose/host.hpp"
+
+namespace omnes {
+
+/// Thrown, and caught at the entry points.
+struct Failure {
+  int code;
+  bool raised = false;  ///< the host has called the error handler itself
+};
+
+/// Calls the error handler. Returns the code for the program.
+int raise(MPI_Comm comm, int code);
+/// The same with a new code whose MPI_Error_string is this line.
+int raise(MPI_Comm comm, const std::string& line);
+
+}  // namespace omnes

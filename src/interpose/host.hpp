@@ -1,0 +1,57 @@
+// The host MPI: the library that the program has loaded, found at run time.
+//
+// How: among the loaded objects the one that defines PMPI_Comm_rank and is not this library is the host; every function we call is
+// looked up in it. There is no link-time dependency, so one build serves all versions of a family.
+#pragma once
+
+#include "interpose/abi.hpp"
+
+// Every function of the host that this library calls.
+#define OMNES_HOST_FUNCTIONS(X)                                                                                       \
+  X(Init) X(Init_thread) X(Initialized) X(Finalize) X(Finalized)                                                      \
+  X(Barrier) X(Bcast) X(Reduce) X(Allreduce) X(Allgather) X(Gather) X(Scatter) X(Alltoall)                            \
+  X(Comm_rank) X(Comm_size) X(Comm_group) X(Group_free) X(Comm_create) X(Comm_free) X(Comm_test_inter)                \
+  X(Comm_set_errhandler) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_get_attr)              \
+  X(Isend) X(Irecv) X(Test) X(Iprobe)                                                                                 \
+  X(Type_get_envelope) X(Type_get_contents) X(Type_get_extent) X(Type_get_true_extent) X(Type_size_x) X(Type_free)    \
+  X(Type_contiguous) X(Type_create_struct) X(Type_commit) X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr)     \
+  X(Pack) X(Unpack) X(Pack_size) X(Reduce_local) X(Op_commutative)                                                    \
+  X(Add_error_class) X(Add_error_code) X(Add_error_string)
+
+namespace omnes {
+
+struct Host {
+#define OMNES_MEMBER(name) decltype(&PMPI_##name) name;
+  OMNES_HOST_FUNCTIONS(OMNES_MEMBER)
+#undef OMNES_MEMBER
+};
+
+/// Predefined handles that calls are compared with, looked up once.
+struct Handles {
+  MPI_Comm comm_world, comm_self, comm_null;
+  MPI_Datatype type_null, byte, integer;
+  MPI_Op op_null, min;
+  MPI_Errhandler errors_return;
+};
+
+/// The family a library belongs to.
+enum class Family { none, ompi, mpich, abi };
+const char* name(Family family);
+#if defined(OMNES_ABI_OMPI)
+inline constexpr Family built_for = Family::ompi;
+#elif defined(OMNES_ABI_MPICH)
+inline constexpr Family built_for = Family::mpich;
+#elif defined(OMNES_ABI_STANDARD)
+inline constexpr Family built_for = Family::abi;
+#else
+#error "define OMNES_ABI_OMPI, OMNES_ABI_MPICH or OMNES_ABI_STANDARD"
+#endif
+
+extern Host host;
+extern Handles handles;
+
+/// Finds the host on the first call. When its family is not the one this library is built for, only the functions of `host` are
+/// usable, to hand calls on unchanged; `handles` stay empty.
+Family find_host();
+
+}  // namespace omnes

@@ -1,0 +1,130 @@
+// Which operation goes with which type (MPI-4.1, section 6.9.2), and the bridge to MPI_Reduce_local.
+#include "interpose/operators.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <memory>
+
+namespace omnes {
+
+namespace {
+
+enum class Kind : std::uint8_t { arithmetic, order, logical, bits, location, none };
+
+struct Predefined {
+  MPI_Op op;
+  ReduceOp kernel_op;  // meaningless for location and none
+  Kind kind;
+};
+Predefined table[14];
+int known_operators = 0;
+
+bool defined(Kind kind, TypeClass type) {
+  using enum TypeClass;
+  const bool integer = type == signed_integer || type == unsigned_integer;
+  switch (kind) {
+    case Kind::arithmetic: return integer || type == multi_language || type == floating || type == complex;
+    case Kind::order: return integer || type == multi_language || type == floating;
+    case Kind::logical: return integer || type == c_logical || type == fortran_logical;
+    case Kind::bits: return integer || type == multi_language || type == byte;
+    case Kind::location: return type == pair;
+    case Kind::none: return false;
+  }
+  return false;
+}
+
+/// The kernels' name for the type; false when they have none.
+bool element_of(const TypeInfo& info, Element& element) {
+  const bool is_signed = info.kind == TypeClass::signed_integer || info.kind == TypeClass::multi_language;
+  const bool is_unsigned =
+      info.kind == TypeClass::unsigned_integer || info.kind == TypeClass::byte || info.kind == TypeClass::c_logical;
+  const bool floating = info.kind == TypeClass::floating;
+  if (!is_signed && !is_unsigned && !floating) return false;
+  switch (info.size) {
+    case 1: element = is_signed ? Element::i8 : Element::u8; return !floating;
+    case 2: element = is_signed ? Element::i16 : Element::u16; return !floating;
+    case 4: element = is_signed ? Element::i32 : is_unsigned ? Element::u32 : Element::f32; return true;
+    case 8: element = is_signed ? Element::i64 : is_unsigned ? Element::u64 : Element::f64; return true;
+    default: return false;
+  }
+}
+
+/// inout[i] <- in[i] ∘ inout[i]
+void reduce_local(const Operator& o, const std::byte* in, std::byte* inout, std::size_t count) {
+  while (count > 0) {
+    const int some = o.whole ? static_cast<int>(std::min<std::size_t>(count, INT_MAX)) : 1;
+    host.Reduce_local(in - o.true_lb, inout - o.true_lb, some, o.type, o.op);
+    in += some * o.stride;
+    inout += some * o.stride;
+    count -= static_cast<std::size_t>(some);
+  }
+}
+
+void reduce_by_host(const void* context, const void* left, const void* right, void* dst, std::size_t count) {
+  const auto& o = *static_cast<const Operator*>(context);
+  const auto* in = static_cast<const std::byte*>(left);
+  auto* inout = static_cast<std::byte*>(dst);
+  const std::size_t bytes = count * o.stride;
+  std::unique_ptr<std::byte[]> kept;
+  if (left == dst) {
+    if (o.reduction.commutative) return reduce_local(o, static_cast<const std::byte*>(right), inout, count);
+    kept = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    std::memcpy(kept.get(), left, bytes);
+    in = kept.get();
+  }
+  if (right != dst) std::memcpy(dst, right, bytes);
+  reduce_local(o, in, inout, count);
+}
+
+const Predefined* find(MPI_Op op) {
+  for (int i = 0; i < known_operators; ++i)
+    if (table[i].op == op) return &table[i];
+  return nullptr;
+}
+
+constexpr std::size_t loose_alignment = 16;  // bytes; of the widest predefined type
+
+}  // namespace
+
+const char* Operator::set(MPI_Op wanted, MPI_Datatype datatype, const TypeInfo& info) {
+  if (wanted == handles.op_null) return "null operation";
+  if (const Predefined* known = find(wanted)) {
+    if (!defined(known->kind, info.kind)) return "operation not defined for this datatype";
+    Element element;
+    if (known->kind != Kind::location && element_of(info, element)) {
+      stride = info.size;
+      reduction = {kernel(known->kernel_op, element), nullptr, true};
+      return reduction.fn ? nullptr : "operation not defined for this datatype";
+    }
+    reduction.commutative = true;
+  } else {
+    int commutes = 0;
+    if (host.Op_commutative(wanted, &commutes) != MPI_SUCCESS) return "invalid operation";
+    reduction.commutative = commutes != 0;
+  }
+  type = datatype;
+  op = wanted;
+  whole = info.true_lb >= 0 && info.true_lb + info.true_extent <= info.extent;
+  true_lb = whole ? 0 : info.true_lb;
+  const auto loose = static_cast<std::size_t>(info.true_extent);
+  stride = whole ? static_cast<std::size_t>(info.extent) : (loose + loose_alignment - 1) / loose_alignment * loose_alignment;
+  reduction.fn = reduce_by_host;
+  reduction.context = this;
+  return nullptr;
+}
+
+void prepare_operators() {
+  using enum ReduceOp;
+  const Predefined all[] = {
+      {MPI_SUM, sum, Kind::arithmetic}, {MPI_MAX, max, Kind::order},     {MPI_MIN, min, Kind::order},
+      {MPI_PROD, prod, Kind::arithmetic}, {MPI_LAND, land, Kind::logical}, {MPI_LOR, lor, Kind::logical},
+      {MPI_LXOR, lxor, Kind::logical},  {MPI_BAND, band, Kind::bits},    {MPI_BOR, bor, Kind::bits},
+      {MPI_BXOR, bxor, Kind::bits},     {MPI_MINLOC, min, Kind::location}, {MPI_MAXLOC, max, Kind::location},
+      {MPI_REPLACE, sum, Kind::none},   {MPI_NO_OP, sum, Kind::none},
+  };
+  std::copy(std::begin(all), std::end(all), table);
+  known_operators = std::size(table);
+}
+
+}  // namespace omnes

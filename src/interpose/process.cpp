@@ -1,0 +1,87 @@
+// Sets the process up: lazily, because not every way to initialise MPI passes through our MPI_Init.
+#include "interpose/process.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "interpose/operators.hpp"
+#include "interpose/report.hpp"
+#include "interpose/state.hpp"
+#include "interpose/types.hpp"
+
+namespace omnes {
+
+namespace {
+
+std::mutex mutex;  // guards the set-up, in which nothing waits for other processes, and the complaint
+std::string complaint;
+
+std::uint64_t fingerprint_of_settings() {
+  std::vector<std::string_view> variables;
+  for (char** variable = environ; *variable; ++variable) {
+    const std::string_view text(*variable);
+    if (text.starts_with("OMNES_") && !text.starts_with("OMNES_STATS=")) variables.push_back(text);
+  }
+  std::sort(variables.begin(), variables.end());
+  std::uint64_t hash = 0;
+  for (const std::string_view text : variables) hash = hash * 31 + std::hash<std::string_view>{}(text);
+  return hash;
+}
+
+/// PMPI_Comm_create, unlike MPI_Comm_dup, does not run the program's attribute callbacks.
+bool make_private_communicator(MPI_Comm& made) {
+  MPI_Group group;
+  if (host.Comm_group(handles.comm_self, &group) != MPI_SUCCESS) return false;
+  const bool created = host.Comm_create(handles.comm_self, group, &made) == MPI_SUCCESS;
+  host.Group_free(&group);
+  return created && host.Comm_set_errhandler(made, handles.errors_return) == MPI_SUCCESS;
+}
+
+const char* set_up() {
+  Process& p = process();
+  try {
+    p.settings = Settings::from_environment();
+    p.selector.emplace(p.settings);
+  } catch (const std::invalid_argument& error) {
+    complaint = error.what();
+    return "wrong OMNES_ variable";
+  }
+  if (p.settings.off) return "OMNES_OFF";
+  p.fingerprint = fingerprint_of_settings();
+  host.Comm_rank(handles.comm_world, &p.rank);
+  host.Comm_size(handles.comm_world, &p.size);
+  if (!make_private_communicator(p.self)) return "no private communicator";
+  prepare_operators();
+  if (prepare_types() != MPI_SUCCESS || prepare_states() != MPI_SUCCESS || prepare_report() != MPI_SUCCESS)
+    return "no attributes";
+  return nullptr;
+}
+
+}  // namespace
+
+Process& process() {
+  static Process* const the = new Process;  // never destroyed: MPI may be finalised by a destructor
+  return *the;
+}
+
+const char* prepare_process() {
+  int flag = 0;
+  if (host.Initialized(&flag) != MPI_SUCCESS || !flag) return "before MPI_Init";
+  if (host.Finalized(&flag) != MPI_SUCCESS || flag) return "after MPI_Finalize";
+  const std::lock_guard lock(mutex);
+  static const char* const reason = set_up();
+  return reason;
+}
+
+std::string take_complaint() {
+  const std::lock_guard lock(mutex);
+  return std::exchange(complaint, {});
+}
+
+}  // namespace omnes

@@ -1,0 +1,30 @@
+// What this library keeps once per process: the settings, a private communicator, and what it will report.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "interpose/host.hpp"
+#include "select/select.hpp"
+#include "select/settings.hpp"
+
+namespace omnes {
+
+struct Process {
+  Settings settings;
+  std::optional<Selector> selector;
+  MPI_Comm self;                 ///< of this process alone; errors are returned, messages are nobody else's
+  std::uint64_t fingerprint = 0; ///< of the OMNES_ variables that all ranks must have alike
+  int rank = 0;                  ///< in MPI_COMM_WORLD
+  int size = 1;
+};
+
+Process& process();
+
+/// Gets ready to serve, on the first call between MPI_Init and MPI_Finalize. Returns why calls have to go to the host, or null.
+const char* prepare_process();
+
+/// What is wrong with the settings, once; later, and when all is well, empty.
+std::string take_complaint();
+
+}  // namespace omnes

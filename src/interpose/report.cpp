@@ -1,0 +1,148 @@
+// Gathers statistics of all teams, also of those freed, and writes them as JSON.
+//
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF first of all, while MPI still works: that is the moment.
+#include "interpose/report.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "interpose/process.hpp"
+
+namespace omnes {
+
+namespace {
+
+struct Passed {
+  std::uint64_t calls = 0;
+  double seconds = 0;
+};
+
+struct Totals {
+  std::mutex mutex;
+  std::set<State*> live;
+  std::map<std::tuple<Operation, std::size_t, std::string>, Ran> ran;
+  std::map<std::pair<Operation, std::string>, Passed> passed;
+  std::set<std::string> notes;
+
+  void add(const State& state) {
+    if (!state.team) return;
+    for (const Ran& more : state.team->statistics()) {
+      Ran& sum = ran[{more.operation, more.bytes, more.algorithm}];
+      sum.calls += more.calls;
+      sum.seconds += more.seconds;
+    }
+  }
+};
+
+Totals& totals() {
+  static Totals* const the = new Totals;  // never destroyed: MPI may be finalised by a destructor
+  return *the;
+}
+
+std::atomic<bool> ended{false};
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (static_cast<unsigned char>(c) < ' ') {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
+      result += code;
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+std::string counted(std::uint64_t calls, double seconds) {
+  char text[64];
+  std::snprintf(text, sizeof text, ",\"calls\":%llu,\"seconds\":%.9f}", static_cast<unsigned long long>(calls), seconds);
+  return text;
+}
+
+template <class Items, class Write>
+std::string list(const Items& items, Write write) {
+  std::string text;
+  for (const auto& item : items) text += (text.empty() ? "\n" : ",\n") + write(item);
+  return "[" + text + "]";
+}
+
+std::string to_json(Totals& t) {
+  const Process& self = process();
+  std::string text = "{\"rank\":" + std::to_string(self.rank) + ",\"size\":" + std::to_string(self.size) +
+                     ",\"library\":" + quoted(name(built_for));
+  text += ",\n\"entries\":" + list(t.ran, [](const auto& item) {
+            const auto& [operation, bytes, algorithm] = item.first;
+            return "{\"operation\":" + quoted(name(operation)) + ",\"bytes\":" + std::to_string(bytes) +
+                   ",\"algorithm\":" + quoted(algorithm) + counted(item.second.calls, item.second.seconds);
+          });
+  text += ",\n\"passed\":" + list(t.passed, [](const auto& item) {
+            return "{\"operation\":" + quoted(name(item.first.first)) + ",\"reason\":" + quoted(item.first.second) +
+                   counted(item.second.calls, item.second.seconds);
+          });
+  text += ",\n\"notes\":" + list(t.notes, [](const auto& item) { return quoted(item); });
+  return text + "}\n";
+}
+
+int finalize(MPI_Comm, int, void*, void*) {
+  ended = true;
+  if (!reporting()) return MPI_SUCCESS;
+  Totals& t = totals();
+  const std::lock_guard lock(t.mutex);
+  for (const State* state : t.live) t.add(*state);
+  std::ofstream(*process().settings.stats + "/rank-" + std::to_string(process().rank) + ".json") << to_json(t);
+  return MPI_SUCCESS;
+}
+
+int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
+  *copied = 0;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int prepare_report() {
+  int keyval = MPI_KEYVAL_INVALID;
+  if (const int code = host.Comm_create_keyval(no_copy, finalize, &keyval, nullptr); code != MPI_SUCCESS) return code;
+  return host.Comm_set_attr(handles.comm_self, keyval, nullptr);
+}
+
+bool finalizing() { return ended; }
+
+bool reporting() { return process().settings.stats.has_value(); }
+
+void enlist(State& state) {
+  if (!reporting() || !state.team) return;
+  state.team->keep_statistics();
+  const std::lock_guard lock(totals().mutex);
+  totals().live.insert(&state);
+}
+
+void retire(State& state) {
+  if (!reporting()) return;
+  const std::lock_guard lock(totals().mutex);
+  if (totals().live.erase(&state)) totals().add(state);
+}
+
+void count_passed(Operation operation, const char* reason, double seconds) {
+  const std::lock_guard lock(totals().mutex);
+  Passed& passed = totals().passed[{operation, reason}];
+  ++passed.calls;
+  passed.seconds += seconds;
+}
+
+void note(const std::string& text) {
+  const std::lock_guard lock(totals().mutex);
+  totals().notes.insert(text);
+}
+
+}  // namespace omnes

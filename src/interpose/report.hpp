@@ -1,0 +1,24 @@
+// What a process tells at MPI_Finalize when OMNES_STATS asks for it: which algorithms ran, and what went to the host and why.
+#pragma once
+
+#include <string>
+
+#include "interpose/state.hpp"
+
+namespace omnes {
+
+/// Arranges for the report to be written in MPI_Finalize. Returns the host's error code.
+int prepare_report();
+/// True once MPI_Finalize has begun.
+bool finalizing();
+
+bool reporting();
+/// A new team's statistics belong to the report.
+void enlist(State& state);
+/// The state is about to go: its statistics are kept.
+void retire(State& state);
+void count_passed(Operation operation, const char* reason, double seconds);
+/// Something worth knowing that is no call.
+void note(const std::string& text);
+
+}  // namespace omnes

@@ -1,0 +1,161 @@
+// Datatypes: predefined ones from a table made once, derived ones examined once and remembered in an attribute.
+#include "interpose/types.hpp"
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "interpose/handle_cache.hpp"
+#include "interpose/process.hpp"
+
+namespace omnes {
+
+namespace {
+
+using TypeCache = HandleCache<MPI_Datatype, const TypeInfo, 32>;
+OMNES_FAST_THREAD_LOCAL TypeCache cache;
+std::unordered_map<MPI_Datatype, TypeInfo>* predefined = nullptr;  // lives as long as the process
+int keyval = MPI_KEYVAL_INVALID;
+
+struct Named {
+  MPI_Datatype type;
+  TypeClass kind;
+};
+
+// A host without some type (an older one, or one built without Fortran) has a null handle or none there.
+std::vector<Named> named_types() {
+  using enum TypeClass;
+  return {
+      {MPI_SIGNED_CHAR, signed_integer}, {MPI_SHORT, signed_integer}, {MPI_INT, signed_integer},
+      {MPI_LONG, signed_integer}, {MPI_LONG_LONG, signed_integer}, {MPI_INT8_T, signed_integer},
+      {MPI_INT16_T, signed_integer}, {MPI_INT32_T, signed_integer}, {MPI_INT64_T, signed_integer},
+      {MPI_INTEGER, signed_integer}, {MPI_INTEGER1, signed_integer}, {MPI_INTEGER2, signed_integer},
+      {MPI_INTEGER4, signed_integer}, {MPI_INTEGER8, signed_integer},
+      {MPI_UNSIGNED_CHAR, unsigned_integer}, {MPI_UNSIGNED_SHORT, unsigned_integer}, {MPI_UNSIGNED, unsigned_integer},
+      {MPI_UNSIGNED_LONG, unsigned_integer}, {MPI_UNSIGNED_LONG_LONG, unsigned_integer},
+      {MPI_UINT8_T, unsigned_integer}, {MPI_UINT16_T, unsigned_integer}, {MPI_UINT32_T, unsigned_integer},
+      {MPI_UINT64_T, unsigned_integer},
+      {MPI_AINT, multi_language}, {MPI_OFFSET, multi_language}, {MPI_COUNT, multi_language},
+      {MPI_FLOAT, floating}, {MPI_DOUBLE, floating}, {MPI_LONG_DOUBLE, floating}, {MPI_REAL, floating},
+      {MPI_DOUBLE_PRECISION, floating}, {MPI_REAL4, floating}, {MPI_REAL8, floating}, {MPI_REAL16, floating},
+      {MPI_C_FLOAT_COMPLEX, complex}, {MPI_C_DOUBLE_COMPLEX, complex}, {MPI_C_LONG_DOUBLE_COMPLEX, complex},
+      {MPI_COMPLEX, complex}, {MPI_DOUBLE_COMPLEX, complex}, {MPI_COMPLEX8, complex}, {MPI_COMPLEX16, complex},
+      {MPI_COMPLEX32, complex}, {MPI_CXX_FLOAT_COMPLEX, complex}, {MPI_CXX_DOUBLE_COMPLEX, complex},
+      {MPI_CXX_LONG_DOUBLE_COMPLEX, complex},
+      {MPI_C_BOOL, c_logical}, {MPI_CXX_BOOL, c_logical}, {MPI_LOGICAL, fortran_logical},
+      {MPI_BYTE, byte}, {MPI_CHAR, other}, {MPI_WCHAR, other}, {MPI_CHARACTER, other}, {MPI_PACKED, other},
+      {MPI_FLOAT_INT, pair}, {MPI_DOUBLE_INT, pair}, {MPI_LONG_INT, pair}, {MPI_2INT, pair}, {MPI_SHORT_INT, pair},
+      {MPI_LONG_DOUBLE_INT, pair}, {MPI_2REAL, pair}, {MPI_2DOUBLE_PRECISION, pair}, {MPI_2INTEGER, pair},
+  };
+}
+
+bool measure(MPI_Datatype type, TypeInfo& info) {
+  MPI_Count size = 0;
+  MPI_Aint lb = 0;
+  if (host.Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return false;
+  if (host.Type_get_extent(type, &lb, &info.extent) != MPI_SUCCESS) return false;
+  if (host.Type_get_true_extent(type, &info.true_lb, &info.true_extent) != MPI_SUCCESS) return false;
+  info.size = static_cast<std::size_t>(size);
+  return true;
+}
+
+bool gapless(const TypeInfo& info) {
+  return info.true_lb == 0 && info.extent == info.true_extent && info.size == static_cast<std::size_t>(info.extent);
+}
+
+/// Predefined, or made by MPI_Type_create_f90_...: these are whole numbers of bytes in a row, and nobody frees them.
+bool basic(int combiner) {
+  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER || combiner == MPI_COMBINER_F90_REAL ||
+         combiner == MPI_COMBINER_F90_COMPLEX;
+}
+
+TypeClass class_of(int combiner) {
+  switch (combiner) {
+    case MPI_COMBINER_NAMED: return TypeClass::other;
+    case MPI_COMBINER_F90_INTEGER: return TypeClass::signed_integer;
+    case MPI_COMBINER_F90_REAL: return TypeClass::floating;
+    case MPI_COMBINER_F90_COMPLEX: return TypeClass::complex;
+    default: return TypeClass::derived;
+  }
+}
+
+/// A basic type without gaps, or such types repeated or duplicated. Other combiners may reorder, so that size and extent tell nothing.
+bool is_contiguous(MPI_Datatype type) {
+  int integers = 0, addresses = 0, types = 0, combiner = 0;
+  if (host.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
+  if (basic(combiner)) {
+    TypeInfo info;
+    return measure(type, info) && gapless(info);
+  }
+  if (combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS) return false;
+  int count = 0;
+  MPI_Aint address = 0;
+  MPI_Datatype inner;
+  if (host.Type_get_contents(type, integers, 0, 1, &count, &address, &inner) != MPI_SUCCESS) return false;
+  const bool result = is_contiguous(inner);
+  host.Type_get_envelope(inner, &integers, &addresses, &types, &combiner);
+  if (!basic(combiner)) host.Type_free(&inner);
+  return result;
+}
+
+/// Asked of the private communicator, whose errors are returned: nothing reaches the program's handlers.
+bool committed(MPI_Datatype type) {
+  char nothing[1];
+  int position = 0;
+  return host.Pack(nothing, 0, type, nothing, 1, &position, process().self) == MPI_SUCCESS;
+}
+
+const TypeInfo* examine(MPI_Datatype type) {
+  if (!committed(type)) return nullptr;
+  int integers = 0, addresses = 0, types = 0, combiner = 0;
+  auto info = std::make_unique<TypeInfo>();
+  if (host.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS || !measure(type, *info))
+    return nullptr;
+  info->kind = class_of(combiner);
+  info->contiguous = is_contiguous(type);
+  if (host.Type_set_attr(type, keyval, info.get()) != MPI_SUCCESS) return nullptr;
+  return info.release();
+}
+
+int no_copy(MPI_Datatype, int, void*, void*, void*, int* copied) {
+  *copied = 0;
+  return MPI_SUCCESS;
+}
+
+int forget(MPI_Datatype, int, void* info, void*) {
+  TypeCache::forget_all();
+  delete static_cast<TypeInfo*>(info);
+  return MPI_SUCCESS;
+}
+
+const TypeInfo* look_up(MPI_Datatype type) {
+  if (const auto known = predefined->find(type); known != predefined->end()) return &known->second;
+  void* attribute = nullptr;
+  int found = 0;
+  if (host.Type_get_attr(type, keyval, &attribute, &found) != MPI_SUCCESS) return nullptr;
+  return found ? static_cast<const TypeInfo*>(attribute) : examine(type);
+}
+
+}  // namespace
+
+const TypeInfo* type_info(MPI_Datatype type) {
+  if (const TypeInfo* known = cache.find(type)) [[likely]] return known;
+  const TypeInfo* info = look_up(type);
+  if (info) cache.put(type, info);
+  return info;
+}
+
+int prepare_types() {
+  predefined = new std::unordered_map<MPI_Datatype, TypeInfo>;
+  for (const Named& named : named_types()) {
+    if (named.type == MPI_Datatype{} || named.type == handles.type_null) continue;
+    TypeInfo info;
+    if (!measure(named.type, info) || info.size == 0) continue;
+    info.kind = named.kind;
+    info.contiguous = gapless(info);
+    predefined->emplace(named.type, info);
+  }
+  return host.Type_create_keyval(no_copy, forget, &keyval, nullptr);
+}
+
+}  // namespace omnes

@@ -1,0 +1,40 @@
+// What has to be known about a datatype to move it or to reduce it.
+#pragma once
+
+#include <cstddef>
+
+#include "interpose/host.hpp"
+
+namespace omnes {
+
+/// Which of MPI's groups of predefined types a type belongs to: they decide which reductions are defined.
+enum class TypeClass : std::uint8_t {
+  other,             ///< predefined without reductions (MPI_CHAR, MPI_PACKED ...)
+  signed_integer,    ///< C and Fortran integers
+  unsigned_integer,
+  multi_language,    ///< MPI_AINT, MPI_OFFSET, MPI_COUNT
+  floating,
+  complex,
+  c_logical,
+  fortran_logical,
+  byte,
+  pair,              ///< value and index, for MPI_MINLOC and MPI_MAXLOC
+  derived
+};
+
+struct TypeInfo {
+  TypeClass kind = TypeClass::other;
+  bool contiguous = false;      ///< elements follow each other without gaps, in the order of the type map, from the address given
+  std::size_t size = 0;         ///< bytes of data in an element
+  MPI_Aint extent = 0;
+  MPI_Aint true_lb = 0;
+  MPI_Aint true_extent = 0;
+};
+
+/// Null when the host rejects the type (it is not committed). `type` is not MPI_DATATYPE_NULL.
+const TypeInfo* type_info(MPI_Datatype type);
+
+/// Makes what type_info needs; once, after the host is initialised. Returns the host's error code.
+int prepare_types();
+
+}  // namespace omnes

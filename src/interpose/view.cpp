@@ -1,0 +1,79 @@
+// Packing with counts and sizes beyond the int that MPI_Pack takes.
+#include "interpose/view.hpp"
+
+#include <algorithm>
+#include <climits>
+
+#include "interpose/failure.hpp"
+#include "interpose/process.hpp"
+
+namespace omnes {
+
+namespace {
+
+/// Calls move(elements, how many, offset and size of their packed form) for as many at a time as an int can count.
+template <class Move>
+void in_pieces(const View& view, Move move) {
+  if (view.info->size > INT_MAX) throw Failure{MPI_ERR_COUNT};
+  const std::size_t most = std::max<std::size_t>(INT_MAX / std::max<std::size_t>(view.info->size, 1), 1);
+  for (std::size_t done = 0; done < view.count;) {
+    const std::size_t some = std::min(most, view.count - done);
+    std::byte* elements = view.address + static_cast<std::ptrdiff_t>(done) * view.info->extent;
+    const std::size_t size = view.info->size;
+    const int code = move(elements, static_cast<int>(some), done * size, static_cast<int>(some * size));
+    if (code != MPI_SUCCESS) throw Failure{code};
+    done += some;
+  }
+}
+
+}  // namespace
+
+const char* View::set(const void* buffer, int wanted, MPI_Datatype datatype) {
+  if (buffer == MPI_IN_PLACE) return "MPI_IN_PLACE where it is not allowed";
+  if (wanted < 0) return "negative count";
+  if (datatype == handles.type_null) return "null datatype";
+  info = type_info(datatype);
+  if (!info) return "invalid datatype";
+  address = static_cast<std::byte*>(const_cast<void*>(buffer));
+  count = static_cast<std::size_t>(wanted);
+  bytes = count * info->size;
+  type = datatype;
+  if (!buffer && bytes > 0 && info->contiguous) return "null buffer";
+  return nullptr;
+}
+
+View View::times(int parts) const {
+  View all = *this;
+  all.count *= static_cast<std::size_t>(parts);
+  all.bytes *= static_cast<std::size_t>(parts);
+  return all;
+}
+
+View View::part(int index) const {
+  View one = *this;
+  one.address += index * static_cast<std::ptrdiff_t>(count) * info->extent;
+  return one;
+}
+
+void View::pack(std::byte* to) const {
+  in_pieces(*this, [&](std::byte* elements, int some, std::size_t offset, int room) {
+    int position = 0;
+    return host.Pack(elements, some, type, to + offset, room, &position, process().self);
+  });
+}
+
+void View::unpack(const std::byte* from) const {
+  in_pieces(*this, [&](std::byte* elements, int some, std::size_t offset, int size) {
+    int position = 0;
+    return host.Unpack(from + offset, size, &position, elements, some, type, process().self);
+  });
+}
+
+const std::byte* View::packed(Staging& staging) const {
+  if (contiguous()) return address;
+  std::byte* room = staging.room(bytes);
+  pack(room);
+  return room;
+}
+
+}  // namespace omnes

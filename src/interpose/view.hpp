@@ -1,0 +1,41 @@
+// A program's buffer (address, count, datatype) seen as contiguous bytes.
+//
+// Data without gaps are used where they lie. Others pass through staging memory by MPI_Pack and MPI_Unpack: packed() before the call,
+// landing() for what the call will write, land() after it.
+#pragma once
+
+#include "interpose/state.hpp"
+#include "interpose/types.hpp"
+
+namespace omnes {
+
+struct View {
+  std::byte* address = nullptr;
+  std::size_t count = 0;         ///< elements
+  std::size_t bytes = 0;
+  MPI_Datatype type;
+  const TypeInfo* info = nullptr;
+
+  /// Why the host has to complain about these arguments, or null.
+  const char* set(const void* buffer, int count, MPI_Datatype type);
+  bool contiguous() const { return info->contiguous; }
+
+  /// `parts` times as many elements (all parts of a gather, say).
+  View times(int parts) const;
+  /// As many elements, after `index` times as many.
+  View part(int index) const;
+
+  /// Reads the elements into `to`, and writes them from `from`. Throws Failure.
+  void pack(std::byte* to) const;
+  void unpack(const std::byte* from) const;
+
+  /// Where the elements lie in a row: in the program's buffer, or packed into staging memory.
+  const std::byte* packed(Staging& staging) const;
+  /// Where as many bytes may be written, before land() brings them to the program's buffer.
+  std::byte* landing(Staging& staging) const { return contiguous() ? address : staging.room(bytes); }
+  void land(const std::byte* landed) const {
+    if (!contiguous()) unpack(landed);
+  }
+};
+
+}  // namespace omnes
