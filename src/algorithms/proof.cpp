@@ -38,7 +38,7 @@ std::string prove(const Algorithm& algorithm, int p, int root, int radix, int se
     problem.in_place = in_place && in_place_at(algorithm.operation, problem.rank == root);
     schedules.push_back(build(algorithm, problem));
   }
-  const auto finding = verify(schedules, {.ordered = algorithm.ordered});
+  const auto finding = verify(schedules, {.ordered = algorithm.ordered, .from_left = algorithm.from_left});
   return finding ? describe(algorithm, problem, in_place) + ": " + to_text(*finding) : std::string();
 }
 

@@ -48,7 +48,8 @@ std::optional<std::string> proof(const std::string& operation_name, const std::s
     const bool here = in_place && (!rooted(which) || rank == root);
     all.push_back(schedule(operation_name, wanted, p, rank, root, radix, segments, here));
   }
-  const auto finding = verify(all, {.ordered = algorithm(which, wanted).ordered});
+  const Algorithm& claiming = algorithm(which, wanted);
+  const auto finding = verify(all, {.ordered = claiming.ordered, .from_left = claiming.from_left});
   return finding ? std::optional(to_text(*finding)) : std::nullopt;
 }
 

@@ -66,6 +66,16 @@ TEST(Catalogue, HoldsWhatIsPromised) {
   }
 }
 
+TEST(Catalogue, ClaimsAreProved) {
+  Algorithm claiming = *find_algorithm(Operation::reduce, "knomial");
+  claiming.from_left = true;
+  EXPECT_EQ(prove(claiming, 4),
+            "reduce/knomial p=4 root=0: rank 0, recv[0]: ends with ((0 . 1) . (2 . 3)): not combined from the left");
+  claiming = *find_algorithm(Operation::allreduce, "ring");
+  claiming.ordered = true;
+  EXPECT_TRUE(prove(claiming, 4).ends_with("the operands are not in rank order")) << prove(claiming, 4);
+}
+
 TEST(Catalogue, SaysWhyNot) {
   const Problem odd{.operation = Operation::allgather, .p = 6};
   EXPECT_EQ(why_not(*find_algorithm(Operation::allgather, "recursive_doubling"), odd, true),

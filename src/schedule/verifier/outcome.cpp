@@ -50,6 +50,7 @@ class Outcome {
     const auto in_rank_order = [](Origin x, Origin y) { return x.rank < y.rank; };
     if (claims_.ordered && !std::is_sorted(operands.begin(), operands.end(), in_rank_order))
       return ends + ": the operands are not in rank order";
+    if (claims_.from_left && !values_.from_left(value)) return ends + ": not combined from the left";
     std::sort(operands.begin(), operands.end(), in_rank_order);
     for (int rank = 0; rank < group_.p(); ++rank)
       if (operands[rank] != Origin{rank, block})

@@ -38,6 +38,12 @@ std::vector<Origin> Values::operands(Value value) const {
   return found;
 }
 
+bool Values::from_left(Value value) const {
+  for (; !is_moved(value); value = pairs_[value - moved_].left)
+    if (!is_moved(pairs_[value - moved_].right)) return false;
+  return true;
+}
+
 std::string Values::expression(Value value) const {
   if (is_moved(value)) return std::to_string(origin(value).rank);
   const Pair& pair = pairs_[value - moved_];

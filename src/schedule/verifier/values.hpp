@@ -26,6 +26,8 @@ class Values {
   std::uint64_t terms(Value value) const { return is_moved(value) ? 1 : pairs_[value - moved_].terms; }
   /// The contributions in operand order. Only for values of few terms.
   std::vector<Origin> operands(Value value) const;
+  /// Whether it is ((x . y) . z) ..., one contribution after the other.
+  bool from_left(Value value) const;
   /// "block 3 of rank 1"; a combination by its ranks: "(0 . (1 . 2))".
   std::string to_text(Value value) const;
 
