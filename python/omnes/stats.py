@@ -47,7 +47,7 @@ def _sum(ranks: list[dict[str, Any]], section: str, key_names: tuple[str, ...]) 
 
 def show(report: dict[str, Any], console: Console) -> None:
     """Tables of what ran and of what was passed on."""
-    title = f"Collectives of {report['ranks']} ranks ({report['library']})"
+    title = f"Collectives of each of {report['ranks']} ranks ({report['library']})"
     if report["entries"]:
         table = Table("operation", "bytes", "algorithm", title=f"{title}: run by omnes")
         _columns(table)
@@ -71,7 +71,7 @@ def show(report: dict[str, Any], console: Console) -> None:
 
 
 def _columns(table: Table) -> None:
-    for name in ("calls per rank", "mean per call", "total per rank"):
+    for name in ("calls", "mean", "total"):
         table.add_column(name, justify="right")
 
 

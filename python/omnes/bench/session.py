@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
+from omnes import progress
 from omnes.bench.job import Job, JobSpec
 from omnes.bench.measure import Cell, Samples, measure
 from omnes.bench.report import size
@@ -31,16 +29,9 @@ def run(
 ) -> tuple[dict[Cell, dict[str, Samples]], dict[str, str]]:
     """Results by cell and job name, and each job's command line."""
     results: dict[Cell, dict[str, Samples]] = {}
-    columns = (
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )
     with ExitStack() as stack:
-        progress = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
-        task = progress.add_task("starting the jobs", total=len(todo))
+        shown = stack.enter_context(progress.bar(what))
+        task = shown.add_task("starting the jobs", total=len(todo))
         jobs = []
         for spec in specs:
             jobs.append(Job(spec, ranks, bind))
@@ -50,5 +41,5 @@ def run(
         for cell in todo:
             results[cell] = measure(cell, jobs, seconds)
             times = ", ".join(f"{name} {format_us(samples.median)}" for name, samples in results[cell].items())
-            progress.update(task, advance=1, description=f"{cell.operation} {size(cell)}: {times} µs")
+            shown.update(task, advance=1, description=f"{cell.operation} {size(cell)}: {times} µs")
     return results, {job.spec.name: str(job.launch) for job in jobs}

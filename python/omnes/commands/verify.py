@@ -7,10 +7,8 @@ import sys
 from dataclasses import asdict
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from omnes import catalogue, cpus, units, verification
+from omnes import catalogue, cpus, progress, units, verification
 
 
 @click.command()
@@ -36,19 +34,12 @@ def command(what: str | None, ranks: str, jobs: int | None, as_json: bool) -> No
     """
     algorithms = catalogue.select(what)
     counts = units.parse_counts(ranks)
-    columns = (
-        TextColumn("proving"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )
     outcomes = []
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=len(algorithms) * len(counts))
+    with progress.bar("proving") as shown:
+        task = shown.add_task("", total=len(algorithms) * len(counts))
         for outcome in verification.prove_all(algorithms, counts, jobs or cpus.usable_cpus()):
             outcomes.append(outcome)
-            progress.update(task, advance=1, description=f"{outcome.name} p={outcome.p}")
+            shown.update(task, advance=1, description=f"{outcome.name} p={outcome.p}")
     faults = verification.smallest_faults(outcomes)
     proved = sum(outcome.proved for outcome in outcomes)
     if as_json:
