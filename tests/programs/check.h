@@ -1,0 +1,36 @@
+// What the test programs share: failures are counted and named, and the exit code of every rank tells.
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures = 0;
+
+// Says what went wrong, at most a few times per rank.
+static void fail(const char* format, ...) {
+  if (++failures > 5) return;
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(stderr, "FAIL rank %d: ", rank);
+  vfprintf(stderr, format, arguments);
+  fprintf(stderr, "\n");
+  va_end(arguments);
+}
+
+// Ends the program: rank 0 says OK when no rank has failed.
+static int finish(void) {
+  int all = 0, rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0 && all == 0) printf("OK\n");
+  MPI_Finalize();
+  return failures > 0;
+}
+
+#endif
