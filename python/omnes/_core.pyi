@@ -10,17 +10,33 @@ def catalogue() -> list[dict[str, Any]]: ...
 
 # The schedule of one rank in the readable text form.
 def schedule_text(
-    operation: str, algorithm: str, p: int, rank: int, root: int = 0, radix: int = 0, segments: int = 1, in_place: bool = False
+    operation: str,
+    algorithm: str,
+    p: int,
+    rank: int,
+    root: int = 0,
+    radix: int = 0,
+    segments: int = 1,
+    in_place: bool = False,
 ) -> str: ...
 
 # The same as data, for drawing: per op kind, peers (a list; a publish lists all others), published, incoming_first,
 # a, b, dst (each None or {buffer, first, count}), deps (indices of ops).
 def schedule_ops(
-    operation: str, algorithm: str, p: int, rank: int, root: int = 0, radix: int = 0, segments: int = 1, in_place: bool = False
+    operation: str,
+    algorithm: str,
+    p: int,
+    rank: int,
+    root: int = 0,
+    radix: int = 0,
+    segments: int = 1,
+    in_place: bool = False,
 ) -> list[dict[str, Any]]: ...
 
 # Blocks per part in such a schedule.
-def pieces(operation: str, algorithm: str, p: int, root: int = 0, radix: int = 0, segments: int = 1, in_place: bool = False) -> int: ...
+def pieces(
+    operation: str, algorithm: str, p: int, root: int = 0, radix: int = 0, segments: int = 1, in_place: bool = False
+) -> int: ...
 
 # None when the schedules of all p ranks are proved, else the first fault in one line.
 def verify(
@@ -28,7 +44,9 @@ def verify(
 ) -> str | None: ...
 
 # Why the algorithm cannot solve such a problem; empty when it can.
-def why_not(operation: str, algorithm: str, p: int, radix: int = 0, segments: int = 1, commutative: bool = True) -> str: ...
+def why_not(
+    operation: str, algorithm: str, p: int, radix: int = 0, segments: int = 1, commutative: bool = True
+) -> str: ...
 
 # "knomial:k=4,segment=16K" -> {algorithm, radix, segment (bytes; 0: none), text (normalised)}.
 def parse_choice(operation: str, text: str) -> dict[str, Any]: ...
