@@ -1,9 +1,9 @@
 // Reduction kernels for MPI's predefined operations: dst[i] = left[i] ∘ right[i], vectorised.
 //
-// How: one plain loop, which the compiler vectorises for three instruction sets; kernel() picks the widest that this processor has.
-// Every width combines each element alone and in the same way, so all give the same bits.
-// Semantics: integers wrap around (sums and products are computed unsigned); max is `left > right ? left : right`, min with `<`, so
-// with a NaN the right operand wins; logical operations give 0 or 1.
+// How: one plain loop, which the compiler vectorises for three instruction sets; kernel() picks the widest that this
+// processor has. Every width combines each element alone and in the same way, so all give the same bits.
+// Semantics: integers wrap around (sums and products are computed unsigned); max is `left > right ? left : right`, min
+// with `<`, so with a NaN the right operand wins; logical operations give 0 or 1.
 #include "runtime/kernels.hpp"
 
 #include <array>
@@ -28,8 +28,8 @@ constexpr bool defined(ReduceOp op) {
   return std::is_integral_v<T> || op <= ReduceOp::min;
 }
 
-// The type of sums and products. For integers unsigned and at least as wide as int: narrower operands would be promoted to int, whose
-// overflow is undefined.
+// The type of sums and products. For integers unsigned and at least as wide as int: narrower operands would be promoted
+// to int, whose overflow is undefined.
 template <class T, bool integral = std::is_integral_v<T>>
 struct Computed {
   using type = T;

@@ -1,4 +1,5 @@
-// The instruction sets that reduction kernels are compiled for. What runs asks kernel() of reduction.hpp, which takes the widest.
+// The instruction sets that reduction kernels are compiled for. What runs asks kernel() of reduction.hpp, which takes
+// the widest.
 #pragma once
 
 #include "runtime/reduction.hpp"

@@ -1,4 +1,5 @@
-// Every predefined reduction against a plain loop, for all element types, many counts, and results in the place of an operand.
+// Every predefined reduction against a plain loop, for all element types, many counts, and results in the place of an
+// operand.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Cross-memory attach: copying straight out of another process's memory, where the kernel permits it.
+// Cross-memory attach: copying straight out of, or into, another process's memory, where the kernel permits it.
 #pragma once
 
 #include <cstddef>
@@ -8,5 +8,7 @@ namespace omnes::shm {
 
 /// Copies `bytes` from `address` of process `pid` to `to`. Returns 0 or an errno.
 int read_process(std::int64_t pid, std::uint64_t address, void* to, std::size_t bytes);
+/// Copies `bytes` from `data` to `address` of process `pid`. Returns 0 or an errno.
+int write_process(std::int64_t pid, std::uint64_t address, const void* data, std::size_t bytes);
 
 }  // namespace omnes::shm

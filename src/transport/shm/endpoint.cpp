@@ -1,9 +1,10 @@
 // The slow paths of an endpoint: set-up, fragments through slots, single copies, sets, and full rings.
 //
-// Why a message cannot be stuck for lack of slots: slots are shared by the channels of their owner, so readers that are not due yet may hold them all.
-// A message whose own channel is idle meanwhile then travels inline through its own ring, which no other channel can block. A channel that is not idle
-// needs no help: its readers take what it has in flight, which frees slots or makes it idle. A set advances with its slowest
-// reader; if that one depends on a faster one, the set stalls, and is split: from there on it is one message per reader.
+// Why a message cannot be stuck for lack of slots: slots are shared by the channels of their owner, so readers that are
+// not due yet may hold them all. A message whose own channel is idle meanwhile then travels inline through its own
+// ring, which no other channel can block. A channel that is not idle needs no help: its readers take what it has in
+// flight, which frees slots or makes it idle. A set advances with its slowest reader; if that one depends on a faster
+// one, the set stalls, and is split: from there on it is one message per reader.
 #include "transport/shm/endpoint.hpp"
 
 #include <unistd.h>
@@ -12,23 +13,20 @@
 #include <cstring>
 #include <random>
 
-#include "transport/shm/cma.hpp"
-
 namespace omnes::shm {
 
 namespace {
 
 // Bytes; a single copy costs a system call of 1 to 2 us but spares the second copy.
 constexpr std::size_t default_single_copy_from = 32 * 1024;
-// Bytes; half of the smallest second-level cache in use, and long enough that the system call is a small part of the copy.
-constexpr std::size_t staging_bytes = 128 * 1024;
 // Calls; so many are a few us of polling, far longer than a reader that is at work needs to free a slot.
 constexpr std::uint16_t patience = 256;
 // Bytes of an inline fragment that is not the last: a multiple of 16, so that operands are not cut.
 constexpr std::size_t inline_fragment_bytes = 48;
 
-// True while fragment `sequence` is among the last ones sent that are not taken. Right for any wrap of the numbers; once in 2^32 fragments
-// a number long taken may look outstanding again, for as long as a new fragment of that number is.
+// True while fragment `sequence` is among the last ones sent that are not taken. Right for any wrap of the numbers;
+// once in 2^32 fragments a number long taken may look outstanding again, for as long as a new fragment of that number
+// is.
 bool outstanding(std::uint32_t sequence, std::uint32_t sent, std::uint32_t taken) {
   return sent - sequence < sent - taken;
 }
@@ -58,8 +56,8 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
     if (q == rank) continue;
     others_.push_back(q);
     Consumed& own = *layout_.consumed(rank, q);
-    own.pair.store(first, std::memory_order_relaxed);
-    own.published.store(first, std::memory_order_relaxed);
+    own.pair.taken.store(first, std::memory_order_relaxed);
+    own.published.taken.store(first, std::memory_order_relaxed);
     Peer& peer = peers_[q];
     peer.in = Inbox{layout_.pair_ring(q, rank), &own.pair, pair_lines_ - 1, first};
     peer.published_in = Inbox{layout_.publish_ring(q), &own.published, publish_lines - 1, first};
@@ -69,38 +67,16 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
   }
 }
 
-void Endpoint::probe_single_copy() {
-  for (const std::int32_t q : others_) {
-    const Identity& expected = *layout_.identity(q);
-    Identity found;
-    peers_[q].pid = expected.pid;
-    peers_[q].readable = read_process(expected.pid, expected.address, &found, sizeof found) == 0 &&
-                         std::memcmp(&found, &expected, sizeof found) == 0;
-    // Says no more than the bit itself, so it needs no ordering; a peer that does not see it yet uses slots.
-    layout_.consumed(rank_, q)->may_read.store(peers_[q].readable, std::memory_order_relaxed);
-  }
-}
-
-int Endpoint::single_copy_peers() const {
-  return static_cast<int>(std::count_if(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.readable; }));
-}
-
-bool Endpoint::may_be_read_by(const Target& to) const {
-  return std::all_of(to.readers.begin(), to.readers.end(), [&](std::int32_t reader) {
-    return peers_[reader].consumed->may_read.load(std::memory_order_relaxed) != 0;
-  });
-}
-
 // Brings the private copy of a reader's counter (everyone: of the slowest reader's) up to date.
 void Endpoint::look_at_counter(int reader) {
   if (reader != everyone) {
-    peers_[reader].out.taken = peers_[reader].consumed->pair.load(std::memory_order_acquire);
+    peers_[reader].out.taken = peers_[reader].consumed->pair.taken.load(std::memory_order_acquire);
     return;
   }
   std::uint32_t most_behind = 0;
   for (const std::int32_t q : others_)
     most_behind =
-        std::max(most_behind, published_.sent - peers_[q].consumed->published.load(std::memory_order_acquire));
+        std::max(most_behind, published_.sent - peers_[q].consumed->published.taken.load(std::memory_order_acquire));
   published_.taken = published_.sent - most_behind;
 }
 
@@ -179,7 +155,10 @@ bool Endpoint::send_slowly(const Target& to, const std::byte* data, std::size_t 
       return false;
     }
   }
-  if (transfer.stage == Stage::posted) return taken(to.published ? everyone : to.readers[0], transfer.last);
+  if (transfer.stage == Stage::posted) {
+    help(to, data, bytes, transfer.last);
+    return taken(to.published ? everyone : to.readers[0], transfer.last);
+  }
   return send_fragments(to, data, bytes, transfer);
 }
 
@@ -268,7 +247,7 @@ bool Endpoint::receive_slowly(Inbox& in, int from, Into into, std::size_t bytes,
     } else {
       RemoteBuffer source;
       std::memcpy(&source, line.payload, sizeof source);
-      pull(from, source, into, std::min(bytes, source.bytes));
+      if (!take_single(in, from, source, into, bytes, transfer)) return false;
       transfer.done = source.bytes;
     }
     advance(in, from);
@@ -282,20 +261,5 @@ bool Endpoint::receive_slowly(Inbox& in, int from, Into into, std::size_t bytes,
 
 template bool Endpoint::receive_slowly(Inbox&, int, void*, std::size_t, Transfer&);
 template bool Endpoint::receive_slowly(Inbox&, int, Sink, std::size_t, Transfer&);
-
-void Endpoint::pull(int from, const RemoteBuffer& source, void* into, std::size_t bytes) {
-  const int error = read_process(peers_[from].pid, source.address, into, bytes);
-  if (error != 0 && copy_error_ == 0) copy_error_ = error;
-}
-
-void Endpoint::pull(int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes) {
-  staging_.resize(staging_bytes);
-  for (std::size_t done = 0; done < bytes && copy_error_ == 0;) {
-    const std::size_t n = std::min(staging_bytes, bytes - done);
-    pull(from, {source.address + done, n}, staging_.data(), n);
-    if (copy_error_ == 0) sink.fn(sink.context, done, staging_.data(), n);
-    done += n;
-  }
-}
 
 }  // namespace omnes::shm

@@ -1,20 +1,24 @@
 // One rank's view of a shared-memory segment: sends and receives that can be resumed.
 //
-// Overview: ranks are local, 0..p-1 within the segment. A call moves what it can and says whether the message is complete; if not, call again with
-// the same arguments. On one channel (from one rank to another, or one rank's publishes) messages are matched in the order in which they start: a
-// receive must be complete, and a send complete or posted(), before the next one on its channel starts. Different channels mix freely.
+// Overview: ranks are local, 0..p-1 within the segment. A call moves what it can and says whether the message is
+// complete; if not, call again with the same arguments. On one channel (from one rank to another, or one rank's
+// publishes) messages are matched in the order in which they start: a receive must be complete, and a send complete or
+// posted(), before the next one on its channel starts. Different channels mix freely.
 //
-// Why it is correct. Every line, slot and counter has one writer, the owner of its region, and the counters that a rank compares with are private
-// to it. Two hand-overs carry all data:
-//   payload: the writer fills line and slot, then stores `sequence` (release); the reader loads `sequence` (acquire), then reads them. Equality with
-//     the number it waits for means that this very fragment is complete: a line shows its numbers in steps of the ring's depth.
-//   space: the reader reads line and slot, then stores its counter (release: its loads cannot move below); the writer loads the counter (acquire)
-//     before it writes them again. It looks only when its private copy, which may lag but never leads, says that the ring may be full.
-// Numbers are 32 bits and wrap; they are compared by equality and by differences of at most the ring's depth, so wrapping does no harm.
-// A single-copy message is read out of its owner's buffer between the two hand-overs, and its send completes with the second.
+// Why it is correct. Every line, slot and counter has one writer, the owner of its region, and the numbers that a rank
+// compares them with are private to it. Two hand-overs carry all data:
+// * payload: the writer fills line and slot, then stores `sequence` (release); the reader loads `sequence` (acquire),
+//   then reads them. Equality with the number it waits for means that this very fragment is complete: a line shows its
+//   numbers in steps of the ring's depth.
+// * space: the reader reads line and slot, then stores its counter (release: its loads cannot move below); the writer
+//   loads the counter (acquire) before it writes them again. It looks only when its private copy, which may lag but
+//   never leads, says that the ring may be full.
+// Numbers are 32 bits and wrap; they are compared by equality and by differences of at most the ring's depth, so
+// wrapping does no harm. A single-copy message is copied out of its owner's buffer between the two hand-overs, and its
+// send completes with the second; single_copy.cpp has how both sides share the work.
 //
-// Cost: a tiny message is one cache line handed over. Nothing in the data path is a read-modify-write, a full fence or a system call, but for single copies
-// and for waking a rank that has gone to sleep.
+// Cost: a tiny message is one cache line handed over. Nothing in the data path is a read-modify-write, a full fence or
+// a system call, but for single copies and for waking a rank that has gone to sleep.
 #pragma once
 
 #include <atomic>
@@ -31,8 +35,9 @@
 
 namespace omnes::shm {
 
-/// Called with each fragment of an incoming message, in order: `data` may lie in shared memory and is valid during the call only. It is aligned to
-/// 8 bytes, and fragments but the last are multiples of 16 bytes: operands of 1, 2, 4, 8 bytes are never cut. Not called for 0 bytes.
+/// Called with each fragment of an incoming message, in order: `data` may lie in shared memory and is valid during the
+/// call only. It is aligned to 8 bytes, and fragments but the last are multiples of 16 bytes: operands of 1, 2, 4, 8
+/// bytes are never cut. Not called for 0 bytes.
 using SinkFn = void (*)(void* context, std::size_t offset, const void* data, std::size_t bytes);
 struct Sink {
   SinkFn fn = nullptr;
@@ -41,7 +46,7 @@ struct Sink {
 
 /// Progress of one message; zero-initialise before the first call.
 struct Transfer {
-  enum class Stage : std::uint8_t { fresh, fragments, split, posted, complete };
+  enum class Stage : std::uint8_t { fresh, fragments, split, posted, shared, complete };
 
   std::size_t done = 0;       ///< bytes
   std::uint32_t last = 0;     ///< sequence number whose consumption completes a posted single copy
@@ -49,19 +54,21 @@ struct Transfer {
   std::uint16_t split = 0;    ///< split sets: which entry of the endpoint's pool, + 1
   Stage stage = Stage::fresh;
 
-  /// Everything is handed to the readers; the buffer must stay until the send is complete, but the channel is free for the next message.
+  /// Everything is handed to the readers; the buffer must stay until the send is complete, but the channel is free for
+  /// the next message.
   bool posted() const { return stage == Stage::posted; }
 };
 
 class Endpoint {
  public:
-  /// Touches the rank's own region first, so that its pages lie near it. Every rank's constructor must have returned (a barrier) before any other call.
-  /// `first` is the number that all channels start from, equal on all ranks.
+  /// Touches the rank's own region first, so that its pages lie near it. Every rank's constructor must have returned (a
+  /// barrier) before any other call. `first` is the number that all channels start from, equal on all ranks.
   Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first = 0);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
-  /// Tries on each peer whether this rank can read its memory; until then, and where not, peers send to it through slots. No barrier after it.
+  /// Tries on each peer whether this rank can read its memory; until then, and where not, peers send to it through
+  /// slots. No barrier after it.
   void probe_single_copy();
   /// Peers whose memory this rank can read.
   int single_copy_peers() const;
@@ -74,7 +81,8 @@ class Endpoint {
   /// Where this rank sleeps: for WaitPolicy::asleep.
   std::atomic<std::uint32_t>* asleep() const { return &layout_.bed(rank_)->asleep; }
 
-  /// To one or several readers (distinct, not this rank). Complete when the data are buffered; a single copy when all readers have taken them.
+  /// To one or several readers (distinct, not this rank). Complete when the data are buffered; a single copy when all
+  /// readers have taken them.
   bool send(std::span<const std::int32_t> readers, const void* data, std::size_t bytes, Transfer& transfer) {
     if (readers.size() == 1 && bytes <= inline_bytes) [[likely]] {
       Outbox& out = peers_[readers[0]].out;
@@ -126,17 +134,17 @@ class Endpoint {
   };
   struct Inbox {  // a peer's ring, as its reader knows it
     const Line* lines = nullptr;
-    std::atomic<std::uint32_t>* counter = nullptr;  // own: fragments taken, for the writer
-    std::uint32_t mask = 0;                         // ring depth - 1
+    Intake* intake = nullptr;  // own: what the writer hears
+    std::uint32_t mask = 0;    // ring depth - 1
     std::uint32_t taken = 0;
   };
   struct alignas(line_bytes) Peer {
     Inbox in, published_in;
     Outbox out;
-    const Consumed* consumed = nullptr;            // the peer's counters about this rank
+    Consumed* consumed = nullptr;                  // the peer's counters about this rank
     std::atomic<std::uint32_t>* asleep = nullptr;  // the peer's bed
     std::int64_t pid = 0;
-    bool readable = false;  // its memory, by single copy
+    bool reachable = false;  // its memory, by single copy
   };
   struct Target {  // of a send
     std::span<const std::int32_t> readers;
@@ -180,7 +188,7 @@ class Endpoint {
     if (bytes > 0) sink.fn(sink.context, 0, payload, bytes);
   }
   void advance(Inbox& in, int from) {
-    in.counter->store(++in.taken, std::memory_order_release);
+    in.intake->taken.store(++in.taken, std::memory_order_release);
     // The writer may sleep until there is room again; once a lap is soon enough.
     if ((in.taken & in.mask) == 0) wake(from);
   }
@@ -199,8 +207,11 @@ class Endpoint {
   void occupy(int slot, const Target& to);
   template <class Into>
   bool receive_slowly(Inbox& in, int from, Into into, std::size_t bytes, Transfer& transfer);
-  void pull(int from, const RemoteBuffer& source, void* into, std::size_t bytes);
-  void pull(int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes);
+  // single_copy.cpp
+  void pull(int from, const RemoteBuffer& source, void* into);
+  bool take_single(Inbox& in, int from, const RemoteBuffer& source, void* into, std::size_t bytes, Transfer& transfer);
+  bool take_single(Inbox& in, int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes, Transfer&);
+  void help(const Target& to, const std::byte* data, std::size_t bytes, std::uint32_t sequence);
 
   // Set once.
   std::shared_ptr<Segment> segment_;

@@ -1,9 +1,10 @@
 // What lies where in a segment: the control lines and the slots of each rank's region.
 //
-// Overview: region o belongs to rank o, the only one that ever writes it. It holds, in lines of 64 bytes: who the owner is, where it sleeps, its
-// consumed counters (one line per other rank), its publish ring, one pair ring per reader; then, page-aligned, its slots.
-// Why lines are placed so: rings start on even lines and have even lengths, so the pairs of lines that processors prefetch together never
-// mix two rings, or a ring with a polled counter.
+// Overview: region o belongs to rank o, which alone writes it, but for one word (Intake::offer). It holds, in lines of
+// 64 bytes: who the owner is, where it sleeps, its publish ring, one pair ring per reader, one line per other rank with
+// what it has taken from it; then, page-aligned, its slots.
+// Why lines are placed so: rings start on even lines and have even lengths (from 2 slots on), so the pairs of lines that
+// processors prefetch together never mix two rings, or a ring with a polled counter.
 #pragma once
 
 #include <atomic>
@@ -28,8 +29,8 @@ enum class Carry : std::uint32_t {
   single = 2   ///< the line names the owner's buffer, which the reader copies from (single copy)
 };
 
-/// Header of a line: bytes of the fragment, whether it is its message's last, how it is carried. 64 bits wide so that comparing it with
-/// what a reader expects cannot wrap, whatever the reader expects.
+/// Header of a line: bytes of the fragment, whether it is its message's last, how it is carried. 64 bits wide so that
+/// comparing it with what a reader expects cannot wrap, whatever the reader expects.
 constexpr std::uint64_t header(Carry carry, bool last, std::uint64_t bytes) {
   return bytes << 3 | (last ? 4U : 0U) | static_cast<std::uint32_t>(carry);
 }
@@ -52,12 +53,19 @@ struct RemoteBuffer {
   std::uint64_t bytes;
 };
 
-/// What rank o tells rank q: how many of q's fragments it has taken, and whether it can read q's memory.
-struct alignas(line_bytes) Consumed {
-  std::atomic<std::uint32_t> pair;
-  std::atomic<std::uint32_t> published;
-  std::atomic<std::uint32_t> may_read;
+/// What a reader tells the owner of a ring.
+struct Intake {
+  std::atomic<std::uint32_t> taken;  ///< fragments taken
+  std::atomic<std::uint64_t> offer;  ///< of half the work of a single copy, see single_copy.cpp; 0: none
+  std::atomic<std::uint64_t> into;   ///< address of the half that is offered
 };
+
+/// What rank o tells rank q, and the one place where q may write in o's region: `offer`, to accept it.
+struct alignas(line_bytes) Consumed {
+  Intake pair, published;
+  std::atomic<std::uint32_t> may_read;  ///< whether o can read q's memory
+};
+static_assert(sizeof(Consumed) == line_bytes);
 
 /// Who owns a region: enough for a peer to find its memory and to be sure that it found the right one.
 struct alignas(line_bytes) Identity {

@@ -5,8 +5,8 @@
 //     auto segment = Segment::attach(ticket, error);                               // the others
 //     ... wait until everyone has attached, or failed ...
 //     segment->everyone_attached();                                                // every rank
-// A nameless segment is an anonymous file that others open through /proc/<pid>/fd/<fd>. Where that is refused (to any rank: they must agree)
-// start again with Medium::file, a file in /dev/shm that everyone_attached() removes.
+// A nameless segment is an anonymous file that others open through /proc/<pid>/fd/<fd>. Where that is refused (to any
+// rank: they must agree) start again with Medium::file, a file in /dev/shm that everyone_attached() removes.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,12 @@
 // Waiting for something that another rank does: spin, then yield, then sleep.
 //
-// How: `Waiter waiter(policy); while (!progress()) waiter.pause();`. A few bare polls; spinning with the processor's pause; yields, at once
-// when ranks outnumber CPUs, else after a while; at last sleep in the own bed (a futex in shared memory) with a time-out.
-// Why no wake-up is lost for long: going to sleep is two pauses, one that announces it (asleep = 1), and, if the poll between them still finds
-// nothing, one that sleeps while the announcement stands. A writer stores its sequence number, then looks at `asleep`; neither side has a fence, so
-// both may miss the other. Then the time-out ends the sleep: it bounds the delay, and only of a rank that had been idle for long.
+// How: `Waiter waiter(policy); while (!progress()) waiter.pause();`. A few bare polls; spinning with the processor's
+// pause; yields, at once when ranks outnumber CPUs, else after a while; at last sleep in the own bed (a futex in shared
+// memory) with a time-out.
+// Why no wake-up is lost for long: going to sleep is two pauses, one that announces it (asleep = 1), and, if the poll
+// between them still finds nothing, one that sleeps while the announcement stands. A writer stores its sequence number,
+// then looks at `asleep`; neither side has a fence, so both may miss the other. Then the time-out ends the sleep: it
+// bounds the delay, and only of a rank that had been idle for long.
 #pragma once
 
 #include <atomic>
