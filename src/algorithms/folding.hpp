@@ -10,7 +10,7 @@
 namespace omnes {
 
 struct Folding {
-  int members;    ///< largest power of two that is not above p
+  int members;  ///< largest power of two that is not above p
   int pairs;
   int favourite;  ///< leads its pair; in the other pairs the lower rank does
 

@@ -39,7 +39,8 @@ std::string why_not(const Algorithm& algorithm, const Problem& problem, bool com
   if (algorithm.power_of_two && (problem.p & (problem.p - 1)) != 0) return "needs a power-of-two number of ranks";
   if (reduces(algorithm.operation) && !algorithm.ordered && !commutative) return "needs a commutative operation";
   if (problem.radix != 0 && algorithm.default_radix == 0) return "takes no k";
-  if (problem.radix != 0 && problem.radix < algorithm.min_radix) return "needs k >= " + std::to_string(algorithm.min_radix);
+  if (problem.radix != 0 && problem.radix < algorithm.min_radix)
+    return "needs k >= " + std::to_string(algorithm.min_radix);
   if (problem.segments > 1 && !algorithm.segmented) return "is not segmented";
   return {};
 }

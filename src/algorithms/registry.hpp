@@ -12,16 +12,16 @@ namespace omnes {
 
 struct Algorithm {
   Operation operation;
-  const char* name;               ///< lower case, as in OMNES_BCAST=name
-  const char* summary;            ///< one line
-  const char* source;             ///< who described it
+  const char* name;     ///< lower case, as in OMNES_BCAST=name
+  const char* summary;  ///< one line
+  const char* source;   ///< who described it
   void (*build)(Builder& builder);
-  int default_radix = 0;          ///< 0: takes no radix (`k`)
+  int default_radix = 0;  ///< 0: takes no radix (`k`)
   int min_radix = 2;
-  bool segmented = false;         ///< honours Problem::segments
-  bool ordered = false;           ///< reductions: combines in rank order, so serves non-commutative operations
-  bool from_left = false;         ///< reductions: ((x0 . x1) . x2) ...: the same bits as all others that say so
-  bool power_of_two = false;      ///< only for p a power of two
+  bool segmented = false;     ///< honours Problem::segments
+  bool ordered = false;       ///< reductions: combines in rank order, so serves non-commutative operations
+  bool from_left = false;     ///< reductions: ((x0 . x1) . x2) ...: the same bits as all others that say so
+  bool power_of_two = false;  ///< only for p a power of two
 };
 
 /// All of them, sorted by operation and name.

@@ -24,8 +24,7 @@ void build(Builder& b) {
     const std::vector<std::int32_t> sizes(knomial_extent(v, p, k), 0);
     subtree = b.temp_like(sizes);
     b.copy(b.own(), sub(subtree, 0));
-    for (const int child : tree.children)
-      b.recv(b.real(child), sub(subtree, child - v, knomial_extent(child, p, k)));
+    for (const int child : tree.children) b.recv(b.real(child), sub(subtree, child - v, knomial_extent(child, p, k)));
   }
   int sent = 0;
   const auto pass_on = [&](int, int n) {
