@@ -3,8 +3,8 @@
 // Overview: region o belongs to rank o, which alone writes it, but for one word (Intake::offer). It holds, in lines of
 // 64 bytes: who the owner is, where it sleeps, its publish ring, one pair ring per reader, one line per other rank with
 // what it has taken from it; then, page-aligned, its slots.
-// Why lines are placed so: rings start on even lines and have even lengths (from 2 slots on), so the pairs of lines that
-// processors prefetch together never mix two rings, or a ring with a polled counter.
+// Why lines are placed so: rings start on even lines and have even lengths (from 2 slots on), so the pairs of lines
+// that processors prefetch together never mix two rings, or a ring with a polled counter.
 #pragma once
 
 #include <atomic>
