@@ -24,16 +24,15 @@ def jobs(mpis: Sequence[Mpi], oversubscribed: bool, peers: Sequence[str]) -> lis
     """For each MPI: stock, stock tuned for shared CPUs (when they are), the peers, omnes."""
     specs: list[JobSpec] = []
     for mpi in mpis:
-        stock = mpi.name
+        of = "" if len(mpis) == 1 else f" {mpi.name}"
+        stock = f"stock{of}"
         specs.append(JobSpec(stock, mpi))
         if oversubscribed and mpi.kind in _SHARED_CPUS:
-            specs.append(JobSpec(f"{mpi.name}, yielding", mpi, variables=_SHARED_CPUS[mpi.kind]))
+            specs.append(JobSpec(f"{stock}, yielding", mpi, variables=_SHARED_CPUS[mpi.kind]))
         for peer in peers:
             name, variables = _parse_peer(peer)
-            specs.append(JobSpec(name if len(mpis) == 1 else f"{mpi.name}, {name}", mpi, variables=variables))
-        specs.append(
-            JobSpec("omnes" if len(mpis) == 1 else f"omnes on {mpi.name}", mpi, with_omnes=True, baseline=stock)
-        )
+            specs.append(JobSpec(f"{name}{of}", mpi, variables=variables))
+        specs.append(JobSpec(f"omnes{of}", mpi, with_omnes=True, baseline=stock))
     return specs
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -20,7 +21,7 @@ from omnes.errors import OmnesError
     "-n",
     "ranks",
     type=click.IntRange(2),
-    default=cpus.usable_cpus,
+    default=lambda: max(2, cpus.usable_cpus()),
     metavar="N",
     help="Number of ranks.  [default: the CPUs]",
 )
@@ -99,11 +100,12 @@ def command(
         text = json.dumps(data, indent=2) + "\n"
         click.echo(text, nl=False) if str(to_file) == "-" else to_file.write_text(text)
     if str(to_file) != "-":
-        Console().print(report.table(specs, results, title(ranks, bound)))
+        Console().print(report.table(specs, results, title(mpis, ranks, bound)))
 
 
-def title(ranks: int, bound: bool) -> str:
-    return f"{ranks} ranks on {cpus.usable_cpus()} CPUs, {'bound to cores' if bound else 'not bound'}"
+def title(mpis: Sequence[mpi.Mpi], ranks: int, bound: bool) -> str:
+    names = ", ".join(one.name for one in mpis)
+    return f"{names}: {ranks} ranks on {cpus.usable_cpus()} CPUs, {'bound to cores' if bound else 'not bound'}"
 
 
 def _default_mpi() -> mpi.Mpi:
