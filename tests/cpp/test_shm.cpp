@@ -317,6 +317,7 @@ TEST(Endpoint, ReportsAFailedSingleCopyAndGoesOn) {
     Receiving in{ranks[1], 0, false, through_sink, Bytes(page)};
     EXPECT_TRUE(in.step());
     EXPECT_EQ(ranks[1].copy_error(), EFAULT);
+    EXPECT_TRUE(ranks[1].mismatch());
     EXPECT_TRUE(ranks[0].send(to_one, hidden, page, transfer));
   }
   munmap(hidden, page);

@@ -120,9 +120,10 @@ class Endpoint {
     return receive(peers_[from].published_in, from, sink, bytes, transfer);
   }
 
-  /// True once a message was longer or shorter than its receiver expected; what was too much has been dropped.
+  /// True once a message has not arrived as its receiver expected it: it was longer or shorter (what was too much has
+  /// been dropped), or its single copy failed.
   bool mismatch() const { return mismatch_; }
-  /// The errno of the first single copy that failed (its data are lost), or 0.
+  /// The errno of the first single copy that failed, or 0.
   int copy_error() const { return copy_error_; }
 
  private:

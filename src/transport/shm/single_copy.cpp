@@ -62,7 +62,9 @@ bool Endpoint::may_be_read_by(const Target& to) const {
 
 void Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
   const int error = read_process(peers_[from].pid, source.address, into, source.bytes);
-  if (error != 0 && copy_error_ == 0) copy_error_ = error;
+  if (error == 0) return;
+  if (copy_error_ == 0) copy_error_ = error;
+  mismatch_ = true;
 }
 
 bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void* into, std::size_t bytes,
