@@ -61,7 +61,7 @@ def test_wrong_results_are_not_timed(mpi, tmp_path):
         f"broken:LD_PRELOAD={library}",
     )
     message = fails(*words)
-    assert "broken: check allreduce 8 double: rank 0 has a wrong element 0" in message
+    assert "the broken job: check allreduce 8 double: rank 0 has a wrong element 0" in message
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -85,7 +86,7 @@ class Job:
             os.write(pipe, f"{command}\n".encode())
         answer = self._answer(command, seconds)
         if "wrong" in answer:
-            raise WrongResult(f"{self.spec.name}: {command}: {answer['wrong']}")
+            raise WrongResult(f"the {self.spec.name} job: {command}: {answer['wrong']}")
         return answer
 
     def _answer(self, what: str, seconds: float) -> dict[str, Any]:
@@ -94,18 +95,20 @@ class Job:
             if select.select([self._answers], [], [], 0.2)[0]:
                 self._buffer += os.read(self._answers, 4096)
             elif self._process.poll() is not None:
-                raise OmnesError(f"{self.spec.name}: the job ended at '{what}': {self._last_words()}")
+                raise OmnesError(f"the {self.spec.name} job ended at '{what}': {self._last_words()}")
             elif time.monotonic() > deadline:
                 raise OmnesError(
-                    f"{self.spec.name}: no answer to '{what}' in {seconds:.0f} s; the job is hung or far too slow"
+                    f"the {self.spec.name} job gave no answer to '{what}' in {seconds:.0f} s; it is hung or far too slow"
                 )
         line, self._buffer = self._buffer.split(b"\n", 1)
         return json.loads(line)
 
     def _last_words(self) -> str:
+        """The line that most likely says why, out of a launcher's many."""
         self._said.seek(0)
-        lines = [line.strip() for line in self._said.read().splitlines() if line.strip(" -*\n")]
-        return lines[-1] if lines else f"exit code {self._process.returncode}"
+        lines = [line.strip(" -=|*") for line in self._said.read().splitlines() if line.strip(" -=|*")]
+        telling = [line for line in lines if re.search("error|signal|fault|cannot|not found", line, re.IGNORECASE)]
+        return (telling or lines or [f"exit code {self._process.returncode}"])[-1]
 
     def close(self) -> None:
         """Ends the job: politely, then by force."""

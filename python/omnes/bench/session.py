@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from types import FrameType
 
 from omnes import progress
 from omnes.bench.job import Job, JobSpec
@@ -24,12 +27,18 @@ def cells(operations: Sequence[str], sizes: Sequence[int], type_name: str) -> li
     ]
 
 
+def _terminate(number: int, _frame: FrameType | None) -> None:
+    """As Ctrl-C: the jobs are ended on the way out."""
+    sys.exit(128 + number)
+
+
 def run(
     specs: Sequence[JobSpec], todo: Sequence[Cell], ranks: int, bind: bool, seconds: float, what: str
 ) -> tuple[dict[Cell, dict[str, Samples]], dict[str, str]]:
     """Results by cell and job name, and each job's command line."""
     results: dict[Cell, dict[str, Samples]] = {}
     with ExitStack() as stack:
+        stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, _terminate))
         shown = stack.enter_context(progress.bar(what))
         task = shown.add_task("starting the jobs", total=len(todo))
         jobs = []
