@@ -1,0 +1,154 @@
+"""Unmodified MPI programs under omnes: results, errors, communicators' lives, threads, progress and sudden ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import pytest
+
+from launching import mpirun, the_mpi
+from omnes import _core, libraries
+
+MESSAGES = {"OMNES_TRANSPORT": "mpi"}
+NODES = {"OMNES_FAKE_NODES": "2"}
+SHARED: dict[str, str] = {}
+
+# Ranks, largest count, variables.
+SITUATIONS = {
+    "alone": (1, 1000, SHARED),
+    "two": (2, 50000, SHARED),
+    "three": (3, 1000, SHARED),
+    "three-by-messages": (3, 1000, MESSAGES),
+    "four-on-two-nodes": (4, 1000, NODES),
+    "five-on-two-nodes": (5, 10, NODES),
+    "eight": (8, 10, SHARED),
+    "small-slots": (3, 1000, {"OMNES_SLOTS": "2", "OMNES_SLOT_BYTES": "64", "OMNES_SINGLE_COPY": "off"}),
+}
+
+
+def algorithms(operation: str) -> list[str]:
+    return [entry["name"] for entry in _core.catalogue() if entry["operation"] == operation]
+
+
+# One launch forces one algorithm of each operation.
+ROUNDS = range(max(len(algorithms(operation)) for operation in _core.operations()))
+
+
+def forced(number: int) -> dict[str, str]:
+    choices = {}
+    for operation in _core.operations():
+        names = algorithms(operation)
+        choices[f"OMNES_{operation.upper()}"] = names[number % len(names)]
+    return choices
+
+
+def expect_ok(run):
+    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+
+
+def reports(folder, ranks):
+    return [json.loads((folder / f"rank-{rank}.json").read_text()) for rank in range(ranks)]
+
+
+@pytest.mark.parametrize("program", ["movement", "reductions"])
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_results(mpi, build, program, situation):
+    ranks, largest, variables = SITUATIONS[situation]
+    expect_ok(mpirun(mpi, ranks, build(program, mpi), str(largest), variables=variables))
+
+
+@pytest.mark.parametrize("program", ["movement", "reductions"])
+def test_results_on_the_standard_abi(build, program):
+    mpich = the_mpi("mpich")
+    expect_ok(mpirun(mpich, 3, build(program, mpich, standard_abi=True), "1000"))
+
+
+@pytest.mark.parametrize("number", ROUNDS)
+def test_each_algorithm(mpi, build, tmp_path, number):
+    """Four ranks, so that those for powers of two run too; the transports take turns."""
+    transport = [SHARED, NODES, MESSAGES][number % 3]
+    variables = {**forced(number), **transport, "OMNES_STATS": str(tmp_path)}
+    expect_ok(mpirun(mpi, 4, build("movement", mpi), "10", variables=variables))
+    ran = {(entry["operation"], entry["algorithm"].split(":")[0]) for entry in reports(tmp_path, 4)[0]["entries"]}
+    moved = ["barrier", "bcast", "gather", "scatter", "allgather", "alltoall"]
+    assert {(name, variables[f"OMNES_{name.upper()}"]) for name in moved} <= ran
+
+    expect_ok(mpirun(mpi, 4, build("reductions", mpi), "10", variables=variables))
+    ran = {(entry["operation"], entry["algorithm"].split(":")[0]) for entry in reports(tmp_path, 4)[0]["entries"]}
+    assert {(name, variables[f"OMNES_{name.upper()}"]) for name in ["reduce", "allreduce"]} <= ran
+
+
+def test_segments(mpi, build):
+    segmented = {
+        f"OMNES_{entry['operation'].upper()}": f"{entry['name']}:segment=256"
+        for entry in _core.catalogue()
+        if entry["segmented"]
+    }
+    expect_ok(mpirun(mpi, 3, build("movement", mpi), "1000", variables=segmented))
+    expect_ok(mpirun(mpi, 3, build("reductions", mpi), "1000", variables=segmented))
+
+
+def test_errors_are_the_stock_ones(mpi, build):
+    program = build("errors", mpi)
+    stock = mpirun(mpi, 2, program, with_omnes=False)
+    ours = mpirun(mpi, 2, program)
+    assert stock.returncode == ours.returncode == 0
+    assert ours.stdout == stock.stdout
+    assert "class 2, " in ours.stdout
+
+
+@pytest.mark.parametrize("variables", [SHARED, NODES], ids=["shared", "nodes"])
+def test_communicators_come_and_go(mpi, build, variables):
+    cycles = "1000" if variables == SHARED else "100"
+    expect_ok(mpirun(mpi, 3, build("lifecycle", mpi), cycles, variables=variables))
+
+
+def test_what_goes_to_the_host_is_counted(mpi, build, tmp_path):
+    expect_ok(mpirun(mpi, 3, build("lifecycle", mpi), "2", variables={"OMNES_STATS": str(tmp_path)}))
+    for report in reports(tmp_path, 3):
+        passed = {(entry["operation"], entry["reason"]) for entry in report["passed"]}
+        assert {(name, "intercommunicator") for name in ["allreduce", "barrier", "bcast"]} == passed
+
+
+@pytest.mark.parametrize("variables", [SHARED, MESSAGES], ids=["shared", "messages"])
+def test_threads(mpi, build, variables):
+    expect_ok(mpirun(mpi, 3, build("threads", mpi), variables=variables))
+
+
+@pytest.mark.parametrize("variables", [SHARED, NODES], ids=["shared", "nodes"])
+def test_pending_messages_move_during_a_barrier(mpi, build, variables):
+    expect_ok(mpirun(mpi, 3, build("progress", mpi), variables=variables))
+
+
+def ours_in_shared_memory():
+    return {name for name in os.listdir("/dev/shm") if name.startswith("omnes")}
+
+
+def test_a_killed_rank_ends_the_job_and_leaves_nothing(mpi, build):
+    before = ours_in_shared_memory()
+    start = time.monotonic()
+    run = mpirun(mpi, 3, build("endless", mpi), "300")
+    assert run.returncode != 0
+    assert time.monotonic() - start < 30  # seconds; the launcher notices at once
+    assert ours_in_shared_memory() <= before
+
+
+def test_a_wrong_setting_is_an_error_of_mpi_init(mpi, build):
+    run = mpirun(mpi, 2, build("progress", mpi), variables={"OMNES_BCAST": "knomail"})
+    assert run.returncode != 0
+    assert 'OMNES_BCAST: no algorithm "knomail" for bcast; valid: binary, ' in run.stdout + run.stderr
+
+
+def test_switched_off(mpi, build, tmp_path):
+    variables = {"OMNES_OFF": "1", "OMNES_STATS": str(tmp_path)}
+    expect_ok(mpirun(mpi, 2, build("progress", mpi), variables=variables))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("family", ["ompi", "mpich", "abi"])
+def test_a_library_of_another_family_hands_everything_on(mpi, build, family):
+    """Even where handles are wider than those that the library knows."""
+    library = libraries.require(family)
+    expect_ok(mpirun(mpi, 2, build("movement", mpi), "10", with_omnes=False, variables={"LD_PRELOAD": str(library)}))
