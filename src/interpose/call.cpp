@@ -30,7 +30,8 @@ constexpr const char* invalid_root = "invalid root";
 /// Where each rank's part lands, the own one already in it when in place.
 std::byte* landing_with_own(const View& part, State& state, bool in_place) {
   std::byte* landed = part.times(state.p).landing(state.staging[1]);
-  if (in_place && !part.contiguous()) part.part(state.rank).pack(landed + static_cast<std::size_t>(state.rank) * part.bytes);
+  if (in_place && !part.contiguous())
+    part.part(state.rank).pack(landed + static_cast<std::size_t>(state.rank) * part.bytes);
   return landed;
 }
 

@@ -15,9 +15,10 @@
 #include "interpose/state.hpp"
 
 // Declares and opens the definition of a function exported as MPI_name and PMPI_name.
-#define OMNES_EXPORT(name, ...)                                                                                     \
-  extern "C" __attribute__((visibility("default"))) int omnes_##name(__VA_ARGS__) asm("MPI_" #name);                \
-  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) int omnes_p_##name(__VA_ARGS__) asm("PMPI_" #name); \
+#define OMNES_EXPORT(name, ...)                                                                                       \
+  extern "C" __attribute__((visibility("default"))) int omnes_##name(__VA_ARGS__) asm("MPI_" #name);                  \
+  extern "C"                                                                                                          \
+      __attribute__((visibility("default"), alias("MPI_" #name))) int omnes_p_##name(__VA_ARGS__) asm("PMPI_" #name); \
   extern "C" int omnes_##name(__VA_ARGS__)
 
 namespace omnes {
@@ -55,7 +56,8 @@ int dispatch(Operation operation, Wide wide_comm, Serve serve, Pass pass) {
     }
     if (state) {
       reason = serve(*state);
-      if (!reason) [[likely]] return MPI_SUCCESS;
+      if (!reason) [[likely]]
+        return MPI_SUCCESS;
     }
   } catch (const Failure& failure) {
     return failure.raised ? failure.code : raise(comm, failure.code);
@@ -123,9 +125,7 @@ OMNES_EXPORT(Reduce, const void* send, void* recv, int count, Wide type, Wide op
 OMNES_EXPORT(Allreduce, const void* send, void* recv, int count, Wide type, Wide op, Wide comm) {
   return dispatch(
       Operation::allreduce, comm,
-      [&](State& state) {
-        return allreduce(state, send, recv, count, narrow<MPI_Datatype>(type), narrow<MPI_Op>(op));
-      },
+      [&](State& state) { return allreduce(state, send, recv, count, narrow<MPI_Datatype>(type), narrow<MPI_Op>(op)); },
       [&] { return call_host(host.Allreduce, send, recv, count, type, op, comm); });
 }
 
@@ -163,9 +163,7 @@ OMNES_EXPORT(Alltoall, const void* send, int send_count, Wide send_type, void* r
              Wide comm) {
   return dispatch(
       Operation::alltoall, comm,
-      [&](State& state) {
-        return alltoall(state, exchange(send, send_count, send_type, recv, recv_count, recv_type));
-      },
+      [&](State& state) { return alltoall(state, exchange(send, send_count, send_type, recv, recv_count, recv_type)); },
       [&] { return call_host(host.Alltoall, send, send_count, send_type, recv, recv_count, recv_type, comm); });
 }
 

@@ -36,7 +36,7 @@ void check(int code) {
 struct Introduction {
   std::uint64_t fingerprint;
   std::uint64_t memory;
-  std::uint64_t cpus;       ///< which CPUs the rank may run on, as a hash
+  std::uint64_t cpus;  ///< which CPUs the rank may run on, as a hash
   std::int64_t cpu_count;
 };
 
@@ -83,10 +83,10 @@ struct Company {
   int p = 1;
   int rank = 0;
   std::vector<Introduction> all;
-  std::vector<int> node;          // rank -> first rank of its node
-  int here = 1;                   // ranks on this node
-  int number = 0;                 // this rank's among them
-  bool some_share = false;        // some node has several ranks
+  std::vector<int> node;    // rank -> first rank of its node
+  int here = 1;             // ranks on this node
+  int number = 0;           // this rank's among them
+  bool some_share = false;  // some node has several ranks
   bool one_node = true;
 };
 
@@ -200,7 +200,8 @@ std::unique_ptr<State> form(MPI_Comm comm) {
     bool shared = !company.some_share;
     for (const shm::Medium medium : {shm::Medium::nameless, shm::Medium::file})
       if (!shared) setup.shm = share_memory(company, medium, shared);
-    if (!shared) note("a communicator of " + std::to_string(state->p) + " ranks could not share memory: messages instead");
+    if (!shared)
+      note("a communicator of " + std::to_string(state->p) + " ranks could not share memory: messages instead");
     setup.node = company.node;
     if (!company.one_node || !setup.shm) {
       state->shadow = shadow_of(comm);

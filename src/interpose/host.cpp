@@ -20,7 +20,8 @@ std::vector<std::string> loaded_objects() {
   std::vector<std::string> names;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* list) {
-        if (info->dlpi_name && *info->dlpi_name) static_cast<std::vector<std::string>*>(list)->push_back(info->dlpi_name);
+        if (info->dlpi_name && *info->dlpi_name)
+          static_cast<std::vector<std::string>*>(list)->push_back(info->dlpi_name);
         return 0;
       },
       &names);
@@ -65,8 +66,8 @@ Family find() {
 #undef OMNES_LOOK_UP
     const Family family = family_of(name);
     if (family == built_for) {
-      handles = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL, MPI_DATATYPE_NULL,
-                 MPI_BYTE, MPI_INT, MPI_OP_NULL, MPI_MIN, MPI_ERRORS_RETURN};
+      handles = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_BYTE,
+                 MPI_INT,        MPI_OP_NULL,   MPI_MIN,       MPI_ERRORS_RETURN};
     }
     return family;
   }

@@ -108,7 +108,8 @@ const char* Operator::set(MPI_Op wanted, MPI_Datatype datatype, const TypeInfo& 
   whole = info.true_lb >= 0 && info.true_lb + info.true_extent <= info.extent;
   true_lb = whole ? 0 : info.true_lb;
   const auto loose = static_cast<std::size_t>(info.true_extent);
-  stride = whole ? static_cast<std::size_t>(info.extent) : (loose + loose_alignment - 1) / loose_alignment * loose_alignment;
+  stride =
+      whole ? static_cast<std::size_t>(info.extent) : (loose + loose_alignment - 1) / loose_alignment * loose_alignment;
   reduction.fn = reduce_by_host;
   reduction.context = this;
   return nullptr;
@@ -117,11 +118,11 @@ const char* Operator::set(MPI_Op wanted, MPI_Datatype datatype, const TypeInfo& 
 void prepare_operators() {
   using enum ReduceOp;
   const Predefined all[] = {
-      {MPI_SUM, sum, Kind::arithmetic}, {MPI_MAX, max, Kind::order},     {MPI_MIN, min, Kind::order},
-      {MPI_PROD, prod, Kind::arithmetic}, {MPI_LAND, land, Kind::logical}, {MPI_LOR, lor, Kind::logical},
-      {MPI_LXOR, lxor, Kind::logical},  {MPI_BAND, band, Kind::bits},    {MPI_BOR, bor, Kind::bits},
-      {MPI_BXOR, bxor, Kind::bits},     {MPI_MINLOC, min, Kind::location}, {MPI_MAXLOC, max, Kind::location},
-      {MPI_REPLACE, sum, Kind::none},   {MPI_NO_OP, sum, Kind::none},
+      {MPI_SUM, sum, Kind::arithmetic},   {MPI_MAX, max, Kind::order},       {MPI_MIN, min, Kind::order},
+      {MPI_PROD, prod, Kind::arithmetic}, {MPI_LAND, land, Kind::logical},   {MPI_LOR, lor, Kind::logical},
+      {MPI_LXOR, lxor, Kind::logical},    {MPI_BAND, band, Kind::bits},      {MPI_BOR, bor, Kind::bits},
+      {MPI_BXOR, bxor, Kind::bits},       {MPI_MINLOC, min, Kind::location}, {MPI_MAXLOC, max, Kind::location},
+      {MPI_REPLACE, sum, Kind::none},     {MPI_NO_OP, sum, Kind::none},
   };
   std::copy(std::begin(all), std::end(all), table);
   known_operators = std::size(table);

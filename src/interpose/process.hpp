@@ -13,9 +13,9 @@ namespace omnes {
 struct Process {
   Settings settings;
   std::optional<Selector> selector;
-  MPI_Comm self;                 ///< of this process alone; errors are returned, messages are nobody else's
-  std::uint64_t fingerprint = 0; ///< of the OMNES_ variables that all ranks must have alike
-  int rank = 0;                  ///< in MPI_COMM_WORLD
+  MPI_Comm self;                  ///< of this process alone; errors are returned, messages are nobody else's
+  std::uint64_t fingerprint = 0;  ///< of the OMNES_ variables that all ranks must have alike
+  int rank = 0;                   ///< in MPI_COMM_WORLD
   int size = 1;
 };
 

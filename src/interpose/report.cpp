@@ -65,7 +65,8 @@ std::string quoted(std::string_view text) {
 
 std::string counted(std::uint64_t calls, double seconds) {
   char text[64];
-  std::snprintf(text, sizeof text, ",\"calls\":%llu,\"seconds\":%.9f}", static_cast<unsigned long long>(calls), seconds);
+  std::snprintf(text, sizeof text, ",\"calls\":%llu,\"seconds\":%.9f}", static_cast<unsigned long long>(calls),
+                seconds);
   return text;
 }
 

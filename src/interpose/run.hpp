@@ -8,7 +8,8 @@ namespace omnes {
 
 inline void run(State& state, const Call& call) {
   const int code = state.team->run(call);
-  if (code != 0) [[unlikely]] throw Failure{code == Team::truncated ? MPI_ERR_TRUNCATE : code};
+  if (code != 0) [[unlikely]]
+    throw Failure{code == Team::truncated ? MPI_ERR_TRUNCATE : code};
 }
 
 }  // namespace omnes

@@ -9,23 +9,24 @@ namespace omnes {
 
 /// Which of MPI's groups of predefined types a type belongs to: they decide which reductions are defined.
 enum class TypeClass : std::uint8_t {
-  other,             ///< predefined without reductions (MPI_CHAR, MPI_PACKED ...)
-  signed_integer,    ///< C and Fortran integers
+  other,           ///< predefined without reductions (MPI_CHAR, MPI_PACKED ...)
+  signed_integer,  ///< C and Fortran integers
   unsigned_integer,
-  multi_language,    ///< MPI_AINT, MPI_OFFSET, MPI_COUNT
+  multi_language,  ///< MPI_AINT, MPI_OFFSET, MPI_COUNT
   floating,
   complex,
   c_logical,
   fortran_logical,
   byte,
-  pair,              ///< value and index, for MPI_MINLOC and MPI_MAXLOC
+  pair,  ///< value and index, for MPI_MINLOC and MPI_MAXLOC
   derived
 };
 
 struct TypeInfo {
   TypeClass kind = TypeClass::other;
-  bool contiguous = false;      ///< elements follow each other without gaps, in the order of the type map, from the address given
-  std::size_t size = 0;         ///< bytes of data in an element
+  bool contiguous =
+      false;  ///< elements follow each other without gaps, in the order of the type map, from the address given
+  std::size_t size = 0;  ///< bytes of data in an element
   MPI_Aint extent = 0;
   MPI_Aint true_lb = 0;
   MPI_Aint true_extent = 0;

@@ -11,7 +11,7 @@ namespace omnes {
 
 struct View {
   std::byte* address = nullptr;
-  std::size_t count = 0;         ///< elements
+  std::size_t count = 0;  ///< elements
   std::size_t bytes = 0;
   MPI_Datatype type;
   const TypeInfo* info = nullptr;

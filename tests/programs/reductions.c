@@ -14,7 +14,8 @@ enum { sum, prod, max, min, land, lor, lxor, band, bor, bxor, operations };
 static const char* const names[] = {"sum", "prod", "max", "min", "land", "lor", "lxor", "band", "bor", "bxor"};
 
 static MPI_Op handle(int op) {
-  const MPI_Op handles[] = {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR};
+  const MPI_Op handles[] = {MPI_SUM, MPI_PROD, MPI_MAX,  MPI_MIN, MPI_LAND,
+                            MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR};
   return handles[op];
 }
 
@@ -54,21 +55,21 @@ static void run_all(MPI_Comm comm, const void* own, const void* wanted, size_t b
   free(recv);
 }
 
-#define TEST(T, TYPE, FIRST, LAST)                                                        \
-  for (int op = FIRST; op <= LAST; ++op) {                                                \
-    T* own = calloc(n + 1, sizeof(T));                                                    \
-    T* wanted = calloc(n + 1, sizeof(T));                                                 \
-    for (int i = 0; i < n; ++i) {                                                         \
-      uint64_t result = operand(0, i);                                                    \
-      for (int r = 1; r < p; ++r) result = combine(op, result, operand(r, i));            \
-      own[i] = (T)operand(rank, i);                                                       \
-      wanted[i] = (T)result;                                                              \
-    }                                                                                     \
-    char what[64];                                                                        \
-    snprintf(what, sizeof what, "%s of %s", names[op], #TYPE);                            \
-    run_all(comm, own, wanted, n * sizeof(T), n, TYPE, handle(op), what);                 \
-    free(own);                                                                            \
-    free(wanted);                                                                         \
+#define TEST(T, TYPE, FIRST, LAST)                                             \
+  for (int op = FIRST; op <= LAST; ++op) {                                     \
+    T* own = calloc(n + 1, sizeof(T));                                         \
+    T* wanted = calloc(n + 1, sizeof(T));                                      \
+    for (int i = 0; i < n; ++i) {                                              \
+      uint64_t result = operand(0, i);                                         \
+      for (int r = 1; r < p; ++r) result = combine(op, result, operand(r, i)); \
+      own[i] = (T)operand(rank, i);                                            \
+      wanted[i] = (T)result;                                                   \
+    }                                                                          \
+    char what[64];                                                             \
+    snprintf(what, sizeof what, "%s of %s", names[op], #TYPE);                 \
+    run_all(comm, own, wanted, n * sizeof(T), n, TYPE, handle(op), what);      \
+    free(own);                                                                 \
+    free(wanted);                                                              \
   }
 
 static void test_predefined(MPI_Comm comm, int n) {
