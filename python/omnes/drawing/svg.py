@@ -12,7 +12,8 @@ _ROW = 36  # between two ranks' lines
 _MARGIN = 24
 _LABEL = 56  # for "rank 12"
 _HEAD = 56  # for the title and the round numbers
-_LANE = 14  # between two messages of a round
+_LANE = 14  # between two sends of a round, at least
+_GLYPH = 5.5  # of a block's label
 _ROUND_PAD = 28  # around the lanes of a round
 _SLANT = 40  # how far an arrow leans to the right: a message takes time
 _LABEL_PLACE = 0.3  # where along an arrow its blocks are written, from the sender
@@ -26,7 +27,9 @@ _STYLE = (
 
 def render(drawing: Drawing) -> str:
     lanes = _Lanes(drawing)
-    widths = [_ROUND_PAD * 2 + _SLANT + _LANE * max(0, count - 1) for count in lanes.counts]
+    longest = max((len(_label(message)) for message in drawing.messages), default=0)
+    lane_width = max(_LANE, round(longest * _GLYPH) + 4)
+    widths = [_ROUND_PAD * 2 + _SLANT + lane_width * max(0, count - 1) for count in lanes.counts]
     starts = [_MARGIN + _LABEL + sum(widths[:i]) for i in range(len(widths))]
     width = _MARGIN * 2 + _LABEL + max(sum(widths), 320)
     height = _HEAD + _MARGIN * 2 + _ROW * (drawing.p - 1)
@@ -49,7 +52,7 @@ def render(drawing: Drawing) -> str:
         out.append(f'<line class="rank" x1="{_MARGIN + _LABEL - 16}" x2="{width - _MARGIN}" y1="{y}" y2="{y}"/>')
     for message in drawing.messages:
         lane = lanes.lane[message.round, message.source, message.send_op]
-        out.append(_arrow(message, starts[message.round - 1] + _ROUND_PAD + _LANE * lane))
+        out.append(_arrow(message, starts[message.round - 1] + _ROUND_PAD + lane_width * lane))
     return "\n".join(out) + "\n</svg>\n"
 
 
@@ -70,6 +73,10 @@ def _y(rank: int) -> int:
     return _HEAD + _MARGIN // 2 + _ROW * rank
 
 
+def _label(message: Message) -> str:
+    return message.sent[message.sent.index("[") :] if message.sent else ""
+
+
 def _arrow(message: Message, x: float) -> str:
     classes = "message" + (" reduced" if message.reduced else "") + (" published" if message.published else "")
     y1, y2 = _y(message.source), _y(message.target)
@@ -80,6 +87,5 @@ def _arrow(message: Message, x: float) -> str:
     arrow = f'<path class="{classes}" marker-end="url(#tip)" {line}><title>{escape(hover)}</title></path>'
     if not message.sent:
         return arrow
-    label = message.sent[message.sent.index("[") :]
     text_x, text_y = x + _SLANT * _LABEL_PLACE + 3, y1 + (y2 - y1) * _LABEL_PLACE
-    return arrow + f'<text class="block" x="{text_x:g}" y="{text_y:g}">{escape(label)}</text>'
+    return arrow + f'<text class="block" x="{text_x:g}" y="{text_y:g}">{_label(message)}</text>'
