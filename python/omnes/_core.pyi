@@ -5,7 +5,8 @@ __version__: str
 
 def operations() -> list[str]: ...
 
-# Every algorithm: operation, name, summary, source, radix (default; 0: takes none), min_radix, segmented, ordered, power_of_two.
+# Every algorithm: operation, name, summary, source, radix (default; 0: takes none), min_radix, segmented, ordered,
+# power_of_two.
 def catalogue() -> list[dict[str, Any]]: ...
 
 # The schedule of one rank in the readable text form.
@@ -59,8 +60,8 @@ def choose(
 # Bytes of the shared-memory segment.
 def segment_bytes(p: int, slots: int = 8, slot_bytes: int = 8192) -> int: ...
 
-# {cpus: [int] (that this process may use), levels: [{name, count, bytes (of one; 0: none), cpus: [[int]]}] from node to core,
-# text (one line per level)}. Of this machine, or of one described in hwloc's way, such as "package:2 l3:1 core:4 pu:2".
+# {cpus: [int] (that this process may use), text (one line per level), levels: [{name, count, bytes (of one; 0: none),
+# cpus: [[int]]}] from node to core}. Of this machine, or of one described in hwloc's way, such as "package:2 core:4 pu:2".
 def machine(synthetic: str = "") -> dict[str, Any]: ...
 
 # Whether one process may read another's memory (single copy).
