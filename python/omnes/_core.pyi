@@ -61,7 +61,7 @@ def choose(
 def segment_bytes(p: int, slots: int = 8, slot_bytes: int = 8192) -> int: ...
 
 # {cpus: [int] (that this process may use), text (one line per level), levels: [{name, count, bytes (of one; 0: none),
-# cpus: [[int]]}] from node to core}. Of this machine, or of one described in hwloc's way, such as "package:2 core:4 pu:2".
+# cpus: [[int]]}] from node to core}. Of this machine, or of one described in hwloc's way ("package:2 core:4 pu:2").
 def machine(synthetic: str = "") -> dict[str, Any]: ...
 
 # Whether one process may read another's memory (single copy).
