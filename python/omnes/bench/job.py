@@ -98,7 +98,7 @@ class Job:
                 raise OmnesError(f"the {self.spec.name} job ended at '{what}': {self._last_words()}")
             elif time.monotonic() > deadline:
                 raise OmnesError(
-                    f"the {self.spec.name} job gave no answer to '{what}' in {seconds:.0f} s; it is hung or far too slow"
+                    f"the {self.spec.name} job gave no answer to '{what}' in {seconds:.0f} s; it hangs or crawls"
                 )
         line, self._buffer = self._buffer.split(b"\n", 1)
         return json.loads(line)

@@ -10,7 +10,7 @@ from omnes.mpi import Mpi
 
 # What users set when ranks share CPUs; without it these MPIs spin. Open MPI yields by itself when it is told to
 # oversubscribe.
-_SHARED_CPUS = {
+SHARED_CPUS = {
     "hydra": {
         "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
         "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
@@ -27,8 +27,8 @@ def jobs(mpis: Sequence[Mpi], oversubscribed: bool, peers: Sequence[str]) -> lis
         of = "" if len(mpis) == 1 else f" {mpi.name}"
         stock = f"stock{of}"
         specs.append(JobSpec(stock, mpi))
-        if oversubscribed and mpi.kind in _SHARED_CPUS:
-            specs.append(JobSpec(f"{stock}, yielding", mpi, variables=_SHARED_CPUS[mpi.kind]))
+        if oversubscribed and mpi.kind in SHARED_CPUS:
+            specs.append(JobSpec(f"{stock}, yielding", mpi, variables=SHARED_CPUS[mpi.kind]))
         for peer in peers:
             name, variables = _parse_peer(peer)
             specs.append(JobSpec(f"{name}{of}", mpi, variables=variables))
