@@ -36,7 +36,8 @@ void check(int code) {
 struct Introduction {
   std::uint64_t fingerprint;
   std::uint64_t memory;
-  std::uint64_t cpus;  ///< which CPUs the rank may run on, as a hash
+  std::int64_t session;  ///< see yields_reach
+  std::uint64_t cpus;    ///< which CPUs the rank may run on, as a hash
   std::int64_t cpu_count;
 };
 
@@ -62,7 +63,7 @@ std::uint64_t identity_of_machine() {
 Introduction introduce(int rank, int p) {
   const Process& self = process();
   static const std::uint64_t machine = identity_of_machine();
-  Introduction me{self.fingerprint, machine, 0, 0};
+  Introduction me{self.fingerprint, machine, getsid(0), 0, 0};
   if (self.settings.transport == Transport::mpi) {
     me.memory = mix(machine, std::to_string(rank));
   } else if (self.settings.fake_nodes > 1) {
@@ -120,6 +121,18 @@ bool oversubscribed(const Company& company) {
   std::int64_t available = 0;
   for (const auto& [set, count] : cpus) available += count;
   return company.here > available;
+}
+
+/// Linux may schedule each session as a group of its own ("autogroup"), and then sched_yield() hands the CPU only to processes of the same
+/// session. Some launchers start every rank in a session of its own.
+bool yields_reach(const Company& company) {
+  int grouped = 0;
+  std::ifstream("/proc/sys/kernel/sched_autogroup_enabled") >> grouped;
+  if (!grouped) return true;
+  for (int r = 0; r < company.p; ++r)
+    if (company.node[r] == company.node[company.rank] && company.all[r].session != company.all[company.rank].session)
+      return false;
+  return true;
 }
 
 struct Offer {
@@ -212,6 +225,7 @@ std::unique_ptr<State> form(MPI_Comm comm) {
     }
     const Wait wait = process().settings.wait;
     setup.waiting.oversubscribed = wait == Wait::yield || (wait == Wait::automatic && oversubscribed(company));
+    setup.waiting.yields_reach = yields_reach(company);
     if (wait == Wait::spin) setup.waiting.asleep = nullptr;
     setup.waiting.poke = poke;
   }

@@ -3,6 +3,7 @@
 // How: `Waiter waiter(policy); while (!progress()) waiter.pause();`. A few bare polls; spinning with the processor's
 // pause; yields, at once when ranks outnumber CPUs, else after a while; at last sleep in the own bed (a futex in shared
 // memory) with a time-out.
+// Ranks that yields do not reach sleep as soon as their yields come back at once: only so do the others get the CPU.
 // Why no wake-up is lost for long: going to sleep is two pauses, one that announces it (asleep = 1), and, if the poll
 // between them still finds nothing, one that sleeps while the announcement stands. A writer stores its sequence number,
 // then looks at `asleep`; neither side has a fence, so both may miss the other. Then the time-out ends the sleep: it
@@ -16,6 +17,7 @@ namespace omnes::shm {
 
 struct WaitPolicy {
   bool oversubscribed = false;                   ///< the ranks of this node outnumber the CPUs that they may run on
+  bool yields_reach = true;                      ///< false: a yield may not hand the CPU to the other ranks
   std::atomic<std::uint32_t>* asleep = nullptr;  ///< own bed; null: never sleep
   void (*poke)(void* context) = nullptr;         ///< called now and then: lets other work of the process progress
   void* context = nullptr;
@@ -47,6 +49,7 @@ class Waiter {
   const WaitPolicy& policy_;
   std::uint32_t pauses_ = 0;
   bool announced_ = false;
+  std::uint32_t idle_yields_ = 0;    // in a row
   std::int64_t yielding_since_ = 0;  // ns
 };
 
