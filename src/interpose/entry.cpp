@@ -42,6 +42,11 @@ template <class Pass>
   return code;
 }
 
+bool revoked(MPI_Comm comm) {
+  int flag = 0;
+  return host.Comm_is_revoked && host.Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag;
+}
+
 /// Serves a call: `serve` returns null when it is done, or why `pass` has to do it.
 template <class Serve, class Pass>
 int dispatch(Operation operation, Wide wide_comm, Serve serve, Pass pass) {
@@ -55,7 +60,7 @@ int dispatch(Operation operation, Wide wide_comm, Serve serve, Pass pass) {
       reason = found.reason;
     }
     if (state) {
-      reason = serve(*state);
+      reason = revoked(comm) ? "revoked communicator" : serve(*state);
       if (!reason) [[likely]]
         return MPI_SUCCESS;
     }

@@ -64,6 +64,7 @@ Family find() {
 #define OMNES_LOOK_UP(name) host.name = reinterpret_cast<decltype(host.name)>(dlsym(library, "PMPI_" #name));
     OMNES_HOST_FUNCTIONS(OMNES_LOOK_UP)
 #undef OMNES_LOOK_UP
+    host.Comm_is_revoked = reinterpret_cast<int (*)(MPI_Comm, int*)>(dlsym(library, "PMPIX_Comm_is_revoked"));
     const Family family = family_of(name);
     if (family == built_for) {
       handles = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_BYTE,
