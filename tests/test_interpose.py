@@ -122,6 +122,10 @@ def test_pending_messages_move_during_a_barrier(mpi, build, variables):
     expect_ok(mpirun(mpi, 3, build("progress", mpi), variables=variables))
 
 
+def test_ranks_that_were_spawned(mpi, build):
+    expect_ok(mpirun(mpi, 2, build("spawned", mpi)))
+
+
 def ours_in_shared_memory():
     return {name for name in os.listdir("/dev/shm") if name.startswith("omnes")}
 

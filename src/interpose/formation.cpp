@@ -16,6 +16,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,20 @@ Introduction introduce(int rank, int p) {
     me.cpu_count = CPU_COUNT(&set);
   }
   return me;
+}
+
+/// True when all ranks were started together. Others (MPI_Comm_spawn, MPI_Comm_connect) may not have this library.
+bool within_one_world(MPI_Comm comm, int p) {
+  MPI_Group ours, world;
+  check(host.Comm_group(comm, &ours));
+  check(host.Comm_group(handles.comm_world, &world));
+  std::vector<int> ranks(p), in_world(p);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  const int code = host.Group_translate_ranks(ours, p, ranks.data(), world, in_world.data());
+  host.Group_free(&ours);
+  host.Group_free(&world);
+  check(code);
+  return std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) == in_world.end();
 }
 
 /// What the ranks know about each other.
@@ -198,6 +213,11 @@ std::unique_ptr<State> form(MPI_Comm comm) {
   }
   check(host.Comm_size(comm, &state->p));
   check(host.Comm_rank(comm, &state->rank));
+
+  if (!within_one_world(comm, state->p)) {
+    state->passed = "ranks of several MPI_COMM_WORLDs";
+    return state;
+  }
 
   TeamSetup setup;
   setup.p = state->p;

@@ -7,17 +7,20 @@
 #include "interpose/abi.hpp"
 
 // Every function of the host that this library calls.
-#define OMNES_HOST_FUNCTIONS(X)                                                                                        \
-  X(Init)                                                                                                              \
-  X(Init_thread)                                                                                                       \
-  X(Initialized) X(Finalize) X(Finalized) X(Barrier) X(Bcast) X(Reduce) X(Allreduce) X(Allgather) X(Gather) X(Scatter) \
-      X(Alltoall) X(Comm_rank) X(Comm_size) X(Comm_group) X(Group_free) X(Comm_create) X(Comm_free) X(Comm_test_inter) \
-          X(Comm_set_errhandler) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_get_attr)       \
-              X(Isend) X(Irecv) X(Test) X(Iprobe) X(Type_get_envelope) X(Type_get_contents) X(Type_get_extent)         \
-                  X(Type_get_true_extent) X(Type_size_x) X(Type_free) X(Type_contiguous) X(Type_create_struct)         \
-                      X(Type_commit) X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr) X(Pack) X(Unpack)         \
-                          X(Pack_size) X(Reduce_local) X(Op_commutative) X(Add_error_class) X(Add_error_code)          \
-                              X(Add_error_string)
+// clang-format off
+#define OMNES_HOST_FUNCTIONS(X)                                                                           \
+  X(Init) X(Init_thread) X(Initialized) X(Finalize) X(Finalized)                                          \
+  X(Barrier) X(Bcast) X(Reduce) X(Allreduce) X(Allgather) X(Gather) X(Scatter) X(Alltoall)                \
+  X(Comm_rank) X(Comm_size) X(Comm_create) X(Comm_free) X(Comm_test_inter) X(Comm_set_errhandler)         \
+  X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_get_attr)                         \
+  X(Comm_group) X(Group_translate_ranks) X(Group_free)                                                    \
+  X(Isend) X(Irecv) X(Test) X(Iprobe)                                                                     \
+  X(Type_get_envelope) X(Type_get_contents) X(Type_get_extent) X(Type_get_true_extent) X(Type_size_x)     \
+  X(Type_contiguous) X(Type_create_struct) X(Type_commit) X(Type_free)                                    \
+  X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr)                                                 \
+  X(Pack) X(Unpack) X(Reduce_local) X(Op_commutative)                                                     \
+  X(Add_error_class) X(Add_error_code) X(Add_error_string)
+// clang-format on
 
 namespace omnes {
 
