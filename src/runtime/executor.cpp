@@ -105,9 +105,7 @@ void Executor::activate(std::uint32_t step) {
 inline Executor::Outcome Executor::move(const Step& step, Moving& moving) {
   const Bases& bases = *bases_;
   switch (step.kind) {
-    case OpKind::copy:
-      std::memcpy(bases[step.dst], bases[step.a], step.bytes);
-      return Outcome::done;
+    case OpKind::copy: std::memcpy(bases[step.dst], bases[step.a], step.bytes); return Outcome::done;
     case OpKind::reduce:
       if (step.elements > 0) (*reduction_)(bases[step.a], bases[step.b], bases[step.dst], step.elements);
       return Outcome::done;
@@ -121,10 +119,9 @@ inline Executor::Outcome Executor::move(const Step& step, Moving& moving) {
 inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
   const std::byte* data = (*bases_)[step.a];
   if (step.route == Route::shm) {
-    const bool done = step.published
-                          ? endpoint_->publish(data, step.bytes, moving.transfer)
-                          : endpoint_->send({plan_->readers.data() + step.first_reader, step.reader_count}, data,
-                                            step.bytes, moving.transfer);
+    const bool done = step.published ? endpoint_->publish(data, step.bytes, moving.transfer)
+                                     : endpoint_->send({plan_->readers.data() + step.first_reader, step.reader_count},
+                                                       data, step.bytes, moving.transfer);
     if (done) return Outcome::done;
     return moving.transfer.posted() ? Outcome::started : Outcome::busy;
   }

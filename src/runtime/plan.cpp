@@ -16,8 +16,7 @@ std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to *
 // Byte offsets of the temporary blocks, contiguous so that runs of them travel as one message.
 std::vector<std::size_t> place_temporaries(const Schedule& schedule, const Layout& layout) {
   std::vector<std::size_t> offsets(schedule.temp.size() + 1, 0);
-  for (std::size_t i = 0; i < schedule.temp.size(); ++i)
-    offsets[i + 1] = offsets[i] + layout.size(schedule.temp[i]);
+  for (std::size_t i = 0; i < schedule.temp.size(); ++i) offsets[i + 1] = offsets[i] + layout.size(schedule.temp[i]);
   return offsets;
 }
 
@@ -134,16 +133,15 @@ class Binder {
     for (std::size_t op = 0; op < schedule_.ops.size(); ++op)
       for (const std::uint32_t dep : schedule_.deps_of(schedule_.ops[op]))
         for (std::uint32_t before = first_step_[dep]; before < first_step_[dep + 1]; ++before)
-          for (std::uint32_t step = first_step_[op]; step < first_step_[op + 1]; ++step)
-            ends.push_back({before, step});
+          for (std::uint32_t step = first_step_[op]; step < first_step_[op + 1]; ++step) ends.push_back({before, step});
     pool(ends, &Step::first_done, &Step::done_count);
     pool(starts_, &Step::first_start, &Step::start_count);
     for (std::uint32_t step = 0; step < plan_.steps.size(); ++step)
       if (plan_.steps[step].waits_for == 0) plan_.ready.push_back(step);
   }
 
-  void pool(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges, std::uint32_t Step::*first,
-            std::uint32_t Step::*count) {
+  void pool(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges, std::uint32_t Step::* first,
+            std::uint32_t Step::* count) {
     for (const auto& [from, to] : edges) {
       ++(plan_.steps[from].*count);
       ++plan_.steps[to].waits_for;

@@ -45,25 +45,25 @@ struct Step {
   Route route = Route::local;
   bool published = false;
   bool incoming_first = false;
-  bool staged = false;           ///< recv_reduce: the message lands in the arena at `stage`, then is combined
-  std::int32_t peer = -1;        ///< in the numbering of the route; sends by shm use readers instead
+  bool staged = false;     ///< recv_reduce: the message lands in the arena at `stage`, then is combined
+  std::int32_t peer = -1;  ///< in the numbering of the route; sends by shm use readers instead
   std::uint32_t first_reader = 0, reader_count = 0;
   Region a, b, dst;
   std::size_t bytes = 0;
   std::size_t elements = 0;
   std::size_t stage = 0;
-  std::uint32_t waits_for = 0;   ///< how many releases it needs before it may start
+  std::uint32_t waits_for = 0;                     ///< how many releases it needs before it may start
   std::uint32_t first_done = 0, done_count = 0;    ///< in Plan::after: steps released when this one is done
   std::uint32_t first_start = 0, start_count = 0;  ///< in Plan::after: steps released when this one has started
 };
 
 struct Plan {
   std::vector<Step> steps;
-  std::vector<std::uint32_t> ready;    ///< steps that wait for nothing
-  std::vector<std::uint32_t> after;    ///< pool of step indices
-  std::vector<std::int32_t> readers;   ///< pool of local ranks
-  std::size_t element = 1;              ///< bytes
-  std::size_t arena_bytes = 0;         ///< temporary blocks, then landing places
+  std::vector<std::uint32_t> ready;   ///< steps that wait for nothing
+  std::vector<std::uint32_t> after;   ///< pool of step indices
+  std::vector<std::int32_t> readers;  ///< pool of local ranks
+  std::size_t element = 1;            ///< bytes
+  std::size_t arena_bytes = 0;        ///< temporary blocks, then landing places
 };
 
 /// `direct`: an incoming operand may be combined straight from shared memory, piece by piece (predefined types); otherwise it is staged.

@@ -149,8 +149,9 @@ struct Team::State {
   static void count(const Key& key, const Cached& cached, Counts& into) {
     if (cached.calls == 0) return;
     const std::size_t bytes = std::bit_floor(key.count() * key.element());
-    Ran& ran = into.try_emplace({key.operation(), bytes, cached.algorithm}, Ran{key.operation(), bytes, cached.algorithm})
-                   .first->second;
+    Ran& ran =
+        into.try_emplace({key.operation(), bytes, cached.algorithm}, Ran{key.operation(), bytes, cached.algorithm})
+            .first->second;
     ran.calls += cached.calls;
     ran.seconds += cached.seconds;
   }
@@ -183,10 +184,11 @@ int Team::run(const Call& call) {
   const Key key(call, reduction == nullptr || reduction->commutative,
                 reduction != nullptr && reduction->context == nullptr && call.element <= largest_direct_element);
   Cached& cached = state.plan_for(key);
-  if (state.arena.bytes < cached.plan.arena_bytes) [[unlikely]] state.arena.grow(cached.plan.arena_bytes);
+  if (state.arena.bytes < cached.plan.arena_bytes) [[unlikely]]
+    state.arena.grow(cached.plan.arena_bytes);
   // Schedules are proved never to write `send`.
-  const Bases bases{{static_cast<std::byte*>(const_cast<void*>(call.send)), static_cast<std::byte*>(call.recv),
-                     state.arena.data}};
+  const Bases bases{
+      {static_cast<std::byte*>(const_cast<void*>(call.send)), static_cast<std::byte*>(call.recv), state.arena.data}};
   if (!state.counting) [[likely]]
     return finish(state.executor.run(cached.plan, bases, call.reduction, state.setup.waiting));
   const auto start = std::chrono::steady_clock::now();
@@ -197,7 +199,8 @@ int Team::run(const Call& call) {
 }
 
 int Team::finish(int result) const {
-  if (result == 0 && state_->setup.shm && state_->setup.shm->mismatch()) [[unlikely]] return truncated;
+  if (result == 0 && state_->setup.shm && state_->setup.shm->mismatch()) [[unlikely]]
+    return truncated;
   return result;
 }
 

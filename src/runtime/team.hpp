@@ -21,9 +21,9 @@ struct Call {
   int root = 0;
   bool in_place = false;
   const void* send = nullptr;
-  void* recv = nullptr;               ///< bcast: the buffer
-  std::size_t count = 0;              ///< elements of one part
-  std::size_t element = 1;            ///< bytes of an element; parts are cut between elements
+  void* recv = nullptr;     ///< bcast: the buffer
+  std::size_t count = 0;    ///< elements of one part
+  std::size_t element = 1;  ///< bytes of an element; parts are cut between elements
   const Reduction* reduction = nullptr;
 };
 
@@ -32,8 +32,9 @@ struct TeamSetup {
   int rank = 0;
   /// For every rank the node it is on (any number, equal for ranks that share memory). Empty: all on one.
   std::vector<int> node;
-  std::unique_ptr<shm::Endpoint> shm;  ///< of the ranks on this rank's node, in rank order; null: all traffic goes through the port
-  MessagePort port;                    ///< isend may be null when shm reaches everybody
+  std::unique_ptr<shm::Endpoint>
+      shm;           ///< of the ranks on this rank's node, in rank order; null: all traffic goes through the port
+  MessagePort port;  ///< isend may be null when shm reaches everybody
   shm::WaitPolicy waiting;
   const Selector* selector = nullptr;  ///< must outlive the team
 };

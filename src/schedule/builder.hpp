@@ -40,8 +40,8 @@ class Builder {
   Blocks temp_like(std::span<const std::int32_t> data_blocks);
 
   void send(int to, Blocks what);
-  void send(std::span<const std::int32_t> to, Blocks what);   ///< to a set; an empty set is no op
-  void publish(Blocks what);                                  ///< to every other rank; no op when p = 1
+  void send(std::span<const std::int32_t> to, Blocks what);  ///< to a set; an empty set is no op
+  void publish(Blocks what);                                 ///< to every other rank; no op when p = 1
   void recv(int from, Blocks into);
   void recv_published(int from, Blocks into);
   /// into <- a ∘ incoming
@@ -51,8 +51,8 @@ class Builder {
   /// into <- a ∘ what `from` published (or, first, the other way round)
   void recv_published_reduce(int from, Blocks a, Blocks into) { reduce_from(from, a, into, false, true); }
   void recv_published_reduce_first(int from, Blocks a, Blocks into) { reduce_from(from, a, into, true, true); }
-  void copy(Blocks from, Blocks into);                        ///< no op when both are the same
-  void reduce(Blocks a, Blocks b, Blocks into);               ///< into <- a ∘ b
+  void copy(Blocks from, Blocks into);           ///< no op when both are the same
+  void reduce(Blocks a, Blocks b, Blocks into);  ///< into <- a ∘ b
 
   /// Everything after this waits for everything before it.
   void step();

@@ -36,7 +36,7 @@ std::string to_text(const Finding& finding);
 
 /// What the algorithm claims beyond its operation.
 struct Claims {
-  bool ordered = false;  ///< reductions combine the contributions in rank order
+  bool ordered = false;    ///< reductions combine the contributions in rank order
   bool from_left = false;  ///< reductions associate from the left: ((x0 . x1) . x2) ...
 };
 

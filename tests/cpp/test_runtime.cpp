@@ -98,8 +98,9 @@ class ThreadPort {
   }
   int test(const PortRequest* request, bool* done) {
     const Pending& pending = pending_[*request];
-    *done = pending.sent ? mailbox_.taken(*pending.sent)
-                         : mailbox_.take(pending.from, rank_, pending.lane, pending.ticket, pending.data, pending.bytes);
+    *done = pending.sent
+                ? mailbox_.taken(*pending.sent)
+                : mailbox_.take(pending.from, rank_, pending.lane, pending.ticket, pending.data, pending.bytes);
     return 0;
   }
 
@@ -114,8 +115,8 @@ struct Matrix {
   bool operator==(const Matrix&) const = default;
 };
 Matrix times(const Matrix& l, const Matrix& r) {
-  return {{l.m[0] * r.m[0] + l.m[1] * r.m[2], l.m[0] * r.m[1] + l.m[1] * r.m[3],
-           l.m[2] * r.m[0] + l.m[3] * r.m[2], l.m[2] * r.m[1] + l.m[3] * r.m[3]}};
+  return {{l.m[0] * r.m[0] + l.m[1] * r.m[2], l.m[0] * r.m[1] + l.m[1] * r.m[3], l.m[2] * r.m[0] + l.m[3] * r.m[2],
+           l.m[2] * r.m[1] + l.m[3] * r.m[3]}};
 }
 const int matrices_context = 0;  // not null: as for a user's operation, operands are staged
 void multiply(const void*, const void* left, const void* right, void* dst, std::size_t count) {
@@ -329,7 +330,8 @@ TEST_P(EveryAlgorithm, MovesAndCombinesRealData) {
       for (const std::size_t count : {std::size_t{1}, static_cast<std::size_t>(p + 1), std::size_t{1500}}) {
         for (const int root : some_roots(algorithm, p)) {
           for (const bool in_place : {false, true}) {
-            if (in_place && (algorithm.operation == Operation::barrier || algorithm.operation == Operation::bcast)) continue;
+            if (in_place && (algorithm.operation == Operation::barrier || algorithm.operation == Operation::bcast))
+              continue;
             for (const Over over : {Over::memory, Over::messages, Over::both}) {
               for (const bool matrices : {false, true}) {
                 if (matrices && !(reduces(algorithm.operation) && algorithm.ordered)) continue;
