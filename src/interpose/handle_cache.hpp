@@ -42,6 +42,6 @@ class HandleCache {
 };
 
 /// For thread-local caches: reached without a call, as this library is loaded with the program.
-#define OMNES_FAST_THREAD_LOCAL thread_local constinit __attribute__((tls_model("initial-exec")))
+#define OMNES_FAST_THREAD_LOCAL constinit thread_local __attribute__((tls_model("initial-exec")))
 
 }  // namespace omnes

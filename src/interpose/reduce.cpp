@@ -74,7 +74,7 @@ const char* reduce_or_allreduce(State& state, Operation operation, int root, con
   View own, result;
   if (const char* reason = own.set(in_place ? recv : send, count, type)) return reason;
   if (receives)
-    if (const char* reason = result.set(recv, count, type)) return reason;
+    if (const char* reason = result.set(recv, own)) return reason;
   Operator op;
   if (const char* reason = op.set(wanted, type, *own.info)) return reason;
   if (own.bytes == 0) return nullptr;

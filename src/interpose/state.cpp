@@ -8,16 +8,15 @@
 
 #include "interpose/failure.hpp"
 #include "interpose/formation.hpp"
-#include "interpose/handle_cache.hpp"
 #include "interpose/process.hpp"
 #include "interpose/report.hpp"
 
 namespace omnes {
 
+OMNES_FAST_THREAD_LOCAL StateCache state_cache;
+
 namespace {
 
-using StateCache = HandleCache<MPI_Comm, State, 16>;
-OMNES_FAST_THREAD_LOCAL StateCache cache;
 // The host's own collectives may come back to us while a state is being made: then they are the host's to run.
 OMNES_FAST_THREAD_LOCAL bool making = false;
 int keyval = MPI_KEYVAL_INVALID;
@@ -65,8 +64,6 @@ std::byte* Staging::room(std::size_t bytes) {
   return data_;
 }
 
-State* known_state(MPI_Comm comm) { return cache.find(comm); }
-
 Found state_of(MPI_Comm comm) {
   if (making) return {nullptr, "called by the host itself"};
   if (find_host() != built_for) return {nullptr, "MPI of another family"};
@@ -79,7 +76,7 @@ Found state_of(MPI_Comm comm) {
   if (!found && finalizing()) return {nullptr, "during MPI_Finalize"};
   State* state = found ? static_cast<State*>(attribute) : make(comm);
   if (!state->team) return {nullptr, state->passed};
-  cache.put(comm, state);
+  state_cache.put(comm, state);
   return {state, nullptr};
 }
 

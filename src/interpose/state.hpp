@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "interpose/handle_cache.hpp"
 #include "interpose/host.hpp"
 #include "runtime/team.hpp"
 
@@ -41,8 +42,11 @@ struct Found {
 /// The state of the communicator; made, by all its ranks together, if there is none. Throws Failure.
 Found state_of(MPI_Comm comm);
 
+using StateCache = HandleCache<MPI_Comm, State, 16>;
+extern OMNES_FAST_THREAD_LOCAL StateCache state_cache;
+
 /// The communicator's state if this thread knows it, else null. This is the fast path.
-State* known_state(MPI_Comm comm);
+inline State* known_state(MPI_Comm comm) { return state_cache.find(comm); }
 
 /// Makes what state_of needs; once, after the host is initialised. Returns the host's error code.
 int prepare_states();

@@ -5,15 +5,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "interpose/handle_cache.hpp"
 #include "interpose/process.hpp"
 
 namespace omnes {
 
+OMNES_FAST_THREAD_LOCAL TypeCache type_cache;
+
 namespace {
 
-using TypeCache = HandleCache<MPI_Datatype, const TypeInfo, 32>;
-OMNES_FAST_THREAD_LOCAL TypeCache cache;
 std::unordered_map<MPI_Datatype, TypeInfo>* predefined = nullptr;  // lives as long as the process
 int keyval = MPI_KEYVAL_INVALID;
 
@@ -170,21 +169,18 @@ int forget(MPI_Datatype, int, void* info, void*) {
   return MPI_SUCCESS;
 }
 
-const TypeInfo* look_up(MPI_Datatype type) {
-  if (const auto known = predefined->find(type); known != predefined->end()) return &known->second;
+}  // namespace
+
+const TypeInfo* look_up_type(MPI_Datatype type) {
+  if (const auto known = predefined->find(type); known != predefined->end()) {
+    type_cache.put(type, &known->second);
+    return &known->second;
+  }
   void* attribute = nullptr;
   int found = 0;
   if (host.Type_get_attr(type, keyval, &attribute, &found) != MPI_SUCCESS) return nullptr;
-  return found ? static_cast<const TypeInfo*>(attribute) : examine(type);
-}
-
-}  // namespace
-
-const TypeInfo* type_info(MPI_Datatype type) {
-  if (const TypeInfo* known = cache.find(type)) [[likely]]
-    return known;
-  const TypeInfo* info = look_up(type);
-  if (info) cache.put(type, info);
+  const TypeInfo* info = found ? static_cast<const TypeInfo*>(attribute) : examine(type);
+  if (info) type_cache.put(type, info);
   return info;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "interpose/handle_cache.hpp"
 #include "interpose/host.hpp"
 
 namespace omnes {
@@ -32,8 +33,16 @@ struct TypeInfo {
   MPI_Aint true_extent = 0;
 };
 
+using TypeCache = HandleCache<MPI_Datatype, const TypeInfo, 32>;
+extern OMNES_FAST_THREAD_LOCAL TypeCache type_cache;
+const TypeInfo* look_up_type(MPI_Datatype type);
+
 /// Null when the host rejects the type (it is not committed). `type` is not MPI_DATATYPE_NULL.
-const TypeInfo* type_info(MPI_Datatype type);
+inline const TypeInfo* type_info(MPI_Datatype type) {
+  if (const TypeInfo* known = type_cache.find(type)) [[likely]]
+    return known;
+  return look_up_type(type);
+}
 
 /// Makes what type_info needs; once, after the host is initialised. Returns the host's error code.
 int prepare_types();

@@ -29,16 +29,21 @@ void in_pieces(const View& view, Move move) {
 }  // namespace
 
 const char* View::set(const void* buffer, int wanted, MPI_Datatype datatype) {
-  if (buffer == MPI_IN_PLACE) return "MPI_IN_PLACE where it is not allowed";
   if (wanted < 0) return "negative count";
   if (datatype == handles.type_null) return "null datatype";
   info = type_info(datatype);
   if (!info) return "invalid datatype";
-  address = static_cast<std::byte*>(const_cast<void*>(buffer));
   count = static_cast<std::size_t>(wanted);
   bytes = count * info->size;
   type = datatype;
+  return set(buffer, *this);
+}
+
+const char* View::set(const void* buffer, const View& like) {
+  *this = like;
+  if (buffer == MPI_IN_PLACE) return "MPI_IN_PLACE where it is not allowed";
   if (!buffer && bytes > 0 && info->contiguous) return "null buffer";
+  address = static_cast<std::byte*>(const_cast<void*>(buffer));
   return nullptr;
 }
 

@@ -18,6 +18,8 @@ struct View {
 
   /// Why the host has to complain about these arguments, or null.
   const char* set(const void* buffer, int count, MPI_Datatype type);
+  /// The same elements in another buffer.
+  const char* set(const void* buffer, const View& like);
   bool contiguous() const { return info->contiguous; }
 
   /// `parts` times as many elements (all parts of a gather, say).
