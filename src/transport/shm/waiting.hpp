@@ -49,6 +49,7 @@ class Waiter {
   const WaitPolicy& policy_;
   std::uint32_t pauses_ = 0;
   bool announced_ = false;
+  std::uint32_t yields_ = 0;
   std::uint32_t idle_yields_ = 0;    // in a row
   std::int64_t yielding_since_ = 0;  // ns
 };
