@@ -11,8 +11,8 @@ using ReduceFn = void (*)(const void* context, const void* left, const void* rig
 
 struct Reduction {
   ReduceFn fn = nullptr;
-  const void* context =
-      nullptr;  ///< handed to fn; null for kernel()s, which alone may read operands where and how they arrive
+  /// Handed to fn; null for kernel()s, which alone may read operands where and how they arrive.
+  const void* context = nullptr;
   bool commutative = true;
   void operator()(const void* left, const void* right, void* dst, std::size_t count) const {
     fn(context, left, right, dst, count);

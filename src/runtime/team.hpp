@@ -32,8 +32,8 @@ struct TeamSetup {
   int rank = 0;
   /// For every rank the node it is on (any number, equal for ranks that share memory). Empty: all on one.
   std::vector<int> node;
-  std::unique_ptr<shm::Endpoint>
-      shm;           ///< of the ranks on this rank's node, in rank order; null: all traffic goes through the port
+  /// Of the ranks on this rank's node, in rank order; null: all traffic goes through the port.
+  std::unique_ptr<shm::Endpoint> shm;
   MessagePort port;  ///< isend may be null when shm reaches everybody
   shm::WaitPolicy waiting;
   const Selector* selector = nullptr;  ///< must outlive the team
