@@ -1,0 +1,41 @@
+"""Every omnes command that the README shows does what it says, on a program that the reader already has."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from launching import ROOT, YIELDING, the_mpi
+
+BLOCKS = re.findall(r"^```\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+IN_TEXT = re.findall(r"`((?:OMNES_\w+=\S+ )?omnes [^`]+)`", (ROOT / "README.md").read_text())
+COMMANDS = [
+    line.split("#")[0].strip() for block in BLOCKS for line in block.splitlines() if line.startswith("omnes")
+] + IN_TEXT
+
+
+def test_the_readme_shows_commands():
+    assert len(COMMANDS) > 5
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command(build, tmp_path, command):
+    (tmp_path / "app").symlink_to(build("movement", the_mpi("openmpi")))
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        command,
+        shell=True,
+        cwd=tmp_path,
+        env={**os.environ, **YIELDING, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout
