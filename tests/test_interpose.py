@@ -123,7 +123,8 @@ def test_pending_messages_move_during_a_barrier(mpi, build, variables):
 
 
 def test_ranks_that_were_spawned(mpi, build):
-    expect_ok(mpirun(mpi, 2, build("spawned", mpi)))
+    slots = ["--oversubscribe"] if mpi.family == "ompi" else []
+    expect_ok(mpirun(mpi, 2, build("spawned", mpi), options=slots))
 
 
 def ours_in_shared_memory():
