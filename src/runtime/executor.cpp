@@ -2,7 +2,8 @@
 #include "runtime/executor.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "transport/shm/copy.hpp"
 
 namespace omnes {
 
@@ -105,7 +106,7 @@ void Executor::activate(std::uint32_t step) {
 inline Executor::Outcome Executor::move(const Step& step, Moving& moving) {
   const Bases& bases = *bases_;
   switch (step.kind) {
-    case OpKind::copy: std::memcpy(bases[step.dst], bases[step.a], step.bytes); return Outcome::done;
+    case OpKind::copy: shm::copy_bytes(bases[step.dst], bases[step.a], step.bytes); return Outcome::done;
     case OpKind::reduce:
       if (step.elements > 0) (*reduction_)(bases[step.a], bases[step.b], bases[step.dst], step.elements);
       return Outcome::done;

@@ -20,7 +20,7 @@ struct Settings {
   std::optional<std::string> stats;                           ///< OMNES_STATS: folder for reports
   int slots = 8;                                              ///< OMNES_SLOTS: slots in a rank's queue
   std::size_t slot_bytes = 8192;                              ///< OMNES_SLOT_BYTES: bytes in a slot
-  std::optional<std::size_t> single_copy = 32 * 1024;         ///< OMNES_SINGLE_COPY: from so many bytes on, or "off"
+  std::optional<std::size_t> single_copy = 96 * 1024;         ///< OMNES_SINGLE_COPY: from so many bytes on, or "off"
   bool off = false;                                           ///< OMNES_OFF=1: leave everything to the host MPI
   Wait wait = Wait::automatic;                                ///< OMNES_WAIT=spin|yield|auto
   bool reproducible = false;  ///< OMNES_REPRODUCIBLE=1: the same bits for any placement and size

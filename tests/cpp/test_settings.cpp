@@ -29,7 +29,7 @@ TEST(Settings, HaveDefaults) {
   EXPECT_EQ(settings.fake_nodes, 1);
   EXPECT_EQ(settings.slots, 8);
   EXPECT_EQ(settings.slot_bytes, 8192u);
-  EXPECT_EQ(settings.single_copy, 32u * 1024);
+  EXPECT_EQ(settings.single_copy, 96u * 1024);
   EXPECT_FALSE(settings.stats || settings.off || settings.reproducible);
   for (const auto& forced : settings.forced) EXPECT_FALSE(forced);
 }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "transport/shm/copy.hpp"
 #include "transport/shm/endpoint.hpp"
 
 namespace omnes::shm {
@@ -149,7 +150,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Endpoint, BuffersExactlyARing) {
   for (const std::uint32_t first : {0U, 0xffff'fff8U}) {
-    Ranks ranks(Geometry{2, 8, f}, first);
+    const Geometry geometry{2, 8, f};
+    Ranks ranks(geometry, first);
     const std::int32_t to_one[] = {1};
     std::uint64_t value = 0, got = 0;
     const auto send = [&] {
@@ -161,11 +163,11 @@ TEST(Endpoint, BuffersExactlyARing) {
       return ranks[0].publish(&value, sizeof value, transfer);
     };
     for (int lap = 0; lap < 3; ++lap) {
-      for (value = 0; value < 8; ++value) ASSERT_TRUE(send());
+      for (value = 0; value < geometry.pair_lines(); ++value) ASSERT_TRUE(send());
       ASSERT_FALSE(send());
       for (value = 0; value < publish_lines; ++value) ASSERT_TRUE(publish());
       ASSERT_FALSE(publish());
-      for (std::uint64_t i = 0; i < 8; ++i) {
+      for (std::uint64_t i = 0; i < geometry.pair_lines(); ++i) {
         Transfer transfer;
         ASSERT_TRUE(ranks[1].recv(0, &got, sizeof got, transfer));
         ASSERT_EQ(got, i);
@@ -451,6 +453,23 @@ TEST_P(ThreadsTest, ExchangeRandomMessages) {
 INSTANTIATE_TEST_SUITE_P(Shapes, ThreadsTest,
                          testing::Combine(testing::Values(2, 3, 5, 8), testing::Values(1, 8),
                                           testing::Values(std::size_t{0}, 4 * f)));
+
+TEST(CopyBytes, CopiesEveryLengthAndAlignmentAndNothingElse) {
+  constexpr std::size_t room = 9000, margin = 64;
+  std::vector<std::uint8_t> from(room + 2 * margin), to(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::uint8_t>(i * 7 + 1);
+  for (const std::size_t bytes : {0, 1, 1023, 1024, 1025, 1055, 1056, 1151, 1152, 1153, 2048, 8192, 8999}) {
+    for (const std::size_t skew_to : {0, 1, 16, 31, 32, 33}) {
+      for (const std::size_t skew_from : {0, 1, 16, 31}) {
+        std::fill(to.begin(), to.end(), 0xAA);
+        copy_bytes(to.data() + skew_to, from.data() + skew_from, bytes);
+        std::vector<std::uint8_t> want(to.size(), 0xAA);
+        std::copy_n(from.begin() + skew_from, bytes, want.begin() + skew_to);
+        ASSERT_EQ(to, want) << bytes << " bytes, skews " << skew_to << ", " << skew_from;
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace omnes::shm

@@ -24,7 +24,10 @@ class WaitingTest : public testing::TestWithParam<bool> {
  protected:
   std::atomic<std::uint32_t> asleep_{0};
   int pokes_ = 0;
-  WaitPolicy policy_{GetParam(), &asleep_, [](void* pokes) { ++*static_cast<int*>(pokes); }, &pokes_};
+  WaitPolicy policy_{.oversubscribed = GetParam(),
+                     .asleep = &asleep_,
+                     .poke = [](void* pokes) { ++*static_cast<int*>(pokes); },
+                     .context = &pokes_};
 };
 
 TEST_P(WaitingTest, SleepsOnlyAfterLongIdleTimeAndThenCostsLittle) {

@@ -11,7 +11,8 @@ struct Geometry {
   int slots = 8;                  ///< s: slots in a rank's queue
   std::size_t slot_bytes = 8192;  ///< f: bytes in a slot (fragment), a multiple of 64
 
-  /// Depth of the ring from one rank to another: s, rounded up to a power of two.
+  /// Depth of the ring from one rank to another, a power of two: at least s, and more where few ranks leave room, so that a sender of tiny
+  /// messages may run ahead.
   std::size_t pair_lines() const;
   /// a: control bytes for each slot; whole pages, enough for the lines that p readers need.
   std::size_t control_bytes() const;

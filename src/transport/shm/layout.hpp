@@ -16,9 +16,10 @@
 
 namespace omnes::shm {
 
-inline constexpr std::size_t line_bytes = 64;    ///< a cache line of every x86-64 and most Arm processors
-inline constexpr std::size_t page_bytes = 4096;  ///< smallest page; control and slots start on multiples of it
-inline constexpr std::size_t inline_bytes = 56;  ///< payload that fits a line beside its header and sequence number
+inline constexpr std::size_t line_bytes = 64;       ///< a cache line of every x86-64 and most Arm processors
+inline constexpr std::size_t page_bytes = 4096;     ///< smallest page; control and slots start on multiples of it
+inline constexpr std::size_t inline_bytes = 56;     ///< payload that fits a line beside its header and sequence number
+inline constexpr std::size_t most_pair_lines = 64;  ///< more than a sender of tiny messages gains from
 inline constexpr std::uint32_t publish_lines =
     32;  ///< depth of the publish ring: its slowest reader may lag so many fragments
 
@@ -102,6 +103,9 @@ class Layout {
 
   static std::size_t counters_line(const Geometry& geometry) {
     return 2 + publish_lines + static_cast<std::size_t>(geometry.p) * geometry.pair_lines();
+  }
+  static std::size_t lines_beside_pairs(const Geometry& geometry) {
+    return 2 + publish_lines + static_cast<std::size_t>(geometry.p);
   }
   static std::size_t control_lines(const Geometry& geometry) {
     return counters_line(geometry) + static_cast<std::size_t>(geometry.p);

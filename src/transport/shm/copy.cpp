@@ -1,0 +1,60 @@
+// Vector copies, chosen once for this processor.
+#include "transport/shm/copy.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace omnes::shm {
+
+namespace {
+
+// Bytes below which the C library moves vectors, too.
+constexpr std::size_t small = 1024;
+
+#if defined(__x86_64__)
+// The ends are moved unaligned, what lies between with aligned stores; both may overlap. At least 160 bytes.
+__attribute__((target("avx2"))) void copy_avx2(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t vector = sizeof(__m256i), block = 4 * vector;
+  const auto in = [](const std::byte* p) { return reinterpret_cast<const __m256i*>(p); };
+  const __m256i head = _mm256_loadu_si256(in(from));
+  __m256i tail[4];
+  for (std::size_t i = 0; i < 4; ++i) tail[i] = _mm256_loadu_si256(in(from + bytes - block + i * vector));
+  const std::size_t skew = vector - reinterpret_cast<std::uintptr_t>(to) % vector;
+  auto* next = to + skew;
+  from += skew;
+  for (std::byte* const stop = to + bytes - block; next < stop; next += block, from += block) {
+    const __m256i a = _mm256_loadu_si256(in(from));
+    const __m256i b = _mm256_loadu_si256(in(from + vector));
+    const __m256i c = _mm256_loadu_si256(in(from + 2 * vector));
+    const __m256i d = _mm256_loadu_si256(in(from + 3 * vector));
+    auto* out = reinterpret_cast<__m256i*>(next);
+    _mm256_store_si256(out, a);
+    _mm256_store_si256(out + 1, b);
+    _mm256_store_si256(out + 2, c);
+    _mm256_store_si256(out + 3, d);
+  }
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), head);
+  for (std::size_t i = 0; i < 4; ++i)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + bytes - block + i * vector), tail[i]);
+}
+
+const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+#endif
+
+}  // namespace
+
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+#if defined(__x86_64__)
+  if (bytes >= small && has_avx2) {
+    copy_avx2(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
+    return;
+  }
+#endif
+  std::memcpy(to, from, bytes);
+}
+
+}  // namespace omnes::shm
