@@ -14,7 +14,7 @@
   X(Comm_rank) X(Comm_size) X(Comm_create) X(Comm_free) X(Comm_test_inter) X(Comm_set_errhandler)         \
   X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_get_attr)                         \
   X(Comm_group) X(Group_translate_ranks) X(Group_free)                                                    \
-  X(Isend) X(Irecv) X(Test) X(Iprobe)                                                                     \
+  X(Isend) X(Irecv) X(Test) X(Cancel) X(Wait)                                                                 \
   X(Type_get_envelope) X(Type_get_contents) X(Type_get_extent) X(Type_get_true_extent) X(Type_size_x)     \
   X(Type_contiguous) X(Type_create_struct) X(Type_commit) X(Type_free)                                    \
   X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr)                                                 \
