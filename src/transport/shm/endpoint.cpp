@@ -24,6 +24,8 @@ namespace {
 constexpr std::size_t default_single_copy_from = 96 * 1024;
 // Calls; so many are a few us of polling, far longer than a reader that is at work needs to free a slot.
 constexpr std::uint16_t patience = 256;
+// Bytes up to which a message travels inline, in up to four lines: as many lines as through a slot, and rings are deeper than slots are many.
+constexpr std::size_t inline_message_bytes = 200;
 // Bytes of an inline fragment that is not the last: a multiple of 16, so that operands are not cut.
 constexpr std::size_t inline_fragment_bytes = 48;
 
@@ -175,7 +177,10 @@ bool Endpoint::send_fragments(const Target& to, const std::byte* data, std::size
       return true;
     }
     std::size_t n = std::min(left, geometry_.slot_bytes);
-    if (const int slot = free_slot(); slot >= 0) {
+    if (bytes <= inline_message_bytes) {
+      n = inline_fragment_bytes;
+      post(to, header(Carry::inside, false, n), next, n);
+    } else if (const int slot = free_slot(); slot >= 0) {
       transfer.stalled = 0;
       copy_bytes(layout_.slot(rank_, slot), next, n);
       post(to, header(Carry::slot, n == left, n), &slot, sizeof slot);

@@ -25,7 +25,8 @@ struct WaitPolicy {
 
 class Waiter {
  public:
-  explicit Waiter(const WaitPolicy& policy) : policy_(policy) {}
+  explicit Waiter(const WaitPolicy& policy)
+      : policy_(policy), start_(policy.oversubscribed ? bare_polls - bare_polls_when_crowded : 0), pauses_(start_) {}
   ~Waiter() { reset(); }
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
@@ -35,19 +36,21 @@ class Waiter {
   }
   /// Something has moved: start over.
   void reset() {
-    pauses_ = 0;
+    pauses_ = start_;
     if (announced_) withdraw();
   }
 
  private:
   static constexpr std::uint32_t bare_polls = 32;  ///< about 100 ns, one hand-over of a cache line between busy cores
+  static constexpr std::uint32_t bare_polls_when_crowded = 8;
 
   void pause_longer();
   void yield_or_sleep();
   void withdraw();
 
   const WaitPolicy& policy_;
-  std::uint32_t pauses_ = 0;
+  std::uint32_t start_;  // of pauses_, after something has moved
+  std::uint32_t pauses_;
   bool announced_ = false;
   std::uint32_t yields_ = 0;
   std::uint32_t idle_yields_ = 0;    // in a row
