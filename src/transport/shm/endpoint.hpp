@@ -62,7 +62,7 @@ struct Transfer {
 class Endpoint {
  public:
   /// Touches the rank's own region first, so that its pages lie near it. Every rank's constructor must have returned (a
-  /// barrier) before any other call. `first` is the number that all channels start from, equal on all ranks.
+  /// barrier) before any other call. `first` is the number that all channels start from, equal on all ranks, and at least one lap of a ring before 2^32: unwritten lines show 0.
   Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first = 0);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
