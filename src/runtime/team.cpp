@@ -92,6 +92,7 @@ struct Team::State {
       placement.local[rank] = here ? next++ : -1;
     }
     one_node = setup.shm != nullptr && next == setup.p;
+    if (setup.shm && setup.waiting.oversubscribed && !setup.waiting.yields_reach) setup.shm->fence_wakes();
   }
 
   Cached make(const Key& key) const {

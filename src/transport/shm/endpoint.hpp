@@ -75,6 +75,9 @@ class Endpoint {
   /// Sends of at least so many bytes are single copies. Each rank may have its own value.
   void set_single_copy_from(std::size_t bytes) { single_copy_from_ = bytes; }
 
+  /// Makes sure that no sleeper is missed, at the price of a fence for each message: for ranks that sleep often.
+  void fence_wakes() { fence_wakes_ = true; }
+
   int rank() const { return rank_; }
   int p() const { return geometry_.p; }
   const Geometry& geometry() const { return geometry_; }
@@ -165,12 +168,19 @@ class Endpoint {
   }
 
   void wake(int rank) {
+    if (fence_wakes_) [[unlikely]]
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    wake_without_fence(rank);
+  }
+  void wake_without_fence(int rank) {
     std::atomic<std::uint32_t>& asleep = *peers_[rank].asleep;
     if (asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
       wake_sleeper(asleep);
   }
   void wake_others() {
-    for (const std::int32_t rank : others_) wake(rank);
+    if (fence_wakes_) [[unlikely]]
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (const std::int32_t rank : others_) wake_without_fence(rank);
   }
 
   template <class Into>
@@ -229,6 +239,7 @@ class Endpoint {
   int next_slot_ = 0;
   std::vector<std::vector<Transfer>> splits_;  // pool: one transfer per reader of a set
   std::vector<std::byte> staging_;
+  bool fence_wakes_ = false;
   bool mismatch_ = false;
   int copy_error_ = 0;
 };

@@ -61,8 +61,9 @@ void Waiter::yield_or_sleep() {
   if (policy_.poke && (announced_ || ++yields_ % yields_between_pokes == 0)) policy_.poke(policy_.context);
   if (announced_) {
     const timespec time_out{0, sleep_at_most};
-    // Not FUTEX_PRIVATE: the waker is another process. It wakes but does not write: only the owner writes its region.
+    // Not FUTEX_PRIVATE: the waker is another process. Returns at once if it has come since the announcement.
     syscall(SYS_futex, policy_.asleep, FUTEX_WAIT, 1, &time_out, nullptr, 0);
+    if (policy_.asleep->load(std::memory_order_relaxed) == 0) announced_ = false;  // woken: look, then announce anew
     return;
   }
   // Where one message came only after a yield, the next is likely to need one, too: do not spin for it again.
@@ -88,6 +89,7 @@ void Waiter::withdraw() {
 }
 
 void wake_sleeper(std::atomic<std::uint32_t>& asleep) {
+  asleep.store(0, std::memory_order_relaxed);
   syscall(SYS_futex, &asleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 

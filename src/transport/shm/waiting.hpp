@@ -6,8 +6,10 @@
 // Ranks that yields do not reach sleep as soon as their yields come back at once: only so do the others get the CPU.
 // Why no wake-up is lost for long: going to sleep is two pauses, one that announces it (asleep = 1), and, if the poll
 // between them still finds nothing, one that sleeps while the announcement stands. A writer stores its sequence number,
-// then looks at `asleep`; neither side has a fence, so both may miss the other. Then the time-out ends the sleep: it
-// bounds the delay, and only of a rank that had been idle for long.
+// then looks at `asleep`, and if it stands clears it and wakes the sleeper. The sleeper has a fence between announcing
+// and polling. The writer has one only where ranks sleep often (Endpoint::fence_wakes); elsewhere both may miss the
+// other, and the time-out ends the sleep: it bounds the delay, and only of a rank that had been idle for long.
+// `asleep` is the one word that others than its owner write; a clearing that comes late costs the owner a look.
 #pragma once
 
 #include <atomic>
