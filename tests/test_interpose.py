@@ -65,6 +65,15 @@ def test_results_on_the_standard_abi(build, program):
     expect_ok(mpirun(mpich, 3, build(program, mpich, standard_abi=True), "1000"))
 
 
+@pytest.mark.parametrize("standard_abi", [False, True], ids=["mpich", "abi"])
+@pytest.mark.parametrize("program", ["movement_large_counts", "reductions_large_counts"])
+def test_functions_with_large_counts(build, tmp_path, program, standard_abi):
+    mpich = the_mpi("mpich")
+    built = build(program, mpich, standard_abi=standard_abi)
+    expect_ok(mpirun(mpich, 3, built, "10", variables={"OMNES_STATS": str(tmp_path)}))
+    assert [report["passed"] for report in reports(tmp_path, 3)] == [[], [], []]
+
+
 @pytest.mark.parametrize("number", ROUNDS)
 def test_each_algorithm(mpi, build, tmp_path, number):
     """Four ranks, so that those for powers of two run too; the transports take turns."""

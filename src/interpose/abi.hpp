@@ -28,6 +28,11 @@ Handle narrow(Wide wide) {
 
 }  // namespace omnes
 
+// Families whose headers have the functions with MPI_Count (MPI 4); their hosts need not have them.
+#ifndef OMNES_ABI_OMPI
+#define OMNES_LARGE_COUNTS
+#endif
+
 #ifdef OMNES_ABI_OMPI
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global) static_cast<type>(::omnes::host_data(#global))

@@ -42,7 +42,7 @@ const char* barrier(State& state) {
   return nullptr;
 }
 
-const char* bcast(State& state, void* buffer, int count, MPI_Datatype type, int root) {
+const char* bcast(State& state, void* buffer, MPI_Count count, MPI_Datatype type, int root) {
   if (!valid(root, state)) return invalid_root;
   View data;
   if (const char* reason = data.set(buffer, count, type)) return reason;

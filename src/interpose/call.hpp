@@ -12,17 +12,17 @@
 namespace omnes {
 
 const char* barrier(State& state);
-const char* bcast(State& state, void* buffer, int count, MPI_Datatype type, int root);
-const char* reduce(State& state, const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, int root);
-const char* allreduce(State& state, const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op);
+const char* bcast(State& state, void* buffer, MPI_Count count, MPI_Datatype type, int root);
+const char* reduce(State& state, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op, int root);
+const char* allreduce(State& state, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op);
 
 /// The arguments that these operations have in common.
 struct Exchange {
   const void* send;
-  int send_count;
+  MPI_Count send_count;
   MPI_Datatype send_type;
   void* recv;
-  int recv_count;
+  MPI_Count recv_count;
   MPI_Datatype recv_type;
 };
 const char* gather(State& state, const Exchange& arguments, int root);

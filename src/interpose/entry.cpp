@@ -15,7 +15,8 @@
 #include "interpose/state.hpp"
 
 // Declares and opens the definition of a function exported as MPI_name and PMPI_name.
-#define OMNES_EXPORT(name, ...)                                                                                       \
+#define OMNES_EXPORT(name, ...) OMNES_EXPORT_EXPANDED(name, __VA_ARGS__)
+#define OMNES_EXPORT_EXPANDED(name, ...)                                                                              \
   extern "C" __attribute__((visibility("default"))) int omnes_##name(__VA_ARGS__) asm("MPI_" #name);                  \
   extern "C"                                                                                                          \
       __attribute__((visibility("default"), alias("MPI_" #name))) int omnes_p_##name(__VA_ARGS__) asm("PMPI_" #name); \
@@ -28,6 +29,7 @@ namespace {
 /// The host's function with handles as wide as ours. Both conventions agree: a narrower argument is the low part of a register or stack slot.
 template <class... Arguments, class Function>
 int call_host(Function function, Arguments... arguments) {
+  if (!function) return MPI_ERR_UNSUPPORTED_OPERATION;  // an older host, without large counts
   const auto untyped = reinterpret_cast<void (*)()>(function);
   return reinterpret_cast<int (*)(Arguments...)>(untyped)(arguments...);
 }
@@ -82,7 +84,8 @@ int initialised(int code) {
   return complaint.empty() ? code : raise(handles.comm_world, complaint);
 }
 
-Exchange exchange(const void* send, int send_count, Wide send_type, void* recv, int recv_count, Wide recv_type) {
+Exchange exchange(const void* send, MPI_Count send_count, Wide send_type, void* recv, MPI_Count recv_count,
+                  Wide recv_type) {
   return {send, send_count, narrow<MPI_Datatype>(send_type), recv, recv_count, narrow<MPI_Datatype>(recv_type)};
 }
 
@@ -98,7 +101,7 @@ OMNES_EXPORT(Init_thread, int* argc, char*** argv, int required, int* provided) 
   return initialised(host.Init_thread(argc, argv, required, provided));
 }
 
-OMNES_EXPORT(Finalize) {
+OMNES_EXPORT(Finalize, void) {
   find_host();
   const int code = host.Finalize();
   forget_states();
@@ -111,65 +114,16 @@ OMNES_EXPORT(Barrier, Wide comm) {
       [&] { return call_host(host.Barrier, comm); });
 }
 
-OMNES_EXPORT(Bcast, void* buffer, int count, Wide type, int root, Wide comm) {
-  return dispatch(
-      Operation::bcast, comm,
-      [&](State& state) { return bcast(state, buffer, count, narrow<MPI_Datatype>(type), root); },
-      [&] { return call_host(host.Bcast, buffer, count, type, root, comm); });
-}
+#define OMNES_NAME(name) name
+#define OMNES_COUNT int
+#include "interpose/collectives.inc"
+#undef OMNES_NAME
+#undef OMNES_COUNT
 
-OMNES_EXPORT(Reduce, const void* send, void* recv, int count, Wide type, Wide op, int root, Wide comm) {
-  return dispatch(
-      Operation::reduce, comm,
-      [&](State& state) {
-        return reduce(state, send, recv, count, narrow<MPI_Datatype>(type), narrow<MPI_Op>(op), root);
-      },
-      [&] { return call_host(host.Reduce, send, recv, count, type, op, root, comm); });
-}
-
-OMNES_EXPORT(Allreduce, const void* send, void* recv, int count, Wide type, Wide op, Wide comm) {
-  return dispatch(
-      Operation::allreduce, comm,
-      [&](State& state) { return allreduce(state, send, recv, count, narrow<MPI_Datatype>(type), narrow<MPI_Op>(op)); },
-      [&] { return call_host(host.Allreduce, send, recv, count, type, op, comm); });
-}
-
-OMNES_EXPORT(Gather, const void* send, int send_count, Wide send_type, void* recv, int recv_count, Wide recv_type,
-             int root, Wide comm) {
-  return dispatch(
-      Operation::gather, comm,
-      [&](State& state) {
-        return gather(state, exchange(send, send_count, send_type, recv, recv_count, recv_type), root);
-      },
-      [&] { return call_host(host.Gather, send, send_count, send_type, recv, recv_count, recv_type, root, comm); });
-}
-
-OMNES_EXPORT(Scatter, const void* send, int send_count, Wide send_type, void* recv, int recv_count, Wide recv_type,
-             int root, Wide comm) {
-  return dispatch(
-      Operation::scatter, comm,
-      [&](State& state) {
-        return scatter(state, exchange(send, send_count, send_type, recv, recv_count, recv_type), root);
-      },
-      [&] { return call_host(host.Scatter, send, send_count, send_type, recv, recv_count, recv_type, root, comm); });
-}
-
-OMNES_EXPORT(Allgather, const void* send, int send_count, Wide send_type, void* recv, int recv_count, Wide recv_type,
-             Wide comm) {
-  return dispatch(
-      Operation::allgather, comm,
-      [&](State& state) {
-        return allgather(state, exchange(send, send_count, send_type, recv, recv_count, recv_type));
-      },
-      [&] { return call_host(host.Allgather, send, send_count, send_type, recv, recv_count, recv_type, comm); });
-}
-
-OMNES_EXPORT(Alltoall, const void* send, int send_count, Wide send_type, void* recv, int recv_count, Wide recv_type,
-             Wide comm) {
-  return dispatch(
-      Operation::alltoall, comm,
-      [&](State& state) { return alltoall(state, exchange(send, send_count, send_type, recv, recv_count, recv_type)); },
-      [&] { return call_host(host.Alltoall, send, send_count, send_type, recv, recv_count, recv_type, comm); });
-}
+#ifdef OMNES_LARGE_COUNTS
+#define OMNES_NAME(name) name##_c
+#define OMNES_COUNT MPI_Count
+#include "interpose/collectives.inc"
+#endif
 
 }  // namespace omnes

@@ -63,6 +63,7 @@ Family find() {
     library = object;
 #define OMNES_LOOK_UP(name) host.name = reinterpret_cast<decltype(host.name)>(dlsym(library, "PMPI_" #name));
     OMNES_HOST_FUNCTIONS(OMNES_LOOK_UP)
+    OMNES_HOST_COUNT_FUNCTIONS(OMNES_LOOK_UP)
 #undef OMNES_LOOK_UP
     host.Comm_is_revoked = reinterpret_cast<int (*)(MPI_Comm, int*)>(dlsym(library, "PMPIX_Comm_is_revoked"));
     const Family family = family_of(name);

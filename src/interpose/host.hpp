@@ -20,6 +20,14 @@
   X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr)                                                 \
   X(Pack) X(Unpack) X(Reduce_local) X(Op_commutative)                                                     \
   X(Add_error_class) X(Add_error_code) X(Add_error_string)
+
+#ifdef OMNES_LARGE_COUNTS
+#define OMNES_HOST_COUNT_FUNCTIONS(X)                                                                     \
+  X(Bcast_c) X(Reduce_c) X(Allreduce_c) X(Allgather_c) X(Gather_c) X(Scatter_c) X(Alltoall_c)             \
+  X(Type_get_envelope_c) X(Type_get_contents_c)
+#else
+#define OMNES_HOST_COUNT_FUNCTIONS(X)
+#endif
 // clang-format on
 
 namespace omnes {
@@ -27,6 +35,7 @@ namespace omnes {
 struct Host {
 #define OMNES_MEMBER(name) decltype(&PMPI_##name) name;
   OMNES_HOST_FUNCTIONS(OMNES_MEMBER)
+  OMNES_HOST_COUNT_FUNCTIONS(OMNES_MEMBER)
 #undef OMNES_MEMBER
   int (*Comm_is_revoked)(MPI_Comm comm, int* flag);  ///< MPIX_Comm_is_revoked, where the host has it
 };

@@ -66,8 +66,8 @@ void run_spread(State& state, Call& call, const View& own, const View* result, c
   result->unpack(packed);
 }
 
-const char* reduce_or_allreduce(State& state, Operation operation, int root, const void* send, void* recv, int count,
-                                MPI_Datatype type, MPI_Op wanted) {
+const char* reduce_or_allreduce(State& state, Operation operation, int root, const void* send, void* recv,
+                                MPI_Count count, MPI_Datatype type, MPI_Op wanted) {
   const bool receives = operation == Operation::allreduce || state.rank == root;
   // Equal buffers are an error that not every host reports; what programs mean by them is this.
   const bool in_place = receives && (send == MPI_IN_PLACE || send == recv);
@@ -98,12 +98,13 @@ const char* reduce_or_allreduce(State& state, Operation operation, int root, con
 
 }  // namespace
 
-const char* reduce(State& state, const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, int root) {
+const char* reduce(State& state, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                   int root) {
   if (root < 0 || root >= state.p) return "invalid root";
   return reduce_or_allreduce(state, Operation::reduce, root, send, recv, count, type, op);
 }
 
-const char* allreduce(State& state, const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op) {
+const char* allreduce(State& state, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op) {
   return reduce_or_allreduce(state, Operation::allreduce, 0, send, recv, count, type, op);
 }
 

@@ -120,22 +120,49 @@ TypeClass class_of(int combiner) {
   }
 }
 
+struct Envelope {
+  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+};
+
+bool envelope(MPI_Datatype type, Envelope& e) {
+#ifdef OMNES_LARGE_COUNTS
+  if (host.Type_get_envelope_c)
+    return host.Type_get_envelope_c(type, &e.integers, &e.addresses, &e.counts, &e.types, &e.combiner) == MPI_SUCCESS;
+#endif
+  int integers = 0, addresses = 0, types = 0;
+  if (host.Type_get_envelope(type, &integers, &addresses, &types, &e.combiner) != MPI_SUCCESS) return false;
+  e.integers = integers;
+  e.addresses = addresses;
+  e.types = types;
+  return true;
+}
+
+/// The type that a duplicate or a repetition is made of.
+bool inner_type(MPI_Datatype type, const Envelope& e, MPI_Datatype& inner) {
+  int integer = 0;
+  MPI_Aint address = 0;
+#ifdef OMNES_LARGE_COUNTS
+  MPI_Count count = 0;
+  if (host.Type_get_contents_c)
+    return host.Type_get_contents_c(type, e.integers, 0, e.counts, 1, &integer, &address, &count, &inner) ==
+           MPI_SUCCESS;
+#endif
+  return host.Type_get_contents(type, static_cast<int>(e.integers), 0, 1, &integer, &address, &inner) == MPI_SUCCESS;
+}
+
 /// A basic type without gaps, or such types repeated or duplicated. Other combiners may reorder, so that size and extent tell nothing.
-bool is_contiguous(MPI_Datatype type) {
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-  if (host.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
-  if (basic(combiner)) {
+bool is_contiguous(MPI_Datatype type, const Envelope& e) {
+  if (basic(e.combiner)) {
     TypeInfo info;
     return measure(type, info) && gapless(info);
   }
-  if (combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS) return false;
-  int count = 0;
-  MPI_Aint address = 0;
+  if (e.combiner != MPI_COMBINER_DUP && e.combiner != MPI_COMBINER_CONTIGUOUS) return false;
   MPI_Datatype inner;
-  if (host.Type_get_contents(type, integers, 0, 1, &count, &address, &inner) != MPI_SUCCESS) return false;
-  const bool result = is_contiguous(inner);
-  host.Type_get_envelope(inner, &integers, &addresses, &types, &combiner);
-  if (!basic(combiner)) host.Type_free(&inner);
+  Envelope inside;
+  if (!inner_type(type, e, inner) || !envelope(inner, inside)) return false;
+  const bool result = is_contiguous(inner, inside);
+  if (!basic(inside.combiner)) host.Type_free(&inner);
   return result;
 }
 
@@ -147,13 +174,11 @@ bool committed(MPI_Datatype type) {
 }
 
 const TypeInfo* examine(MPI_Datatype type) {
-  if (!committed(type)) return nullptr;
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
+  Envelope e;
   auto info = std::make_unique<TypeInfo>();
-  if (host.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS || !measure(type, *info))
-    return nullptr;
-  info->kind = class_of(combiner);
-  info->contiguous = is_contiguous(type);
+  if (!committed(type) || !envelope(type, e) || !measure(type, *info)) return nullptr;
+  info->kind = class_of(e.combiner);
+  info->contiguous = is_contiguous(type, e);
   if (host.Type_set_attr(type, keyval, info.get()) != MPI_SUCCESS) return nullptr;
   return info.release();
 }

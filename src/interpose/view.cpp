@@ -28,7 +28,7 @@ void in_pieces(const View& view, Move move) {
 
 }  // namespace
 
-const char* View::set(const void* buffer, int wanted, MPI_Datatype datatype) {
+const char* View::set(const void* buffer, MPI_Count wanted, MPI_Datatype datatype) {
   if (wanted < 0) return "negative count";
   if (datatype == handles.type_null) return "null datatype";
   info = type_info(datatype);

@@ -17,7 +17,7 @@ struct View {
   const TypeInfo* info = nullptr;
 
   /// Why the host has to complain about these arguments, or null.
-  const char* set(const void* buffer, int count, MPI_Datatype type);
+  const char* set(const void* buffer, MPI_Count count, MPI_Datatype type);
   /// The same elements in another buffer.
   const char* set(const void* buffer, const View& like);
   bool contiguous() const { return info->contiguous; }
