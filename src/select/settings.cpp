@@ -32,9 +32,9 @@ bool flag(std::string_view text) { return one_of<bool>(text, {{"0", false}, {"1"
 
 std::size_t slot_size(std::string_view text) {
   const std::size_t bytes = parse_bytes(text);
-  if (bytes >= fewest_slot_bytes && bytes <= most_slot_bytes) return bytes;
-  throw std::invalid_argument('"' + std::string(text) + "\" is not valid; valid: " + bytes_text(fewest_slot_bytes) +
-                              " to " + bytes_text(most_slot_bytes) + " bytes");
+  if (bytes >= fewest_slot_bytes && bytes <= most_slot_bytes && bytes % fewest_slot_bytes == 0) return bytes;
+  throw std::invalid_argument('"' + std::string(text) + "\" is not valid; valid: multiples of " +
+                              bytes_text(fewest_slot_bytes) + " up to " + bytes_text(most_slot_bytes) + " bytes");
 }
 
 std::string folder(std::string_view text) {
@@ -68,8 +68,7 @@ constexpr Variable variables[] = {
     {"STATS", [](S& s, Text text) { s.stats = folder(text); }},
     {"TRANSPORT",
      [](S& s, Text text) {
-       s.transport =
-           one_of<Transport>(text, {{"auto", Transport::automatic}, {"shm", Transport::shm}, {"mpi", Transport::mpi}});
+       s.transport = one_of<Transport>(text, {{"auto", Transport::automatic}, {"mpi", Transport::mpi}});
      }},
     {"WAIT",
      [](S& s, Text text) {

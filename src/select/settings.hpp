@@ -10,12 +10,12 @@
 
 namespace omnes {
 
-enum class Transport { automatic, shm, mpi };
+enum class Transport { automatic, mpi };
 enum class Wait { automatic, spin, yield };
 
 struct Settings {
   std::array<std::optional<Choice>, operation_count> forced;  ///< OMNES_<OPERATION>, by operation
-  Transport transport = Transport::automatic;                 ///< OMNES_TRANSPORT=auto|shm|mpi
+  Transport transport = Transport::automatic;                 ///< OMNES_TRANSPORT=auto|mpi
   int fake_nodes = 1;                                         ///< OMNES_FAKE_NODES: pretend that one machine is so many
   std::optional<std::string> stats;                           ///< OMNES_STATS: folder for reports
   int slots = 8;                                              ///< OMNES_SLOTS: slots in a rank's queue

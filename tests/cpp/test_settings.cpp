@@ -52,14 +52,15 @@ TEST(Settings, AreRead) {
 
 TEST(Settings, WrongOnesAreOneClearLine) {
   const std::vector<std::pair<const char*, const char*>> cases = {
-      {"OMNES_TRANSPORT=tcp", "OMNES_TRANSPORT: \"tcp\" is not valid; valid: auto, shm, mpi"},
+      {"OMNES_TRANSPORT=tcp", "OMNES_TRANSPORT: \"tcp\" is not valid; valid: auto, mpi"},
       {"OMNES_WAIT=", "OMNES_WAIT: \"\" is not valid; valid: auto, spin, yield"},
       {"OMNES_OFF=yes", "OMNES_OFF: \"yes\" is not valid; valid: 0, 1"},
       {"OMNES_REPRODUCIBLE=2", "OMNES_REPRODUCIBLE: \"2\" is not valid; valid: 0, 1"},
       {"OMNES_FAKE_NODES=0", "OMNES_FAKE_NODES: \"0\" is not valid; valid: a whole number 1 to 1048576"},
       {"OMNES_SLOTS=1", "OMNES_SLOTS: \"1\" is not valid; valid: a whole number 2 to 64"},
       {"OMNES_SLOTS=8x", "OMNES_SLOTS: \"8x\" is not valid; valid: a whole number 2 to 64"},
-      {"OMNES_SLOT_BYTES=32", "OMNES_SLOT_BYTES: \"32\" is not valid; valid: 64 to 64M bytes"},
+      {"OMNES_SLOT_BYTES=32", "OMNES_SLOT_BYTES: \"32\" is not valid; valid: multiples of 64 up to 64M bytes"},
+      {"OMNES_SLOT_BYTES=100", "OMNES_SLOT_BYTES: \"100\" is not valid; valid: multiples of 64 up to 64M bytes"},
       {"OMNES_SLOT_BYTES=8Q",
        "OMNES_SLOT_BYTES: \"8Q\" is not a number of bytes; valid: digits, and K, M or G for their powers of 1024"},
       {"OMNES_SINGLE_COPY=never",
