@@ -1,7 +1,8 @@
 // mpi.h for the family this library is built for, without any symbol that would have to be linked.
 //
-// Open MPI's predefined handles are addresses of data in libmpi. Redefining the one macro they all go through makes each of them
-// a look-up by name, so that MPI_INT and friends read as usual. A look-up takes long: keep its result (see `handles` in host.hpp).
+// Open MPI's predefined handles are addresses of data in libmpi. Redefining the one macro they all go through makes
+// each of them a look-up by name, so that MPI_INT and friends read as usual. A look-up takes long: keep its result (see
+// `handles` in host.hpp).
 #pragma once
 
 #include <mpi.h>

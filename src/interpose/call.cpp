@@ -14,7 +14,8 @@ void check_equal(const View& send, const View& recv) {
   if (send.bytes != recv.bytes) throw Failure{MPI_ERR_TRUNCATE};
 }
 
-/// A call that moves so many bytes per part. All ranks know the bytes alike, but not the elements that they are made of.
+/// A call that moves so many bytes per part. All ranks know the bytes alike, but not the elements that they are made
+/// of.
 Call moving(Operation operation, std::size_t bytes, bool in_place, int root = 0) {
   Call call;
   call.operation = operation;

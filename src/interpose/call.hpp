@@ -1,8 +1,8 @@
 // MPI's arguments, turned into a Call of a team and back: one function for each operation.
 //
-// Each checks its arguments only as far as needed to hand everything erroneous to the host, which then raises its own error through the
-// program's handler. Nothing that MPI allows to differ between ranks (datatypes, in place or not) sends a correct call to the host:
-// ranks that go to the host and ranks that do not would wait for each other.
+// Each checks its arguments only as far as needed to hand everything erroneous to the host, which then raises its own
+// error through the program's handler. Nothing that MPI allows to differ between ranks (datatypes, in place or not)
+// sends a correct call to the host: ranks that go to the host and ranks that do not would wait for each other.
 //
 // They return null when they have served the call, else why the host has to do it; and throw Failure.
 #pragma once

@@ -1,9 +1,10 @@
 // The MPI functions that a program reaches instead of its MPI's own.
 //
-// How: each function is exported under two names, MPI_X and PMPI_X. The second catches callers inside the host, such as Open MPI's Fortran
-// layer. Handles are taken as wide as they can be in any family (see Wide), so that a program of another family loses nothing when its
-// calls are only handed on.
-// Cost: for a communicator that this thread knows, a look-up of a few nanoseconds before the operation's own function.
+// How: each function is exported under two names, MPI_X and PMPI_X. The second catches callers inside the host, such
+// as Open MPI's Fortran layer. Handles are taken as wide as they can be in any family (see Wide), so that a program
+// of another family loses nothing when its calls are only handed on.
+// Cost: for a communicator that this thread knows, a look-up of a few nanoseconds before the operation's own
+// function.
 #include <chrono>
 #include <exception>
 #include <new>
@@ -26,7 +27,8 @@ namespace omnes {
 
 namespace {
 
-/// The host's function with handles as wide as ours. Both conventions agree: a narrower argument is the low part of a register or stack slot.
+/// The host's function with handles as wide as ours. Both conventions agree: a narrower argument is the low part of a
+/// register or stack slot.
 template <class... Arguments, class Function>
 int call_host(Function function, Arguments... arguments) {
   if (!function) return MPI_ERR_UNSUPPORTED_OPERATION;  // an older host, without large counts

@@ -1,10 +1,11 @@
 // Makes the team of a communicator.
 //
-// Overview: every rank introduces itself; from the introductions all ranks derive alike who shares memory with whom. The first rank of each
-// group makes a segment and hands out its ticket; when all ranks of the communicator have attached, they use it. When any rank could not, they
-// all try the next medium, and in the end messages. Only where messages are needed there is a shadow communicator.
-// How: with collectives of the host on the communicator itself. We are inside a collective of it, so they cannot meet the program's own, and no
-// further communicator is used up.
+// Overview: every rank introduces itself; from the introductions all ranks derive alike who shares memory with whom.
+// The first rank of each group makes a segment and hands out its ticket; when all ranks of the communicator have
+// attached, they use it. When any rank could not, they all try the next medium, and in the end messages. Only where
+// messages are needed there is a shadow communicator.
+// How: with collectives of the host on the communicator itself. We are inside a collective of it, so they cannot meet
+// the program's own, and no further communicator is used up.
 #include "interpose/formation.hpp"
 
 #include <sched.h>
@@ -138,8 +139,8 @@ bool oversubscribed(const Company& company) {
   return company.here > available;
 }
 
-/// Linux may schedule each session as a group of its own ("autogroup"), and then sched_yield() hands the CPU only to processes of the same
-/// session. Some launchers start every rank in a session of its own.
+/// Linux may schedule each session as a group of its own ("autogroup"), and then sched_yield() hands the CPU only to
+/// processes of the same session. Some launchers start every rank in a session of its own.
 bool yields_reach(const Company& company) {
   int grouped = 0;
   std::ifstream("/proc/sys/kernel/sched_autogroup_enabled") >> grouped;
@@ -194,7 +195,8 @@ MPI_Comm shadow_of(MPI_Comm comm) {
   return shadow;
 }
 
-/// Lets the host's progress engine run. (A probe would not do: hosts look for messages from oneself without running it.)
+/// Lets the host's progress engine run. (A probe would not do: hosts look for messages from oneself without running
+/// it.)
 void poke(void*) {
   MPI_Request idle = process().idle;
   int flag = 0;

@@ -1,8 +1,10 @@
 // What is known about an MPI handle, found in a few nanoseconds.
 //
-// Overview: the truth is an attribute that the host keeps with the object; in front of it each thread has a small direct-mapped cache.
-// Why it is correct: a handle value may come back for another object after the first is freed. The attribute's delete callback runs
-// before that, on whatever thread, and calls forget_all(): entries of an older generation are not found any more, in any thread.
+// Overview: the truth is an attribute that the host keeps with the object; in front of it each thread has a small
+// direct-mapped cache.
+// Why it is correct: a handle value may come back for another object after the first is freed. The attribute's delete
+// callback runs before that, on whatever thread, and calls forget_all(): entries of an older generation are not found
+// any more, in any thread.
 // Cost: one hash, one load of the (rarely written) generation, two comparisons.
 #pragma once
 

@@ -1,7 +1,7 @@
 // The host MPI: the library that the program has loaded, found at run time.
 //
-// How: among the loaded objects the one that defines PMPI_Comm_rank and is not this library is the host; every function we call is
-// looked up in it. There is no link-time dependency, so one build serves all versions of a family.
+// How: among the loaded objects the one that defines PMPI_Comm_rank and is not this library is the host; every function
+// we call is looked up in it. There is no link-time dependency, so one build serves all versions of a family.
 #pragma once
 
 #include "interpose/abi.hpp"
@@ -64,8 +64,8 @@ inline constexpr Family built_for = Family::abi;
 extern Host host;
 extern Handles handles;
 
-/// Finds the host on the first call. When its family is not the one this library is built for, only the functions of `host` are
-/// usable, to hand calls on unchanged; `handles` stay empty.
+/// Finds the host on the first call. When its family is not the one this library is built for, only the functions of
+/// `host` are usable, to hand calls on unchanged; `handles` stay empty.
 Family find_host();
 
 }  // namespace omnes

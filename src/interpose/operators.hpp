@@ -10,8 +10,8 @@ namespace omnes {
 struct Operator {
   Reduction reduction;
   std::size_t stride = 0;  ///< bytes from one element to the next
-  bool whole =
-      true;  ///< elements lie there as in the program's own arrays (else each has its true extent only, true_lb cut off)
+  bool whole = true;       ///< elements lie there as in the program's own arrays (else each has its true extent only,
+                           ///< true_lb cut off)
   // For the host's MPI_Reduce_local.
   MPI_Datatype type;
   MPI_Op op;

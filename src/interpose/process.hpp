@@ -22,7 +22,8 @@ struct Process {
 
 Process& process();
 
-/// Gets ready to serve, on the first call between MPI_Init and MPI_Finalize. Returns why calls have to go to the host, or null.
+/// Gets ready to serve, on the first call between MPI_Init and MPI_Finalize. Returns why calls have to go to the host,
+/// or null.
 const char* prepare_process();
 
 /// What is wrong with the settings, once; later, and when all is well, empty.

@@ -1,7 +1,8 @@
 // Reduce and Allreduce.
 //
-// Predefined types are combined where they lie. Elements of derived types with gaps are copied as they lie in memory, gaps included, so that the program's
-// own function finds them as it expects; only the data themselves are written back, by packing and unpacking the result.
+// Predefined types are combined where they lie. Elements of derived types with gaps are copied as they lie in memory,
+// gaps included, so that the program's own function finds them as it expects; only the data themselves are written
+// back, by packing and unpacking the result.
 #include <cstring>
 
 #include "interpose/call.hpp"
@@ -13,7 +14,8 @@ namespace omnes {
 
 namespace {
 
-/// True when the elements can be combined in the program's buffers. A pair may have a gap before or after its index: nobody minds.
+/// True when the elements can be combined in the program's buffers. A pair may have a gap before or after its index:
+/// nobody minds.
 bool straight(const View& view) { return view.contiguous() || view.info->kind == TypeClass::pair; }
 
 /// Copies the elements of the program's buffer to where Operator expects them.

@@ -1,4 +1,5 @@
-// What a process tells at MPI_Finalize when OMNES_STATS asks for it: which algorithms ran, and what went to the host and why.
+// What a process tells at MPI_Finalize when OMNES_STATS asks for it: which algorithms ran, and what went to the host
+// and why.
 #pragma once
 
 #include <string>

@@ -1,7 +1,8 @@
 // Finds the state of a communicator: in this thread's cache, in the communicator's attribute, or by making it.
 //
-// Making a state is collective, like the call that wants it, and MPI lets only one thread at a time be in a collective of one communicator.
-// So no lock is held meanwhile, and threads of different communicators cannot block each other in different orders on different ranks.
+// Making a state is collective, like the call that wants it, and MPI lets only one thread at a time be in a
+// collective of one communicator. So no lock is held meanwhile, and threads of different communicators cannot block
+// each other in different orders on different ranks.
 #include "interpose/state.hpp"
 
 #include <new>

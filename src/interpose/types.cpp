@@ -151,7 +151,8 @@ bool inner_type(MPI_Datatype type, const Envelope& e, MPI_Datatype& inner) {
   return host.Type_get_contents(type, static_cast<int>(e.integers), 0, 1, &integer, &address, &inner) == MPI_SUCCESS;
 }
 
-/// A basic type without gaps, or such types repeated or duplicated. Other combiners may reorder, so that size and extent tell nothing.
+/// A basic type without gaps, or such types repeated or duplicated. Other combiners may reorder, so that size and
+/// extent tell nothing.
 bool is_contiguous(MPI_Datatype type, const Envelope& e) {
   if (basic(e.combiner)) {
     TypeInfo info;

@@ -1,7 +1,7 @@
 // A program's buffer (address, count, datatype) seen as contiguous bytes.
 //
-// Data without gaps are used where they lie. Others pass through staging memory by MPI_Pack and MPI_Unpack: packed() before the call,
-// landing() for what the call will write, land() after it.
+// Data without gaps are used where they lie. Others pass through staging memory by MPI_Pack and MPI_Unpack: packed()
+// before the call, landing() for what the call will write, land() after it.
 #pragma once
 
 #include "interpose/state.hpp"

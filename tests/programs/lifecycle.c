@@ -1,4 +1,5 @@
-// Communicators come and go: states go with them, handles that come back mean the new communicator, and nothing piles up.
+// Communicators come and go: states go with them, handles that come back mean the new communicator, and nothing piles
+// up.
 #include <dirent.h>
 #include <sys/types.h>
 

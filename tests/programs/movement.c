@@ -1,4 +1,5 @@
-// Bcast, Gather, Scatter, Allgather and Alltoall of many datatypes, counts and roots, in place and not, against what must arrive.
+// Bcast, Gather, Scatter, Allgather and Alltoall of many datatypes, counts and roots, in place and not, against what
+// must arrive.
 //
 // Every buffer is an array of ints with a guard value wherever the datatype leaves a gap: gaps must stay untouched.
 #include "check.h"

@@ -1,5 +1,5 @@
-// What the program has started moves while a rank sits in a barrier: large messages that its peers receive before they come
-// to the barrier, and locks and data of windows that it has opened.
+// What the program has started moves while a rank sits in a barrier: large messages that its peers receive before they
+// come to the barrier, and locks and data of windows that it has opened.
 #include "check.h"
 
 static int rank, p;

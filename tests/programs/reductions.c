@@ -1,5 +1,5 @@
-// Reduce and Allreduce of predefined and user-defined operations on many types, counts and roots, in place and not, against results
-// computed from all ranks' contributions, which every rank knows.
+// Reduce and Allreduce of predefined and user-defined operations on many types, counts and roots, in place and not,
+// against results computed from all ranks' contributions, which every rank knows.
 #include <complex.h>
 #include <stdint.h>
 

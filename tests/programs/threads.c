@@ -1,4 +1,5 @@
-// Several threads, each with its own communicator, in collectives at the same time; each rank creates them in another order.
+// Several threads, each with its own communicator, in collectives at the same time; each rank creates them in another
+// order.
 #include <pthread.h>
 
 #include "check.h"

@@ -1,6 +1,7 @@
 // Nonblocking messages of bytes, of any length, through the host MPI.
 //
-// A handle of any ABI fits into a pointer or a PortRequest, so that neither the communicator nor the requests need memory of their own.
+// A handle of any ABI fits into a pointer or a PortRequest, so that neither the communicator nor the requests need
+// memory of their own.
 #include "transport/mpi/port.hpp"
 
 #include <climits>
