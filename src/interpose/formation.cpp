@@ -195,15 +195,13 @@ MPI_Comm shadow_of(MPI_Comm comm) {
   return shadow;
 }
 
-/// Lets the host's progress engine run. (A probe would not do: hosts look for messages from oneself without running
-/// it.)
-void poke(void*) {
+}  // namespace
+
+void poke(void* /*context*/) {
   MPI_Request idle = process().idle;
   int flag = 0;
   host.Test(&idle, &flag, MPI_STATUS_IGNORE);
 }
-
-}  // namespace
 
 std::unique_ptr<State> form(MPI_Comm comm) {
   auto state = std::make_unique<State>();
