@@ -17,8 +17,11 @@
 // wrapping does no harm. A single-copy message is copied out of its owner's buffer between the two hand-overs, and its
 // send completes with the second; single_copy.cpp has how both sides share the work.
 //
+// Two words have other writers too, and neither carries data: a bed's, which a waker clears (waiting.hpp), and a long
+// single copy's, by which both sides agree who copies what.
+//
 // Cost: a tiny message is one cache line handed over. Nothing in the data path is a read-modify-write, a full fence or
-// a system call, but for single copies and for waking a rank that has gone to sleep.
+// a system call, but for single copies, for waking a rank that has gone to sleep, and where fence_wakes() is on.
 #pragma once
 
 #include <atomic>
@@ -62,7 +65,8 @@ struct Transfer {
 class Endpoint {
  public:
   /// Touches the rank's own region first, so that its pages lie near it. Every rank's constructor must have returned (a
-  /// barrier) before any other call. `first` is the number that all channels start from, equal on all ranks, and at least one lap of a ring before 2^32: unwritten lines show 0.
+  /// barrier) before any other call. `first` is the number that all channels start from, equal on all ranks, and at
+  /// least one lap of a ring before 2^32: unwritten lines show 0.
   Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first = 0);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
