@@ -7,9 +7,9 @@ from typing import Any
 from omnes import _core
 from omnes.errors import OmnesError
 
-ROOTED = ("bcast", "reduce", "gather", "scatter")
-REDUCTIONS = ("reduce", "allreduce")
-IN_PLACE = ("reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
+ROOTED = tuple(_core.rooted_operations())
+REDUCTIONS = tuple(_core.reductions())
+IN_PLACE = tuple(_core.in_place_operations())
 
 
 def select(what: str | None) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 // One case of one algorithm, for all ranks.
 #include "algorithms/proof.hpp"
 
+#include "algorithms/samples.hpp"
 #include "schedule/verify.hpp"
 
 namespace omnes {
@@ -8,17 +9,7 @@ namespace omnes {
 namespace {
 
 bool in_place_at(Operation operation, bool at_root) {
-  switch (operation) {
-    case Operation::barrier:
-    case Operation::bcast: return false;
-    case Operation::reduce:
-    case Operation::gather:
-    case Operation::scatter: return at_root;
-    case Operation::allreduce:
-    case Operation::allgather:
-    case Operation::alltoall: return true;
-  }
-  return false;
+  return has_in_place(operation) && (at_root || !rooted(operation));
 }
 
 std::string describe(const Algorithm& algorithm, const Problem& problem, bool in_place) {
@@ -29,17 +20,28 @@ std::string describe(const Algorithm& algorithm, const Problem& problem, bool in
   return in_place ? text + " in place" : text;
 }
 
-}  // namespace
-
-std::string prove(const Algorithm& algorithm, int p, int root, int radix, int segments, bool in_place) {
-  Problem problem{.operation = algorithm.operation, .p = p, .root = root, .radix = radix, .segments = segments};
+/// The finding for one topology, or any where the operation knows none.
+std::string prove_on(Topology topology, const Algorithm& algorithm, Problem problem, bool in_place) {
   std::vector<Schedule> schedules;
-  for (problem.rank = 0; problem.rank < p; ++problem.rank) {
-    problem.in_place = in_place && in_place_at(algorithm.operation, problem.rank == root);
+  for (problem.rank = 0; problem.rank < problem.p; ++problem.rank) {
+    problem.in_place = in_place && in_place_at(algorithm.operation, problem.rank == problem.root);
+    if (among_neighbors(algorithm.operation)) problem.neighbors = sample_neighbors(topology, problem.p, problem.rank);
     schedules.push_back(build(algorithm, problem));
   }
   const auto finding = verify(schedules, {.ordered = algorithm.ordered, .from_left = algorithm.from_left});
-  return finding ? describe(algorithm, problem, in_place) + ": " + to_text(*finding) : std::string();
+  if (!finding) return {};
+  const std::string where = among_neighbors(algorithm.operation) ? std::string(" on ") + name(topology) : "";
+  return describe(algorithm, problem, in_place) + where + ": " + to_text(*finding);
+}
+
+}  // namespace
+
+std::string prove(const Algorithm& algorithm, int p, int root, int radix, int segments, bool in_place) {
+  const Problem problem{.operation = algorithm.operation, .p = p, .root = root, .radix = radix, .segments = segments};
+  if (!among_neighbors(algorithm.operation)) return prove_on(Topology::ring, algorithm, problem, in_place);
+  for (const Topology topology : sample_topologies)
+    if (std::string finding = prove_on(topology, algorithm, problem, in_place); !finding.empty()) return finding;
+  return {};
 }
 
 }  // namespace omnes

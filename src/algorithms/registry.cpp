@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <stdexcept>
 
 namespace omnes {
@@ -20,11 +21,24 @@ bool before(const Algorithm* a, const Algorithm* b) {
   return std::strcmp(a->name, b->name) < 0;
 }
 
+void insert(const Algorithm& algorithm) {
+  auto& all = entries();
+  all.insert(std::upper_bound(all.begin(), all.end(), &algorithm, before), &algorithm);
+}
+
 }  // namespace
 
 Register::Register(const Algorithm& algorithm) {
-  auto& all = entries();
-  all.insert(std::upper_bound(all.begin(), all.end(), &algorithm, before), &algorithm);
+  insert(algorithm);
+  if (!algorithm.unequal) return;
+  static std::deque<Algorithm> twins;  // addresses stay
+  for (int i = 0; i < operation_count; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    if (operation == algorithm.operation || regular(operation) != algorithm.operation) continue;
+    twins.push_back(algorithm);
+    twins.back().operation = operation;
+    insert(twins.back());
+  }
 }
 
 const std::vector<const Algorithm*>& catalogue() { return entries(); }

@@ -8,9 +8,11 @@ namespace omnes::python {
 
 namespace {
 
-nb::list operations() {
+/// The names of all operations that `holds` for.
+nb::list operations(bool (*holds)(Operation)) {
   nb::list names;
-  for (int i = 0; i < operation_count; ++i) names.append(std::string(name(static_cast<Operation>(i))));
+  for (int i = 0; i < operation_count; ++i)
+    if (holds(static_cast<Operation>(i))) names.append(std::string(name(static_cast<Operation>(i))));
   return names;
 }
 
@@ -44,7 +46,10 @@ Operation operation(const std::string& wanted) {
 }
 
 void bind_catalogue(nb::module_& m) {
-  m.def("operations", operations);
+  m.def("operations", [] { return operations([](Operation) { return true; }); });
+  m.def("rooted_operations", [] { return operations(rooted); });
+  m.def("reductions", [] { return operations(reduces); });
+  m.def("in_place_operations", [] { return operations(has_in_place); });
   m.def("catalogue", all);
 }
 

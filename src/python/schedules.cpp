@@ -4,10 +4,10 @@
 #include <optional>
 #include <stdexcept>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/proof.hpp"
+#include "algorithms/samples.hpp"
 #include "python/bindings.hpp"
 #include "schedule/text.hpp"
-#include "schedule/verify.hpp"
 
 namespace omnes::python {
 
@@ -35,22 +35,19 @@ Schedule schedule(const std::string& operation_name, const std::string& wanted, 
   require_within("root", root, 0, p - 1);
   require_within("segments", segments, 1, 1 << 20);
   const Operation which = operation(operation_name);
-  return build(algorithm(which, wanted), {which, p, rank, root, in_place, radix, segments});
+  Problem problem{which, p, rank, root, in_place, radix, segments};
+  if (among_neighbors(which)) problem.neighbors = sample_neighbors(Topology::torus, p, rank);
+  return build(algorithm(which, wanted), problem);
 }
 
-/// The first fault in the schedules of all ranks; nothing when they are proved. In place, only the ranks that can be are:
-/// MPI gives a rank that is not the root of a rooted operation no such form.
+/// The first fault in the schedules of all ranks; nothing when they are proved.
 std::optional<std::string> proof(const std::string& operation_name, const std::string& wanted, int p, int root,
                                  int radix, int segments, bool in_place) {
-  const Operation which = operation(operation_name);
-  std::vector<Schedule> all;
-  for (int rank = 0; rank < p; ++rank) {
-    const bool here = in_place && (!rooted(which) || rank == root);
-    all.push_back(schedule(operation_name, wanted, p, rank, root, radix, segments, here));
-  }
-  const Algorithm& claiming = algorithm(which, wanted);
-  const auto finding = verify(all, {.ordered = claiming.ordered, .from_left = claiming.from_left});
-  return finding ? std::optional(to_text(*finding)) : std::nullopt;
+  require_within("p", p, 1, 1 << 20);
+  require_within("root", root, 0, p - 1);
+  require_within("segments", segments, 1, 1 << 20);
+  const std::string fault = prove(algorithm(operation(operation_name), wanted), p, root, radix, segments, in_place);
+  return fault.empty() ? std::nullopt : std::optional(fault);
 }
 
 nb::object described(const Blocks& blocks) {

@@ -16,7 +16,9 @@ std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to *
 // Byte offsets of the temporary blocks, contiguous so that runs of them travel as one message.
 std::vector<std::size_t> place_temporaries(const Schedule& schedule, const Layout& layout) {
   std::vector<std::size_t> offsets(schedule.temp.size() + 1, 0);
-  for (std::size_t i = 0; i < schedule.temp.size(); ++i) offsets[i + 1] = offsets[i] + layout.size(schedule.temp[i]);
+  const Buffer like = buffer_of_all(schedule.problem.operation);
+  for (std::size_t i = 0; i < schedule.temp.size(); ++i)
+    offsets[i + 1] = offsets[i] + layout.size(like, schedule.temp[i]);
   return offsets;
 }
 
@@ -44,7 +46,7 @@ class Binder {
   using Channel = std::tuple<bool, Route, bool, std::int32_t>;
 
   std::size_t at(Buffer buffer, std::int64_t block) const {
-    return buffer == Buffer::temp ? temp_[block] : layout_.offset(block);
+    return buffer == Buffer::temp ? temp_[block] : layout_.offset(buffer, block);
   }
   Region region(const Blocks& blocks) const {
     return {blocks.buffer, blocks.count == 0 ? 0 : at(blocks.buffer, blocks.first)};
@@ -172,14 +174,27 @@ class Binder {
 
 }  // namespace
 
-std::size_t Layout::offset(std::int64_t block) const {
+Parts unequal_parts(std::span<const std::size_t> counts) {
+  Parts parts;
+  parts.starts.reserve(counts.size() + 1);
+  parts.starts.push_back(0);
+  for (const std::size_t count : counts) parts.starts.push_back(parts.starts.back() + count);
+  return parts;
+}
+
+std::size_t Layout::offset(Buffer buffer, std::int64_t block) const {
+  const Parts& parts = buffer == Buffer::send ? send : recv;
   const auto part = static_cast<std::size_t>(block / pieces), piece = static_cast<std::size_t>(block % pieces);
   const auto n = static_cast<std::size_t>(pieces);
+  const bool equal = parts.starts.empty();
+  const std::size_t before = equal ? part * parts.count : parts.starts[part];
+  if (piece == 0) return before * element;  // one past the last part, too
+  const std::size_t count = equal ? parts.count : parts.starts[part + 1] - before;
   // count * piece / n without overflow.
   std::size_t cut = count / n * piece + count % n * piece / n;
   if (element > 0 && cache_line % element == 0 && count / n * element >= align_blocks_from)
     cut -= cut % (cache_line / element);
-  return (part * count + cut) * element;
+  return (before + cut) * element;
 }
 
 Plan bind(const Schedule& schedule, const Layout& layout, const Placement& placement, bool direct) {

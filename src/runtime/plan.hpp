@@ -16,15 +16,25 @@
 
 namespace omnes {
 
+/// The sizes of a buffer's parts, which lie one behind the other.
+struct Parts {
+  std::size_t count = 0;            ///< elements of each part, when they are equal
+  std::vector<std::size_t> starts;  ///< else: elements before each part, and of all parts
+};
+/// Parts of so many elements each.
+Parts unequal_parts(std::span<const std::size_t> counts);
+
 /// How the parts of a call are cut into blocks of bytes.
 struct Layout {
-  std::size_t count = 0;    ///< elements of one part
+  Parts send, recv;
   std::size_t element = 1;  ///< bytes of an element
   int pieces = 1;
 
-  /// Byte offset at which data block `block` (part * pieces + piece) starts; also one past the end of the block before it.
-  std::size_t offset(std::int64_t block) const;
-  std::size_t size(std::int64_t block) const { return offset(block + 1) - offset(block); }
+  /// Byte offset at which block `block` (part * pieces + piece) of the buffer starts; also one past the end of the block before it.
+  std::size_t offset(Buffer buffer, std::int64_t block) const;
+  std::size_t size(Buffer buffer, std::int64_t block) const {
+    return offset(buffer, block + 1) - offset(buffer, block);
+  }
 };
 
 /// Where the ranks of a group are, seen from this rank.

@@ -119,7 +119,8 @@ struct Team::State {
     if (problem.segments > 1) schedule = build(*answer.choice.algorithm, problem);
 
     Cached cached;
-    cached.plan = bind(schedule, Layout{key.count(), key.element(), schedule.pieces}, placement, key.direct());
+    cached.plan = bind(schedule, Layout{{key.count(), {}}, {key.count(), {}}, key.element(), schedule.pieces},
+                       placement, key.direct());
     cached.algorithm = to_string(answer.choice);
     cached.why = answer.why;
     return cached;

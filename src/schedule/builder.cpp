@@ -12,7 +12,8 @@ void Builder::cut(int pieces) { schedule_.pieces = pieces; }
 Blocks Builder::own() const {
   const Problem& problem = schedule_.problem;
   if (!problem.in_place) return {Buffer::send, 0, pieces()};
-  const bool has_part = problem.operation == Operation::gather || problem.operation == Operation::allgather;
+  const Operation kind = regular(problem.operation);
+  const bool has_part = kind == Operation::gather || kind == Operation::allgather;
   return part(Buffer::recv, has_part ? rank() : 0);
 }
 

@@ -31,7 +31,8 @@ class Builder {
 
   /// All blocks of part `part` in a buffer that holds all parts; part(b, 0) in one that holds a single part.
   Blocks part(Buffer buffer, int part, int count = 1) const { return {buffer, part * pieces(), count * pieces()}; }
-  /// Where this rank's own contribution lies: `send`, or `recv` when in place (all of it for reductions, the own part for gather and allgather).
+  /// Where this rank's own contribution to an operation with one part per rank lies: `send`, or `recv` when in place (all of it for reductions,
+  /// the own part for gather and allgather).
   Blocks own() const;
 
   /// `count` new temporary blocks, block i with the size of data block `like + i`.

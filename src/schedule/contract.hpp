@@ -2,6 +2,7 @@
 // written. The table of docs/design.md as functions.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "schedule/schedule.hpp"
@@ -15,25 +16,31 @@ struct Origin {
   bool operator==(const Origin&) const = default;
 };
 
-/// Blocks of one rank's contribution (for bcast and scatter: of the root's; the others contribute nothing).
-int contributed_blocks(Operation operation, int p, int pieces);
+/// Blocks of this rank's contribution (bcast and scatter: what the root's would have; the others contribute nothing).
+int contributed_blocks(const Problem& problem, int pieces);
 
 /// What a block holds when the operation starts; nullopt: nothing defined.
 std::optional<Origin> initial(const Problem& problem, int pieces, Buffer buffer, int block);
 
-/// What a block of `recv` must hold at the end: a block of one contribution, or that block of all of them combined.
+/// What a block of `recv` must hold at the end: a block of one contribution, or that block of the contributions of the
+/// first `combined` ranks combined; or nothing is promised (exscan at rank 0).
 struct Promise {
-  static constexpr int everyone = -1;
-  int rank = everyone;
+  int rank = 0;
   int block = 0;
+  int combined = 0;  ///< 0: the block of `rank` alone
+  bool nothing = false;
 };
 Promise promised(const Problem& problem, int pieces, int block);
 
 /// Whether ops may write the buffer. MPI's send buffers are const, and so is what the root of bcast sends.
 bool writable(const Problem& problem, Buffer buffer);
 
-/// Blocks of one class have equal sizes: all parts are alike, but the pieces of a part may differ by an element.
-/// The class of block `i` of a run is the piece whose size it has.
-int size_class(const Schedule& schedule, Blocks run, int i);
+/// Blocks of one class have equal sizes, on whatever ranks. Where all parts are alike, the class is the piece (the pieces of a part may differ by an
+/// element); where parts may be unequal, each piece of each part is a class of its own.
+using SizeClass = std::int64_t;
+/// The class of block `i` of a run.
+SizeClass size_class(const Schedule& schedule, Blocks run, int i);
+/// "piece 2", or "piece 0 of part 3 of rank 1" for unequal parts between pairs of ranks.
+std::string to_text(const Schedule& schedule, SizeClass size);
 
 }  // namespace omnes

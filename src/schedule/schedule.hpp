@@ -13,17 +13,47 @@
 
 namespace omnes {
 
-enum class Operation : std::uint8_t { barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall };
-inline constexpr int operation_count = 8;
+enum class Operation : std::uint8_t {
+  barrier,
+  bcast,
+  reduce,
+  allreduce,
+  gather,
+  gatherv,
+  scatter,
+  scatterv,
+  allgather,
+  allgatherv,
+  alltoall,
+  alltoallv,
+  alltoallw,
+  reduce_scatter_block,
+  reduce_scatter,
+  scan,
+  exscan,
+  neighbor_allgather,
+  neighbor_allgatherv,
+  neighbor_alltoall,
+  neighbor_alltoallv,
+  neighbor_alltoallw
+};
+inline constexpr int operation_count = 22;
 std::string_view name(Operation operation);
 std::optional<Operation> operation_named(std::string_view name);
 
-/// True for operations that combine contributions (reduce, allreduce).
+/// The operation with equal parts that does the same: gather for gatherv, reduce_scatter_block for reduce_scatter; itself for the others.
+Operation regular(Operation operation);
+/// True for operations whose parts may differ in size (gatherv, alltoallw, reduce_scatter ...).
+inline bool unequal(Operation operation) { return regular(operation) != operation; }
+/// True for operations that combine contributions (reduce, allreduce, reduce_scatter, scan ...).
 bool reduces(Operation operation);
 /// True for operations with a root rank.
 bool rooted(Operation operation);
-/// Parts of the operation: 0 for barrier, p where each rank has its own part, else 1.
-int parts(Operation operation, int p);
+/// True for operations along the edges of a communicator's topology.
+bool among_neighbors(Operation operation);
+/// True where MPI has an in-place form for some or all ranks and schedules have one too. (The in-place form of reduce_scatter reads and writes
+/// different parts of one buffer; who calls it keeps the result apart.)
+bool has_in_place(Operation operation);
 
 enum class Buffer : std::uint8_t { send, recv, temp };
 std::string_view name(Buffer buffer);
@@ -38,15 +68,24 @@ struct Blocks {
 inline Blocks send_blocks(int first, int count = 1) { return {Buffer::send, first, count}; }
 inline Blocks recv_blocks(int first, int count = 1) { return {Buffer::recv, first, count}; }
 
+/// The edges of a topology at one rank, in the order of the buffers' parts. A rank may be its own neighbor, and a neighbor may come repeatedly.
+struct Neighbors {
+  std::vector<std::int32_t> sources;       ///< whom part i of `recv` comes from
+  std::vector<std::int32_t> ports;         ///< which of that rank's destinations the edge is
+  std::vector<std::int32_t> destinations;  ///< whom part i of `send` (neighbor_allgather: its only part) goes to
+  bool operator==(const Neighbors&) const = default;
+};
+
 /// What an algorithm is asked to solve, seen from one rank.
 struct Problem {
   Operation operation = Operation::barrier;
-  int p = 1;              ///< ranks in the group
-  int rank = 0;           ///< this rank
-  int root = 0;           ///< meaningful where rooted(operation)
-  bool in_place = false;  ///< this rank's contribution lies in `recv` (scatter's root: stays in `send`)
-  int radix = 0;          ///< tree arity and the like; 0 = the algorithm's default
-  int segments = 1;       ///< pipelining: each natural unit of the algorithm is cut into so many blocks
+  int p = 1;                 ///< ranks in the group
+  int rank = 0;              ///< this rank
+  int root = 0;              ///< meaningful where rooted(operation)
+  bool in_place = false;     ///< this rank's contribution lies in `recv` (scatter's root: stays in `send`)
+  int radix = 0;             ///< tree arity and the like; 0 = the algorithm's default
+  int segments = 1;          ///< pipelining: each natural unit of the algorithm is cut into so many blocks
+  Neighbors neighbors = {};  ///< meaningful where among_neighbors(operation)
   bool operator==(const Problem&) const = default;
 };
 
@@ -80,6 +119,7 @@ struct Schedule {
   std::vector<std::int32_t> peers;  ///< pool of send sets
   std::vector<std::uint32_t> deps;  ///< pool of op indices
   std::vector<std::int32_t> temp;   ///< temporary block i has the size of data block temp[i] (part * pieces + piece)
+                                    ///< of the buffer that holds all parts
 
   /// The ranks that a send goes to; for a publish everyone but this rank is meant and the span is empty.
   std::span<const std::int32_t> peers_of(const Op& op) const {
@@ -92,5 +132,9 @@ struct Schedule {
 
 /// Blocks that a rank's buffer has for this problem (see the table in docs/design.md); temp is the schedule's own.
 int blocks_in(const Problem& problem, int pieces, Buffer buffer);
+/// Data blocks, as temporaries refer to them: of all parts of the operation.
+int data_blocks(const Problem& problem, int pieces);
+/// The buffer that holds all parts where one does.
+Buffer buffer_of_all(Operation operation);
 
 }  // namespace omnes

@@ -33,6 +33,13 @@ std::string ranges(const std::vector<std::int32_t>& numbers) {
   return text;
 }
 
+/// " key {1 2 3}"
+std::string list(const char* key, const std::vector<std::int32_t>& numbers) {
+  std::string text = std::string(" ") + key + " {";
+  for (std::size_t i = 0; i < numbers.size(); ++i) text += (i > 0 ? " " : "") + std::to_string(numbers[i]);
+  return text + "}";
+}
+
 /// One line, read word by word. Every failure throws with the line's number.
 class Line {
  public:
@@ -121,10 +128,25 @@ class Line {
   int number_;
 };
 
+std::string operations() {
+  std::string names;
+  for (int i = 0; i < operation_count; ++i) names += (i > 0 ? ", " : "") + std::string(name(static_cast<Operation>(i)));
+  return names;
+}
+
+/// "key {1 2 3}"
+std::vector<std::int32_t> read_list(Line& line, std::string_view key) {
+  std::vector<std::int32_t> numbers;
+  line.expect(key);
+  line.expect("{");
+  while (!line.accept("}")) numbers.push_back(line.natural("a number"));
+  return numbers;
+}
+
 void read_head(Line& line, Schedule& schedule) {
   Problem& problem = schedule.problem;
   const auto operation = operation_named(line.word());
-  if (!operation) line.fail("an operation (barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall)");
+  if (!operation) line.fail("an operation (" + operations() + ")");
   problem.operation = *operation;
   line.expect(name(*operation));
   const auto field = [&](std::string_view key, std::int32_t& value) {
@@ -141,6 +163,10 @@ void read_head(Line& line, Schedule& schedule) {
     line.expect("place");
     problem.in_place = true;
   }
+  if (!among_neighbors(problem.operation)) return;
+  problem.neighbors.sources = read_list(line, "sources");
+  problem.neighbors.ports = read_list(line, "ports");
+  problem.neighbors.destinations = read_list(line, "destinations");
 }
 
 void read_receivers(Line& line, Schedule& schedule, Op& op) {
@@ -262,7 +288,11 @@ std::string to_text(const Schedule& schedule) {
   field("radix", problem.radix);
   field("segments", problem.segments);
   field("pieces", schedule.pieces);
-  text += problem.in_place ? " in place\n" : "\n";
+  if (problem.in_place) text += " in place";
+  if (among_neighbors(problem.operation))
+    text += list("sources", problem.neighbors.sources) + list("ports", problem.neighbors.ports) +
+            list("destinations", problem.neighbors.destinations);
+  text += "\n";
   if (!schedule.temp.empty()) text += "temp" + ranges(schedule.temp) + "\n";
   for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
     const Op& op = schedule.ops[i];

@@ -4,7 +4,10 @@
 namespace omnes {
 
 Selector::Selector(const Settings& settings, std::string_view table)
-    : forced_(settings.forced), reproducible_(settings.reproducible), rules_(parse_table(table)) {}
+    : forced_(settings.forced),
+      forced_nonblocking_(settings.forced_nonblocking),
+      reproducible_(settings.reproducible),
+      rules_(parse_table(table)) {}
 
 Answer Selector::choose(const Question& question) const {
   std::string passed_over;
@@ -13,8 +16,10 @@ Answer Selector::choose(const Question& question) const {
     if (!reason.empty()) passed_over += name + ": " + reason + "; ";
     return reason.empty();
   };
-  if (const auto& forced = forced_[static_cast<int>(question.operation)]) {
-    const std::string variable = variable_of(question.operation);
+  const auto operation = static_cast<std::size_t>(question.operation);
+  const bool apart = question.nonblocking && forced_nonblocking_[operation];
+  if (const auto& forced = apart ? forced_nonblocking_[operation] : forced_[operation]) {
+    const std::string variable = variable_of(question.operation, apart);
     if (serves(*forced, variable + "=" + to_string(*forced))) return {*forced, variable};
   }
   const Rule* chosen = nullptr;

@@ -8,8 +8,6 @@
 namespace omnes {
 namespace {
 
-bool has_in_place(Operation operation) { return operation != Operation::bcast && operation != Operation::barrier; }
-
 /// Proves all cases of one p; `roots` are taken modulo p.
 void prove_all(const Algorithm& algorithm, int p, const std::set<int>& roots) {
   if (algorithm.power_of_two && (p & (p - 1)) != 0) return;
@@ -57,12 +55,27 @@ TEST(Catalogue, HoldsWhatIsPromised) {
       {Operation::scatter, {"linear", "knomial"}},
       {Operation::allgather, {"linear", "ring", "recursive_doubling", "bruck"}},
       {Operation::alltoall, {"linear", "pairwise", "bruck"}},
+      {Operation::gatherv, {"linear"}},
+      {Operation::scatterv, {"linear"}},
+      {Operation::allgatherv, {"linear", "ring", "recursive_doubling", "bruck"}},
+      {Operation::alltoallv, {"linear", "pairwise"}},
+      {Operation::alltoallw, {"linear", "pairwise"}},
+      {Operation::reduce_scatter_block, {"linear"}},
+      {Operation::reduce_scatter, {"linear"}},
+      {Operation::scan, {"linear"}},
+      {Operation::exscan, {"linear"}},
+      {Operation::neighbor_allgather, {"linear"}},
+      {Operation::neighbor_allgatherv, {"linear"}},
+      {Operation::neighbor_alltoall, {"linear"}},
+      {Operation::neighbor_alltoallv, {"linear"}},
+      {Operation::neighbor_alltoallw, {"linear"}},
   };
   for (const auto& [operation, names] : promised) {
     std::set<std::string> found;
     for (const Algorithm* algorithm : catalogue())
       if (algorithm->operation == operation) found.insert(algorithm->name);
-    EXPECT_EQ(found, names) << name(operation);
+    for (const std::string& promised_name : names)
+      EXPECT_TRUE(found.contains(promised_name)) << name(operation) << '/' << promised_name;
   }
 }
 

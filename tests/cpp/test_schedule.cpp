@@ -27,13 +27,16 @@ struct Shape {
 };
 
 const Shape shapes[] = {
-    {Operation::barrier, false, 0, 0, 0, 0},   {Operation::bcast, false, 0, 2, 0, 2},
-    {Operation::reduce, false, 2, 2, 2, 0},    {Operation::reduce, true, 0, 2, 0, 0},
-    {Operation::allreduce, false, 2, 2, 2, 2}, {Operation::allreduce, true, 0, 2, 0, 2},
-    {Operation::gather, false, 2, 6, 2, 0},    {Operation::gather, true, 0, 6, 0, 0},
-    {Operation::scatter, false, 6, 2, 0, 2},   {Operation::scatter, true, 6, 0, 0, 0},
-    {Operation::allgather, false, 2, 6, 2, 6}, {Operation::allgather, true, 0, 6, 0, 6},
-    {Operation::alltoall, false, 6, 6, 6, 6},  {Operation::alltoall, true, 0, 6, 0, 6},
+    {Operation::barrier, false, 0, 0, 0, 0},    {Operation::bcast, false, 0, 2, 0, 2},
+    {Operation::reduce, false, 2, 2, 2, 0},     {Operation::reduce, true, 0, 2, 0, 0},
+    {Operation::allreduce, false, 2, 2, 2, 2},  {Operation::allreduce, true, 0, 2, 0, 2},
+    {Operation::gather, false, 2, 6, 2, 0},     {Operation::gather, true, 0, 6, 0, 0},
+    {Operation::scatter, false, 6, 2, 0, 2},    {Operation::scatter, true, 6, 0, 0, 0},
+    {Operation::allgather, false, 2, 6, 2, 6},  {Operation::allgather, true, 0, 6, 0, 6},
+    {Operation::alltoall, false, 6, 6, 6, 6},   {Operation::alltoall, true, 0, 6, 0, 6},
+    {Operation::allgatherv, false, 2, 6, 2, 6}, {Operation::reduce_scatter, false, 6, 2, 6, 2},
+    {Operation::scan, false, 2, 2, 2, 2},       {Operation::scan, true, 0, 2, 0, 2},
+    {Operation::exscan, true, 0, 2, 0, 2},
 };
 
 TEST(Schedule, BlocksOfBuffers) {
@@ -139,7 +142,7 @@ TEST(Contract, StartsWithEachContributionOnce) {
                                (shape.operation != Operation::bcast && shape.operation != Operation::scatter);
       const bool has_form = !shape.in_place || !rooted(shape.operation) || rank == problem.root;
       if (!has_form) continue;
-      if (contributes) expected += contributed_blocks(shape.operation, p, pieces);
+      if (contributes) expected += contributed_blocks(problem, pieces);
       for (const Buffer buffer : {Buffer::send, Buffer::recv})
         for (int block = 0; block < blocks_in(problem, pieces, buffer); ++block)
           if (const auto origin = initial(problem, pieces, buffer, block)) {
@@ -160,8 +163,8 @@ TEST(Contract, PromisesBlocksThatExist) {
       const Problem problem{.operation = shape.operation, .p = p, .rank = rank, .root = 2, .in_place = shape.in_place};
       for (int block = 0; block < blocks_in(problem, pieces, Buffer::recv); ++block) {
         const Promise promise = promised(problem, pieces, block);
-        EXPECT_EQ(promise.rank == Promise::everyone, reduces(shape.operation));
-        EXPECT_LT(promise.block, contributed_blocks(shape.operation, p, pieces));
+        EXPECT_EQ(promise.combined > 0, reduces(shape.operation) && !promise.nothing);
+        EXPECT_LT(promise.block, contributed_blocks(problem, pieces));
         EXPECT_EQ(promise.block % pieces, block % pieces) << "of another size";
       }
     }

@@ -67,12 +67,13 @@ TEST(Settings, WrongOnesAreOneClearLine) {
        "OMNES_SINGLE_COPY: \"never\" is not a number of bytes; valid: digits, and K, M or G for their powers of 1024;"
        " or off"},
       {"OMNES_STATS=", "OMNES_STATS: \"\" is not valid; valid: a folder"},
-      {"OMNES_GATHER=knomail", "OMNES_GATHER: no algorithm \"knomail\" for gather; valid: knomial, linear"},
+      {"OMNES_SCATTERV=knomail", "OMNES_SCATTERV: no algorithm \"knomail\" for scatterv; valid: linear"},
       {"OMNES_ALLREDUCEE=ring",
-       "OMNES_ALLREDUCEE: no such variable; known: OMNES_BARRIER, OMNES_BCAST, OMNES_REDUCE, OMNES_ALLREDUCE, "
-       "OMNES_GATHER, OMNES_SCATTER, OMNES_ALLGATHER, OMNES_ALLTOALL, OMNES_FAKE_NODES, OMNES_OFF, "
-       "OMNES_REPRODUCIBLE, OMNES_SINGLE_COPY, OMNES_SLOTS, OMNES_SLOT_BYTES, OMNES_STATS, OMNES_TRANSPORT, "
-       "OMNES_WAIT"},
+       "OMNES_ALLREDUCEE: no such variable; known: OMNES_FAKE_NODES, OMNES_OFF, OMNES_REPRODUCIBLE, "
+       "OMNES_SINGLE_COPY, OMNES_SLOTS, OMNES_SLOT_BYTES, OMNES_STATS, OMNES_TRANSPORT, OMNES_WAIT, "
+       "and OMNES_ or OMNES_I with BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, "
+       "ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, SCAN, EXSCAN, "
+       "NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW"},
   };
   for (const auto& [variable, wanted] : cases) EXPECT_EQ(complaint(variable), wanted);
 }

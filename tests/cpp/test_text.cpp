@@ -73,7 +73,9 @@ struct Wrong {
 const Wrong wrongs[] = {
     {"", "line 1: expected an operation, found no text"},
     {"sum p 2",
-     "line 1: expected an operation (barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall), "
+     "line 1: expected an operation (barrier, bcast, reduce, allreduce, gather, gatherv, scatter, scatterv, allgather, "
+     "allgatherv, alltoall, alltoallv, alltoallw, reduce_scatter_block, reduce_scatter, scan, exscan, "
+     "neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw), "
      "found 'sum p 2'"},
     {"bcast rank 0", "line 1: expected 'p', found 'rank 0'"},
     {"bcast p two", "line 1: expected a number, found 'two'"},

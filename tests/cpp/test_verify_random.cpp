@@ -200,7 +200,7 @@ std::string wrong_result(const std::vector<Schedule>& schedules, World& world, b
       const Promise promise = promised(schedule.problem, schedule.pieces, block);
       std::vector<std::string> wanted, there = operands(found);
       for (int rank = 0; rank < schedule.problem.p; ++rank)
-        if (promise.rank == Promise::everyone || promise.rank == rank)
+        if (promise.combined > 0 ? rank < promise.combined : promise.rank == rank)
           wanted.push_back(contribution(rank, promise.block));
       if (!ordered) std::ranges::sort(there), std::ranges::sort(wanted);
       if (there != wanted || (schedule.problem.operation == Operation::allreduce && found != world.result(0)[block]))

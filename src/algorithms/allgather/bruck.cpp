@@ -35,6 +35,7 @@ const Algorithm algorithm{
     .summary = "doubling distance on a circle, any number of ranks",
     .source = "Bruck et al. 1997",
     .build = build,
+    .unequal = true,
 };
 const Register registered{algorithm};
 

@@ -20,6 +20,7 @@ const Algorithm algorithm{
     .summary = "everybody publishes, everybody reads",
     .source = "Romanyuta, Kurnosov 2023 (flat Bcast from every rank)",
     .build = build,
+    .unequal = true,
 };
 const Register registered{algorithm};
 

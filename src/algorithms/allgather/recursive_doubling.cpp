@@ -24,6 +24,7 @@ const Algorithm algorithm{
     .source = "Thakur, Rabenseifner, Gropp 2005",
     .build = build,
     .power_of_two = true,
+    .unequal = true,
 };
 const Register registered{algorithm};
 

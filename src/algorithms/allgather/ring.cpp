@@ -26,6 +26,7 @@ const Algorithm algorithm{
     .source = "Thakur, Rabenseifner, Gropp 2005",
     .build = build,
     .segmented = true,
+    .unequal = true,
 };
 const Register registered{algorithm};
 

@@ -25,6 +25,7 @@ const Algorithm algorithm{
     .summary = "everybody sends to everybody at once",
     .source = "Thakur, Rabenseifner, Gropp 2005 (isend-irecv)",
     .build = build,
+    .unequal = true,
 };
 const Register registered{algorithm};
 

@@ -23,6 +23,7 @@ const Algorithm algorithm{
     .summary = "one partner to send to and one to receive from per round",
     .source = "Thakur, Rabenseifner, Gropp 2005",
     .build = build,
+    .unequal = true,
 };
 const Register registered{algorithm};
 

@@ -16,6 +16,7 @@ const Algorithm algorithm{
     .summary = "everybody sends to the root",
     .source = "Romanyuta, Kurnosov 2023 (flat)",
     .build = build,
+    .unequal = true,
 };
 const Register registered{algorithm};
 

@@ -16,6 +16,7 @@ const Algorithm algorithm{
     .summary = "the root sends to everybody",
     .source = "Romanyuta, Kurnosov 2023 (flat)",
     .build = build,
+    .unequal = true,
 };
 const Register registered{algorithm};
 

@@ -97,11 +97,11 @@ class Matcher {
                             "has another number of blocks than the message of " + group_.describe(sender));
     const Schedule &from = group_.of(group_.rank_of(sender)), &to = group_.of(group_.rank_of(receiver));
     for (int i = 0; i < sent.count; ++i) {
-      const int size = size_class(from, sent, i), into_size = size_class(to, into, i);
+      const SizeClass size = size_class(from, sent, i), into_size = size_class(to, into, i);
       if (size != into_size)
         return group_.finding(receiver, to_text(Blocks{into.buffer, into.first + i, 1}),
-                              "has the size of piece " + std::to_string(into_size) + " but takes a block of piece " +
-                                  std::to_string(size) + " from " + group_.describe(sender));
+                              "has the size of " + to_text(to, into_size) + " but takes a block of " +
+                                  to_text(from, size) + " from " + group_.describe(sender));
     }
     return std::nullopt;
   }

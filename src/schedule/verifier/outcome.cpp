@@ -2,7 +2,7 @@
 #include "schedule/verifier/outcome.hpp"
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "schedule/text.hpp"
 
@@ -32,30 +32,33 @@ class Outcome {
   Value held(int rank, int block) const { return held_[group_.block_id(rank, Buffer::recv, block)]; }
 
   std::string check_block(Value value, Promise promise) {
+    if (promise.nothing) return {};
     if (value == unwritten) return "is not written";
-    if (promise.rank == Promise::everyone) return check_combination(value, promise.block);
+    if (promise.combined > 0) return check_combination(value, promise);
     const Value wanted = values_.moved({promise.rank, promise.block});
     if (value == wanted) return {};
     return "ends with " + values_.to_text(value) + " instead of " + values_.to_text(wanted);
   }
 
-  /// Each contribution once, and in rank order if claimed.
-  std::string check_combination(Value value, int block) {
-    if (good_.contains(value)) return {};
-    const auto p = static_cast<std::uint64_t>(group_.p());
+  /// Each contribution that is promised once, and in rank order if claimed.
+  std::string check_combination(Value value, const Promise& promise) {
+    const auto known = good_.find(value);
+    if (known != good_.end() && known->second.block == promise.block && known->second.combined == promise.combined)
+      return {};
+    const auto wanted = static_cast<std::uint64_t>(promise.combined);
     const std::string ends = "ends with " + values_.to_text(value);
-    if (values_.terms(value) != p)
-      return ends + ": " + std::to_string(values_.terms(value)) + " operands instead of " + std::to_string(p);
+    if (values_.terms(value) != wanted)
+      return ends + ": " + std::to_string(values_.terms(value)) + " operands instead of " + std::to_string(wanted);
     std::vector<Origin> operands = values_.operands(value);
     const auto in_rank_order = [](Origin x, Origin y) { return x.rank < y.rank; };
     if (claims_.ordered && !std::is_sorted(operands.begin(), operands.end(), in_rank_order))
       return ends + ": the operands are not in rank order";
     if (claims_.from_left && !values_.from_left(value)) return ends + ": not combined from the left";
     std::sort(operands.begin(), operands.end(), in_rank_order);
-    for (int rank = 0; rank < group_.p(); ++rank)
-      if (operands[rank] != Origin{rank, block})
-        return ends + ": not each rank's block " + std::to_string(block) + " once";
-    good_.insert(value);
+    for (int rank = 0; rank < promise.combined; ++rank)
+      if (operands[rank] != Origin{rank, promise.block})
+        return ends + ": not each rank's block " + std::to_string(promise.block) + " once";
+    good_[value] = promise;
     return {};
   }
 
@@ -63,7 +66,7 @@ class Outcome {
   const Values& values_;
   const std::vector<Value>& held_;
   Claims claims_;
-  std::unordered_set<Value> good_;  // combinations already looked at
+  std::unordered_map<Value, Promise> good_;  // combinations already looked at, and what they fulfil
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ class Run {
   Run(const Group& group, const Messages& messages)
       : group_(group),
         messages_(messages),
-        values_(group.p(), contributed_blocks(group.operation(), group.p(), group.pieces())),
+        values_(group.p(), most_contributed(group)),
         arrivals_(group),
         missing_deps_(group.op_count()),
         undelivered_(group.op_count()),
@@ -55,6 +55,13 @@ class Run {
   }
 
  private:
+  static int most_contributed(const Group& group) {
+    int most = 0;
+    for (int rank = 0; rank < group.p(); ++rank)
+      most = std::max(most, contributed_blocks(group.of(rank).problem, group.pieces()));
+    return most;
+  }
+
   void fill_buffers() {
     held_.assign(group_.block_count(), unwritten);
     for (int rank = 0; rank < group_.p(); ++rank)

@@ -1,5 +1,7 @@
 // Shape: every op by itself is well formed, and all schedules solve the same problem.
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "schedule/builder.hpp"
 #include "schedule/contract.hpp"
@@ -37,7 +39,7 @@ class Shape {
   }
 
   bool check_temp() {
-    const int blocks = parts(problem_.operation, problem_.p) * schedule_.pieces;
+    const int blocks = data_blocks(problem_, schedule_.pieces);
     for (std::size_t i = 0; i < schedule_.temp.size(); ++i)
       if (schedule_.temp[i] < 0 || schedule_.temp[i] >= blocks)
         return fail("has the size of data block " + str(schedule_.temp[i]) + ", but there are only " + str(blocks),
@@ -105,10 +107,10 @@ class Shape {
   bool check_alike(Blocks from, Blocks dst) {
     if (from.count != dst.count) return fail("has another number of blocks than " + to_text(dst), to_text(from));
     for (int i = 0; i < from.count; ++i) {
-      const int size = size_class(schedule_, from, i), dst_size = size_class(schedule_, dst, i);
+      const SizeClass size = size_class(schedule_, from, i), dst_size = size_class(schedule_, dst, i);
       if (size != dst_size)
-        return fail("has the size of piece " + str(size) + " where " + to_text(sub(dst, i)) + " has that of piece " +
-                        str(dst_size),
+        return fail("has the size of " + to_text(schedule_, size) + " where " + to_text(sub(dst, i)) + " has that of " +
+                        to_text(schedule_, dst_size),
                     to_text(sub(from, i)));
     }
     return false;
@@ -130,6 +132,27 @@ class Shape {
   std::optional<Finding> found_;
 };
 
+/// Each edge that comes in is one that its source has going out to this rank, and no two are the same.
+std::optional<Finding> check_neighbors(std::span<const Schedule> schedules, std::size_t rank) {
+  const Problem& problem = schedules[rank].problem;
+  if (!among_neighbors(problem.operation)) return std::nullopt;
+  const Neighbors& here = problem.neighbors;
+  std::set<std::pair<int, int>> seen;
+  for (std::size_t i = 0; i < here.sources.size(); ++i) {
+    const int source = here.sources[i], port = i < here.ports.size() ? here.ports[i] : -1;
+    const bool exists = source >= 0 && source < problem.p;
+    const auto* there = exists ? &schedules[source].problem.neighbors.destinations : nullptr;
+    const bool edge = there && port >= 0 && port < static_cast<int>(there->size()) &&
+                      (*there)[port] == static_cast<int>(rank) && seen.insert({source, port}).second;
+    if (!edge)
+      return Finding{static_cast<int>(rank),
+                     -1,
+                     {},
+                     "source " + str(source) + " has no destination number " + str(port) + " that leads here"};
+  }
+  return std::nullopt;
+}
+
 std::optional<Finding> check_heads(std::span<const Schedule> schedules) {
   const auto fail = [](std::size_t rank, std::string message) {
     return Finding{static_cast<int>(rank), -1, {}, std::move(message)};
@@ -143,6 +166,7 @@ std::optional<Finding> check_heads(std::span<const Schedule> schedules) {
     if (problem.rank != static_cast<int>(rank)) return fail(rank, "is the schedule of rank " + str(problem.rank));
     if (problem.operation != first.problem.operation) return fail(rank, "is of another operation than rank 0's");
     if (problem.root != first.problem.root) return fail(rank, "has another root than rank 0's");
+    if (auto finding = check_neighbors(schedules, rank)) return finding;
     if (problem.root < 0 || problem.root >= problem.p)
       return fail(rank, "root " + str(problem.root) + " is not in 0.." + str(problem.p - 1));
     if (schedule.pieces < 1) return fail(rank, "cuts parts into " + str(schedule.pieces) + " pieces");

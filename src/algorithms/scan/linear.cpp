@@ -1,0 +1,32 @@
+// Scan, linear: ranks form a path; each adds its contribution to what comes from below and passes it on.
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  const int p = b.p(), rank = b.rank(), segments = b.segments();
+  b.cut(segments);
+  for (int s = 0; s < segments; ++s) {
+    if (rank > 0)
+      b.recv_reduce_first(rank - 1, sub(b.own(), s), recv_blocks(s));
+    else
+      b.copy(sub(b.own(), s), recv_blocks(s));
+    if (rank + 1 < p) b.send(rank + 1, recv_blocks(s));
+  }
+}
+
+const Algorithm algorithm{
+    .operation = Operation::scan,
+    .name = "linear",
+    .summary = "along a path, segments pipelined",
+    .source = "MPICH, Open MPI (linear)",
+    .build = build,
+    .segmented = true,
+    .ordered = true,
+    .from_left = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes
