@@ -48,9 +48,9 @@ TEST(Catalogue, HoldsWhatIsPromised) {
   const std::vector<Count> promised = {
       {Operation::barrier, {"linear", "dissemination", "recursive_doubling", "all_to_all"}},
       {Operation::bcast, {"linear", "knomial", "chain", "binary", "scatter_recursive_doubling", "scatter_ring"}},
-      {Operation::reduce, {"linear", "knomial", "binary", "chain", "rabenseifner", "sliced"}},
+      {Operation::reduce, {"linear", "knomial", "binary", "chain", "rabenseifner", "sliced", "double_tree"}},
       {Operation::allreduce,
-       {"linear", "knomial", "recursive_doubling", "ring", "rabenseifner", "all_to_all", "sliced"}},
+       {"linear", "knomial", "recursive_doubling", "ring", "rabenseifner", "all_to_all", "sliced", "double_tree"}},
       {Operation::gather, {"linear", "knomial"}},
       {Operation::scatter, {"linear", "knomial"}},
       {Operation::allgather, {"linear", "ring", "recursive_doubling", "bruck"}},
