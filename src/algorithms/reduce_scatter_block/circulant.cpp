@@ -1,0 +1,24 @@
+// Reduce_scatter on circulant graphs: the fewest rounds and the least traffic for any p.
+#include "algorithms/circulant_halving.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  const int p = b.p();
+  reduce_scatter_circulant(b, b.part(Buffer::send, 0, p), b.temp(p > 2 ? p : 0), recv_blocks(0));
+}
+
+const Algorithm algorithm{
+    .operation = Operation::reduce_scatter_block,
+    .name = "circulant",
+    .summary = "ceil(log2(p)) rounds on a circulant graph, for any p",
+    .source = "Traff 2024",
+    .build = build,
+    .unequal = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes
