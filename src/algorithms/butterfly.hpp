@@ -1,8 +1,8 @@
 // Reduce-scatter by halving along any butterfly, and its reversal, allgather.
 //
-// How. Members, a power of two of them, have places 0..members-1, and hold a range of places: all at first. In each round
-// a member and its peer hold the same range; each hands over the half that is the other's. At the end it holds its own place.
-// What differs between butterflies is who the peers are, and so which places make up a half.
+// How. Members, a power of two of them, have places 0..members-1, and hold a range of places: all at first. In each
+// round a member and its peer hold the same range; each hands over the half that is the other's. At the end it holds
+// its own place. What differs between butterflies is who the peers are, and so which places make up a half.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,8 @@ struct Butterfly {
 
 /// Distance members/2, ..., 2, 1: a place is the member's own number.
 extern const Butterfly halving_distance;
-/// Distance 1, 2, ..., members/2: combines neighbouring ranges, so keeps the rank order. A place is the number with its bits reversed.
+/// Distance 1, 2, ..., members/2: combines neighbouring ranges, so keeps the rank order. A place is the number with its
+/// bits reversed.
 extern const Butterfly doubling_distance;
 /// swing.hpp's.
 extern const Butterfly swing;

@@ -1,4 +1,5 @@
-// Two binary trees over the same ranks, in which no rank but the root has children twice: each carries half of the message.
+// Two binary trees over the same ranks, in which no rank but the root has children twice: each carries half of the
+// message.
 //
 // How. On each side of the root, number the ranks 1..n. The first tree puts a rank as high as its number has trailing
 // zero bits, so the odd ones are leaves. The second swaps odd and even: it is the mirror image for even n; for odd n

@@ -8,7 +8,7 @@ namespace omnes {
 
 namespace {
 
-/// Offsets 0..p-1 in bit-reversed order: those that a distance d adds follow, in the same order, on all multiples of 2d.
+/// Offsets 0..p-1 in bit-reversed order: those that a distance d adds follow all multiples of 2d, in the same order.
 std::vector<std::int32_t> offsets(int p) {
   std::vector<std::int32_t> order{0};
   for (int d = static_cast<int>(std::bit_floor(static_cast<unsigned>(p))); d > 0; d /= 2)

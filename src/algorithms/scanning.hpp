@@ -9,8 +9,8 @@ namespace omnes {
 void scan_doubling(Builder& b, int first, Blocks own);
 
 /// A rank's neighbours in the two sweeps of a scan: with d the lowest set bit of rank + 1, the sum of d ranks that ends
-/// here is combined from those that end `below`, and goes `up` to be part of the next larger one. Then the sum of all ranks
-/// up to `before` arrives, completes this rank's, and that goes to the ranks `above`.
+/// here is combined from those that end `below`, and goes `up` to be part of the next larger one. Then the sum of all
+/// ranks up to `before` arrives, completes this rank's, and that goes to the ranks `above`.
 struct Sweeps {
   std::vector<int> below;  ///< ascending distance: rank - 1, rank - 2, rank - 4, ...
   int up = -1;             ///< -1: beyond the last rank

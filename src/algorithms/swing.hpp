@@ -1,10 +1,10 @@
 // Swing's butterfly: peers at distance 1, 1, 3, 5, 11, ..., to the right and to the left in turn.
 //
-// How. Among m = 2^q members, even ones go by +1, -1, +3, -5, ...: the sums 1 + (-2) + 4 + ... of powers of -2; odd ones
-// go the other way. So distances grow by less than a hypercube's 1, 2, 4, 8, ..., and shortest first suits the rounds
-// of a reduce-scatter, which halve the message.
-// Why it is a butterfly. Two different rounds' peers differ by a multiple of 2^(r+1), where r is the earlier of
-// the rounds. So those whom the rounds r..q-1 reach from one member are the even ones of its class modulo 2^(r+1), and
+// How. Among m = 2^q members, even ones go by +1, -1, +3, -5, ...: the sums 1 + (-2) + 4 + ... of powers of -2; odd
+// ones go the other way. So distances grow by less than a hypercube's 1, 2, 4, 8, ..., and shortest first suits the
+// rounds of a reduce-scatter, which halve the message.
+// Why it is a butterfly. Two different rounds' peers differ by a multiple of 2^(r+1), where r is the earlier of the
+// rounds. So those whom the rounds r..q-1 reach from one member are the even ones of its class modulo 2^(r+1), and
 // their peers in the last round. That splits the members into groups of 2^(q-r), and each of them into two at round r.
 // Source: De Sensi, Bonato, Saam, Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", NSDI 2024.
 #pragma once

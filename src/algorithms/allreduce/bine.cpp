@@ -1,5 +1,5 @@
-// Allreduce, Bine butterfly: log2(p) rounds in which ranks at Swing's distances, from the longest to the shortest, exchange
-// and combine all they have. For short messages; for long ones the butterfly's other direction is `swing`.
+// Allreduce, Bine butterfly: log2(p) rounds in which ranks at Swing's distances, from the longest to the shortest,
+// exchange and combine all they have. For short messages; for long ones the butterfly's other direction is `swing`.
 //
 // Why all ranks get the same bits. From the longest distance down, the ranks that hold the same sum are the groups of
 // swing.hpp, so two groups meet as a whole; and the place's bit that tells them apart says which sum is on the left.

@@ -1,5 +1,5 @@
-// Allreduce on circulant graphs: a reduce-scatter of p pieces in ceil(log2(p)) rounds and an allgather in as many, by the
-// same ways back: the least traffic for any p.
+// Allreduce on circulant graphs: a reduce-scatter of p pieces in ceil(log2(p)) rounds and an allgather in as many, by
+// the same ways back: the least traffic for any p.
 #include "algorithms/circulant.hpp"
 #include "algorithms/circulant_halving.hpp"
 #include "algorithms/patterns.hpp"

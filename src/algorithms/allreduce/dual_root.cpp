@@ -1,9 +1,9 @@
-// Allreduce, doubly pipelined and dual-root: the lower and the upper half of the ranks each have a binary tree; segments flow
-// up both, the two roots exchange and combine theirs, and the results flow down while later segments still go up. No rank
-// waits for the whole message to turn around, and the depth is that of trees over p/2 ranks.
+// Allreduce, doubly pipelined and dual-root: the lower and the upper half of the ranks each have a binary tree;
+// segments flow up both, the two roots exchange and combine theirs, and the results flow down while later segments
+// still go up. No rank waits for the whole message to turn around, and the depth is that of trees over p/2 ranks.
 //
-// How: trees are numbered in post-order: a rank's subtree is a range of ranks that ends with it, first the left child's,
-// then the right child's. So the operand order holds, and rank p/2 - 1 and rank p - 1 are the roots.
+// How: trees are numbered in post-order: a rank's subtree is a range of ranks that ends with it, first the left
+// child's, then the right child's. So the operand order holds, and rank p/2 - 1 and rank p - 1 are the roots.
 #include "algorithms/registry.hpp"
 #include "algorithms/trees.hpp"
 
@@ -21,10 +21,12 @@ Tree post_order_tree(int rank, int first, int last) {
       return tree;
     }
     tree.parent = last;
-    if (rank < middle)
+    if (rank < middle) {
       last = middle - 1;
-    else
-      first = middle, --last;
+    } else {
+      first = middle;
+      --last;
+    }
   }
 }
 
@@ -50,7 +52,10 @@ void build(Builder& b) {
     } else if (!meets) {
       b.copy(sum, sub(result, s));
     } else {
-      if (sum == sub(result, s)) b.copy(sum, sub(sums, s)), sum = sub(sums, s);
+      if (sum == sub(result, s)) {  // in place, a root without children
+        sum = sub(sums, s);
+        b.copy(sub(result, s), sum);
+      }
       b.send(other, sum);
       if (lower)
         b.recv_reduce(other, sum, sub(result, s));

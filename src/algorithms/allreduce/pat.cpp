@@ -1,5 +1,5 @@
-// Allreduce, PAT: a reduce-scatter of p pieces up binomial trees and an allgather back down them, the least data over the
-// longest distances.
+// Allreduce, PAT: a reduce-scatter of p pieces up binomial trees and an allgather back down them, the least data over
+// the longest distances.
 #include "algorithms/pat.hpp"
 #include "algorithms/registry.hpp"
 

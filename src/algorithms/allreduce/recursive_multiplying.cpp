@@ -1,9 +1,9 @@
-// Allreduce, recursive multiplying: log_k(p) rounds in which k ranks at distance 1, k, k^2, ... send each other all they
-// have, and each combines it. For k = 2 it is recursive doubling; larger k have fewer rounds of more messages.
+// Allreduce, recursive multiplying: log_k(p) rounds in which k ranks at distance 1, k, k^2, ... send each other all
+// they have, and each combines it. For k = 2 it is recursive doubling; larger k have fewer rounds of more messages.
 //
 // How: there are as many members as the largest power of k allows, each standing for a range of up to k ranks, of which
-// the first leads: it combines the others' contributions before, and sends them the result afterwards. A round
-// combines k neighbouring ranges in rank order on all sides, so the order holds and all ranks get the same bits.
+// the first leads: it combines the others' contributions before, and sends them the result afterwards. A round combines
+// k neighbouring ranges in rank order on all sides, so the order holds and all ranks get the same bits.
 #include "algorithms/registry.hpp"
 
 namespace omnes {
@@ -41,8 +41,8 @@ void build(Builder& b) {
 
   std::vector<std::int32_t> followers;
   for (int follower = rank + 1; follower < leader(member + 1); ++follower) followers.push_back(follower);
-  // Partial results alternate between `recv` and a temporary, so that the last lands in `recv` and nothing is overwritten
-  // while it is being sent.
+  // Partial results alternate between `recv` and a temporary, so that the last lands in `recv` and nothing is
+  // overwritten while it is being sent.
   const Blocks spare = b.temp(rounds > 0 ? 1 : 0);
   Blocks here = rounds % 2 == 0 ? result : spare, next = rounds % 2 == 0 ? spare : result;
   Blocks sum = b.own();

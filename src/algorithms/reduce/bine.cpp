@@ -1,5 +1,6 @@
-// Reduce, Bine tree: log2(p) rounds in which ranks meet at distances 1, 1, 3, 5, 11, ... from each other, the closest first,
-// so that fewer and fewer messages go farther and farther, but less far than in a binomial tree. Segments pipelined.
+// Reduce, Bine tree: log2(p) rounds in which ranks meet at distances 1, 1, 3, 5, 11, ... from each other, the closest
+// first, so that fewer and fewer messages go farther and farther, but less far than in a binomial tree. Segments
+// pipelined.
 //
 // How: counted from the root, the ranks fold onto a power of two of members. The root's place is 0, and in round r all
 // that still hold a sum have places whose highest r bits are 0 (swing.hpp): who has a 1 in the next hands its sum over.

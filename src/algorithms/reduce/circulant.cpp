@@ -1,8 +1,9 @@
-// Reduce on circulant graphs: a reduce-scatter of p pieces in ceil(log2(p)) rounds, then a gather to the root in as many,
-// along the same edges. For any p.
+// Reduce on circulant graphs: a reduce-scatter of p pieces in ceil(log2(p)) rounds, then a gather to the root in as
+// many, along the same edges. For any p.
 //
-// How. Counted from the root, the gather is a tree: the root is to gather p parts. A rank that is to gather n of them, its own
-// and the following ones, takes those from the longest skip below n on from the rank that far away, and gathers the others.
+// How. Counted from the root, the gather is a tree: the root is to gather p parts. A rank that is to gather n of them,
+// its own and the following ones, takes those from the longest skip below n on from the rank that far away, and gathers
+// the others.
 #include "algorithms/circulant.hpp"
 #include "algorithms/circulant_halving.hpp"
 #include "algorithms/patterns.hpp"

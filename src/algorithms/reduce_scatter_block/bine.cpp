@@ -1,8 +1,9 @@
-// Reduce_scatter, Bine butterfly: Swing's distances from the longest to the shortest. What a rank still answers for is a
-// range of neighbours around it (modulo p), so nothing is copied: a message is one run of parts, or two where it wraps.
+// Reduce_scatter, Bine butterfly: Swing's distances from the longest to the shortest. What a rank still answers for is
+// a range of neighbours around it (modulo p), so nothing is copied: a message is one run of parts, or two where it
+// wraps.
 //
-// Why it is correct. With n rounds to go, an even member answers for itself, for the odd-numbered powers of two below 2^n
-// to its left and for the even-numbered ones to its right: a range of 2^n members, as any number is written with
+// Why it is correct. With n rounds to go, an even member answers for itself, for the odd-numbered powers of two below
+// 2^n to its left and for the even-numbered ones to its right: a range of 2^n members, as any number is written with
 // powers of -2 in one way. Odd members mirror it. The ranges of a member and its peer in a round are disjoint, and make
 // up the member's range before the round. So each contribution to a part takes one way.
 // Needs a commutative operation.

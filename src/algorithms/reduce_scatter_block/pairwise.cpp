@@ -1,5 +1,5 @@
-// Reduce_scatter, pairwise: p - 1 rounds; in round i every rank sends the part of the rank i above, and combines what comes
-// from i below. One message in and one out per round, nothing is forwarded; the order starts at the rank: needs a
+// Reduce_scatter, pairwise: p - 1 rounds; in round i every rank sends the part of the rank i above, and combines what
+// comes from i below. One message in and one out per round, nothing is forwarded; the order starts at the rank: needs a
 // commutative operation.
 #include "algorithms/registry.hpp"
 

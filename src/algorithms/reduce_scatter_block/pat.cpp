@@ -1,5 +1,5 @@
-// Reduce_scatter, PAT: all parts up binomial trees of their own, from the shortest distance with half of the parts to the
-// longest with one.
+// Reduce_scatter, PAT: all parts up binomial trees of their own, from the shortest distance with half of the parts to
+// the longest with one.
 #include "algorithms/pat.hpp"
 #include "algorithms/registry.hpp"
 

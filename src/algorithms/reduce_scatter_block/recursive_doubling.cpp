@@ -1,6 +1,7 @@
-// Reduce_scatter, recursive doubling: log2(p) rounds in which ranks at distance 1, 2, 4, ... exchange all that the other may
-// still need: its own part, and the parts of ranks beyond both groups, for it to pass on. Combines neighbouring ranges,
-// so keeps the rank order; nothing is copied, but parts travel in several messages: for short ones.
+// Reduce_scatter, recursive doubling: log2(p) rounds in which ranks at distance 1, 2, 4, ... exchange all that the
+// other may still need: its own part, and the parts of ranks beyond both groups, for it to pass on. Combines
+// neighbouring ranges, so keeps the rank order; nothing is copied, but parts travel in several messages: for short
+// ones.
 //
 // How. Before the round at distance d, a rank holds the sum of its group, d neighbouring members, for its own part and
 // for the parts of ranks outside the group. Ranks beyond a power of two are folded: one of a pair goes for both.

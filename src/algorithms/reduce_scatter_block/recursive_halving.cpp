@@ -1,6 +1,6 @@
-// Reduce_scatter, recursive halving: log2(p) rounds in which ranks at distance p/2, ..., 2, 1 exchange halves. The halves
-// are ranges of parts, so nothing is copied; the order starts at the farthest: needs a commutative operation. Ranks beyond
-// a power of two hand all they have to a partner first, and get their part from it.
+// Reduce_scatter, recursive halving: log2(p) rounds in which ranks at distance p/2, ..., 2, 1 exchange halves. The
+// halves are ranges of parts, so nothing is copied; the order starts at the farthest: needs a commutative operation.
+// Ranks beyond a power of two hand all they have to a partner first, and get their part from it.
 #include "algorithms/butterfly.hpp"
 #include "algorithms/registry.hpp"
 

@@ -1,6 +1,6 @@
 // Reduce_scatter, ring: the part of rank j starts at rank j + 1 and travels to the right, every rank combining its own
-// contribution into it; after p - 1 rounds it is complete at rank j. All messages go between neighbours. The order starts at
-// j + 1: needs a commutative operation.
+// contribution into it; after p - 1 rounds it is complete at rank j. All messages go between neighbours. The order
+// starts at j + 1: needs a commutative operation.
 #include "algorithms/registry.hpp"
 
 namespace omnes {

@@ -1,5 +1,5 @@
-// Reduce_scatter, Swing: log2(p) rounds in which ranks exchange halves at distances 1, 1, 3, 5, 11, ..., the most data over
-// the shortest ones. Parts are brought into an order in which halves are ranges before.
+// Reduce_scatter, Swing: log2(p) rounds in which ranks exchange halves at distances 1, 1, 3, 5, 11, ..., the most data
+// over the shortest ones. Parts are brought into an order in which halves are ranges before.
 #include "algorithms/butterfly.hpp"
 #include "algorithms/registry.hpp"
 

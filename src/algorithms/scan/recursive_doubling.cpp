@@ -1,5 +1,5 @@
-// Scan, recursive doubling: ceil(log2(p)) rounds; in the round at distance d = 1, 2, 4, ... every rank passes its sum to the
-// rank d above, and puts what comes from d below on the left of its own, which then spans the last 2d ranks.
+// Scan, recursive doubling: ceil(log2(p)) rounds; in the round at distance d = 1, 2, 4, ... every rank passes its sum
+// to the rank d above, and puts what comes from d below on the left of its own, which then spans the last 2d ranks.
 #include "algorithms/registry.hpp"
 #include "algorithms/scanning.hpp"
 
