@@ -70,11 +70,8 @@ static MPI_Comm make_directed(MPI_Comm comm, struct neighborhood* around) {
 // A star, with edges both ways.
 static MPI_Comm make_star(MPI_Comm comm, struct neighborhood* around) {
   int ends[most_parts], edges[2 * most_parts];
-  for (int k = 0; k < p; ++k) {
-    ends[k] = p - 1 + k;
-    edges[k] = k + 1;
-    edges[p - 1 + k] = 0;
-  }
+  for (int k = 0; k < p; ++k) ends[k] = p - 1 + k;
+  for (int k = 0; k < 2 * (p - 1); ++k) edges[k] = k < p - 1 ? k + 1 : 0;
   *around = (struct neighborhood){0};
   around->sources = around->destinations = rank == 0 ? p - 1 : 1;
   for (int k = 0; k < around->sources; ++k) around->source[k] = around->destination[k] = rank == 0 ? k + 1 : 0;
