@@ -1,9 +1,10 @@
-"""Measures cells (operation, size) on several jobs in turn: A B C, B C A, ... so that all see the same noise.
+"""Measures cells (operation, size, form) on several jobs in turn: A B C, B C A, ... so that all see the same noise.
 
 How: a cell is checked on every job before it is timed. Then rounds: in each round every job runs one batch of calls,
-long enough for the clock, short enough to change places often. A cell ends when the middle half of every job's times
-lies within a few percent of the median, or when its time is over. The ratio of two jobs is the median of the ratios
-within rounds: what slows a whole round cancels.
+long enough for the clock, short enough to change places often. Cells that are compared with each other (the forms of
+one operation) take turns as well. A group of cells ends when the middle half of all its times lies within a few
+percent of their median, or when its time is over. The ratio of two jobs is the median of the ratios within rounds:
+what slows a whole round cancels.
 """
 
 from __future__ import annotations
@@ -28,9 +29,12 @@ class Cell:
     operation: str
     bytes: int
     type: str
+    counts: str = "equal"  # or "unequal": parts of different lengths, as long together
+    form: str = "blocking"  # or one that returns a request: "nonblocking", "persistent"
 
     def __str__(self) -> str:
-        return f"{self.operation} {self.bytes} {self.type}"
+        """As collbench reads it."""
+        return f"{self.operation} {self.bytes} {self.type} {self.counts} {self.form}"
 
 
 @dataclass
@@ -58,23 +62,27 @@ def ratio(slow: Samples, fast: Samples) -> Samples:
     return Samples([a / b for a, b in zip(slow.values, fast.values)])
 
 
-def measure(cell: Cell, jobs: Sequence[Job], seconds: float) -> dict[str, Samples]:
-    """Times a cell on all jobs; raises WrongResult when a job does not compute what MPI promises."""
-    for job in jobs:
+def measure(group: Sequence[Cell], jobs: Sequence[Job], seconds: float) -> dict[Cell, dict[str, Samples]]:
+    """Times cells on all jobs that offer their form; raises WrongResult when a result is not what MPI promises."""
+    lanes = [(cell, job) for cell in group for job in jobs if job.offers(cell.form)]
+    for cell, job in lanes:
         job.ask(f"check {cell}", ANSWER_SECONDS)
-    calls = {job.spec.name: _calls_for_batch(cell, job) for job in jobs}
-    samples = {job.spec.name: Samples() for job in jobs}
-    order = list(jobs)
-    deadline = time.monotonic() + seconds
+    calls = [_calls_for_batch(cell, job) for cell, job in lanes]
+    samples = [Samples() for _ in lanes]
+    order = list(range(len(lanes)))
+    deadline = time.monotonic() + seconds * len(group)
     rounds = 0
     while rounds < MIN_ROUNDS or time.monotonic() < deadline:
-        for job in order:
-            samples[job.spec.name].values.append(_batch(cell, job, calls[job.spec.name]))
+        for lane in order:
+            samples[lane].values.append(_batch(*lanes[lane], calls[lane]))
         order = order[1:] + order[:1]
         rounds += 1
-        if rounds >= STABLE_ROUNDS and all(of_job.spread < STABLE_SPREAD for of_job in samples.values()):
+        if rounds >= STABLE_ROUNDS and all(of_lane.spread < STABLE_SPREAD for of_lane in samples):
             break
-    return samples
+    results: dict[Cell, dict[str, Samples]] = {cell: {} for cell in group}
+    for (cell, job), of_lane in zip(lanes, samples):
+        results[cell][job.spec.name] = of_lane
+    return results
 
 
 def _batch(cell: Cell, job: Job, calls: int) -> float:
