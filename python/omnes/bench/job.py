@@ -39,6 +39,11 @@ class JobSpec:
     baseline: str | None = None  # the job that this one is compared with
 
     @property
+    def stock(self) -> bool:
+        """The MPI as it comes."""
+        return not self.with_omnes and not self.variables
+
+    @property
     def label(self) -> str:
         """The name where it is clear which MPI is meant."""
         return self.name.replace(f" {self.mpi.name}", "")

@@ -21,7 +21,7 @@ from typing import Any
 from rich.table import Table
 
 from omnes.bench.job import Job, JobSpec
-from omnes.bench.measure import ANSWER_SECONDS, BATCH_SECONDS, MAX_CALLS, MIN_ROUNDS, Cell, Samples, ratio
+from omnes.bench.measure import ANSWER_SECONDS, BATCH_SECONDS, MAX_CALLS, MIN_ROUNDS, Cell, Samples, checked, ratio
 from omnes.bench.report import Labels
 from omnes.units import format_us
 
@@ -50,15 +50,14 @@ def percent(pure: float, computation: float, total: float) -> float:
 
 
 def measure(cell: Cell, jobs: Sequence[Job], seconds: float, tests: int) -> dict[str, Overlap]:
-    """Times a nonblocking cell on all jobs; raises WrongResult as the blocking measurement does."""
-    for job in jobs:
-        job.ask(f"check {cell}", ANSWER_SECONDS)
+    """Times a nonblocking cell on all jobs whose results are right."""
+    jobs = checked(cell, jobs)
     plans = {job.spec.name: _calibrate(cell, job, tests) for job in jobs}
     results = {job.spec.name: Overlap() for job in jobs}
     order = list(jobs)
     deadline = time.monotonic() + seconds
     rounds = 0
-    while rounds < MIN_ROUNDS or time.monotonic() < deadline:
+    while jobs and (rounds < MIN_ROUNDS or time.monotonic() < deadline):
         for job in order:
             times = _batch(cell, job, *plans[job.spec.name], tests)
             for name in TIMES:
@@ -100,7 +99,7 @@ def table(specs: Sequence[JobSpec], results: dict[Cell, dict[str, Overlap]], tit
         if labels.new_operation(cell):
             out.add_section()
         row = labels.row(cell)
-        for spec in specs:
+        for spec in (spec for spec in specs if spec.name in of_cell):
             times = of_cell[spec.name]
             gain = _gain(spec, of_cell)
             out.add_row(
@@ -115,7 +114,9 @@ def table(specs: Sequence[JobSpec], results: dict[Cell, dict[str, Overlap]], tit
 
 
 def _gain(spec: JobSpec, of_cell: dict[str, Overlap]) -> float | None:
-    return ratio(of_cell[spec.baseline].total, of_cell[spec.name].total).median if spec.baseline else None
+    if spec.baseline not in of_cell:
+        return None
+    return ratio(of_cell[spec.baseline].total, of_cell[spec.name].total).median
 
 
 def as_data(specs: Sequence[JobSpec], results: dict[Cell, dict[str, Overlap]]) -> list[dict[str, Any]]:
@@ -123,13 +124,13 @@ def as_data(specs: Sequence[JobSpec], results: dict[Cell, dict[str, Overlap]]) -
     cells = []
     for cell, of_cell in results.items():
         jobs = {}
-        for spec in specs:
+        for spec in (spec for spec in specs if spec.name in of_cell):
             times = of_cell[spec.name]
             jobs[spec.name] = {
                 **{name: getattr(times, name).median for name in TIMES},
                 "overlap": times.percent.median,
                 "samples": {name: getattr(times, name).values for name in TIMES},
             }
-        ratios = {spec.name: _gain(spec, of_cell) for spec in specs if spec.baseline}
+        ratios = {spec.name: _gain(spec, of_cell) for spec in specs if spec.name in of_cell and spec.baseline}
         cells.append({**vars(cell), "jobs": jobs, "ratios": ratios})
     return cells

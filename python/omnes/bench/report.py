@@ -91,7 +91,7 @@ def against_baseline(spec: JobSpec, samples: Mapping[str, Samples]) -> float | N
 def gain(cell: Cell, spec: JobSpec, results: Results) -> float | None:
     """How many times faster the form is than the blocking call of the same job; None where it is that call."""
     blocking = results.get(Cell(cell.operation, cell.bytes, cell.type, cell.counts))
-    if cell.form == "blocking" or blocking is None or spec.name not in results[cell]:
+    if cell.form == "blocking" or not blocking or spec.name not in blocking or spec.name not in results[cell]:
         return None
     return ratio(blocking[spec.name], results[cell][spec.name]).median
 

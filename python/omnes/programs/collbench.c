@@ -1,18 +1,18 @@
 /* Times collective operations of whatever MPI it runs on; led by `omnes bench`, one command line at a time.
 
-Overview: every rank reads commands from its own pipe DIR/command-<rank>, so that a job that is not being measured sleeps in read() and
-leaves the CPUs to the others. Rank 0 answers on DIR/answers, one JSON object a line. CALL is OPERATION BYTES TYPE COUNTS FORM, such
-as "gatherv 1024 double unequal nonblocking":
+Overview: every rank reads commands from its own pipe DIR/command-<rank>, so that a job that is not being measured
+sleeps in read() and leaves the CPUs to the others. Rank 0 answers on DIR/answers, one JSON object a line. CALL is
+OPERATION BYTES TYPE COUNTS FORM, such as "gatherv 1024 double unequal nonblocking":
   check CALL                           ->  {"ok": true}                   or {"wrong": "..."}
   time CALL CALLS WARM                 ->  {"seconds": S}, of one call    or {"wrong": "..."}
   overlap CALL CALLS WARM UNITS TESTS  ->  {"pure": S, "computation": S, "total": S}, or {"wrong": "..."}
   unit                                 ->  {"seconds": S}, of one unit of computation
   quit
 The first line says which forms there are: {"persistent": true}.
-How: BYTES is one part. The data change before every call and the root goes round. When timing, up to SMALL bytes the calls run in a
-closed loop, refilling included; above, and for overlap, ranks meet before each call and only the call is timed. The mean of a rank's calls
-counts, and of all ranks the slowest. Ranks meet, and hand in times, through a small mapped file, not through the MPI under test.
-After each batch the last result is checked, outside the time. */
+How: BYTES is one part. The data change before every call and the root goes round. When timing, up to SMALL bytes the
+calls run in a closed loop, refilling included; above, and for overlap, ranks meet before each call and only the call is
+timed. The mean of a rank's calls counts, and of all ranks the slowest. Ranks meet, and hand in times, through a small
+mapped file, not through the MPI under test. After each batch the last result is checked, outside the time. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>

@@ -1,8 +1,9 @@
 /* The 22 collective operations of collbench: what each moves, how its three forms are called, what must come out.
 
-How: every operation sends and receives parts of shares. With equal counts all shares have `count` elements; with unequal counts share s of p is
-proportional to s + 1, so that p shares together are as long (up to rounding). Rank r's own part is share r; between ranks r and q
-it is share (r + q) mod p, known to both. Parts lie one behind the other. Neighborhoods are those of a periodic ring. */
+How: every operation sends and receives parts, and each part is a share. With equal counts all shares have `count`
+elements; with unequal counts share s of p is proportional to s + 1, so that p shares together are as long (up to
+rounding). What belongs to one rank r is share r; what goes from rank r to rank q is share (r + q) mod p, so that both
+know it. Parts lie one behind the other. Neighborhoods are those of a periodic ring. */
 #include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -217,7 +218,8 @@ static double element(const struct job* job, size_t i) {
   return job->type == INT ? ((int*)result)[i] : job->type == FLOAT ? ((float*)result)[i] : ((double*)result)[i];
 }
 
-/* Index of the first wrong element, or -1, when what a neighbor sent by its port `mirrored ? 1 - k : k` arrives in part k. */
+/* Index of the first wrong element, or -1. What arrives in part k of a neighborhood left its sender as part 1 - k when
+   `mirrored`, else as part k. */
 static long first_difference(const struct job* job, int root, long number, int mirrored) {
   const struct traits* t = &traits[job->operation];
   size_t i = 0;
@@ -234,8 +236,8 @@ static long first_difference(const struct job* job, int root, long number, int m
   return -1;
 }
 
-/* The same for this rank's result of a call. Where both neighbors are one rank, MPI before 4.1 leaves open which of the two
-   messages is which. */
+/* The same for this rank's result of a call. Where both neighbors are one rank, MPI before 4.1 leaves open which of the
+   two messages is which. */
 static long first_wrong(const struct job* job, int root, long number) {
   const enum operation o = job->operation;
   const int only_root = o == REDUCE || o == GATHER || o == GATHERV;
