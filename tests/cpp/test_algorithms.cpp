@@ -46,7 +46,7 @@ struct Count {
 
 TEST(Catalogue, HoldsWhatIsPromised) {
   const std::vector<Count> promised = {
-      {Operation::barrier, {"linear", "dissemination", "recursive_doubling", "all_to_all"}},
+      {Operation::barrier, {"linear", "dissemination", "recursive_doubling", "all_to_all", "knomial", "ring"}},
       {Operation::bcast, {"linear", "knomial", "chain", "binary", "scatter_recursive_doubling", "scatter_ring"}},
       {Operation::reduce, {"linear", "knomial", "binary", "chain", "rabenseifner", "sliced"}},
       {Operation::allreduce,
@@ -56,14 +56,14 @@ TEST(Catalogue, HoldsWhatIsPromised) {
       {Operation::allgather,
        {"linear", "ring", "recursive_doubling", "bruck", "circulant", "gather_bcast", "kring", "neighbor_exchange",
         "recursive_multiplying", "sparbit"}},
-      {Operation::alltoall, {"linear", "pairwise", "bruck"}},
+      {Operation::alltoall, {"linear", "pairwise", "bruck", "batched", "exchange"}},
       {Operation::gatherv, {"linear"}},
       {Operation::scatterv, {"linear"}},
       {Operation::allgatherv,
        {"linear", "ring", "recursive_doubling", "bruck", "circulant", "gather_bcast", "kring", "neighbor_exchange",
         "recursive_multiplying", "sparbit"}},
-      {Operation::alltoallv, {"linear", "pairwise"}},
-      {Operation::alltoallw, {"linear", "pairwise"}},
+      {Operation::alltoallv, {"linear", "pairwise", "batched", "exchange"}},
+      {Operation::alltoallw, {"linear", "pairwise", "batched", "exchange"}},
       {Operation::reduce_scatter_block, {"linear"}},
       {Operation::reduce_scatter, {"linear"}},
       {Operation::scan, {"linear"}},
