@@ -1,7 +1,7 @@
 // Alltoall, exchange: in each round ranks pair up and swap parts, so that it can work in place with little memory.
 //
-// How. In round i the partner of rank r is r xor i for p a power of two (p - 1 rounds), else (i - r) modulo p (p rounds;
-// in some a rank is its own partner and rests). Both pair every two ranks exactly once, and both name each other.
+// How. In round i the partner of rank r is r xor i for p a power of two (p - 1 rounds), else (i - r) modulo p (p
+// rounds; a rank that is its own partner rests). Either way every two ranks meet exactly once.
 // In place the outgoing part moves aside before the incoming one takes its place: into one temporary that serves all
 // rounds, or, where parts may differ in size, one for each.
 #include "algorithms/registry.hpp"
