@@ -4,8 +4,8 @@
 // How. What a rank holds before a step follows from the steps before it: its own part and all that its partners there
 // held. Each sends what its partner lacks. Those parts are not neighbours in the buffer, except by chance: every run of
 // consecutive parts is a message of its own.
-// Why it is correct. With the near ones first, a rank holds the parts of consecutive ranks (bine.cpp), in the end of all
-// p, and so of all of either parity. A part's way is an alternating sum of distances. Turning the order of the steps
+// Why it is correct. With the near ones first, a rank holds the parts of consecutive ranks (bine.cpp), in the end of
+// all p, and so of all of either parity. A part's way is an alternating sum of distances. Turning the order of the steps
 // around negates the sums of even length, which are the ranks of the same parity, and leaves the others: still all.
 #include <algorithm>
 #include <iterator>

@@ -1,5 +1,5 @@
-// Barrier, double ring: a token goes round from rank 0 back to it, which shows that all have entered, and again as far as
-// rank p - 1, which tells everybody. 2p - 1 messages, one after the other.
+// Barrier, double ring: a token goes round from rank 0 back to it, which shows that all have entered, and again as far
+// as rank p - 1, which tells everybody. 2p - 1 messages, one after the other.
 #include "algorithms/registry.hpp"
 
 namespace omnes {
