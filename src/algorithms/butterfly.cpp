@@ -30,7 +30,7 @@ int reversed(int member, int members) {
 
 const Butterfly halving_distance = {[](int m, int round, int members) { return m ^ members >> (round + 1); }, itself};
 const Butterfly doubling_distance = {[](int m, int round, int) { return m ^ 1 << round; }, reversed};
-const Butterfly swing = {swing_peer, swing_place};
+const Butterfly swing = {alternating_partner, swing_place};
 
 void reduce_scatter_butterfly(Builder& b, const Butterfly& butterfly, const Folding& fold,
                               const std::vector<int>& starts, Blocks own, Blocks into, Blocks last) {

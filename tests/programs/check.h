@@ -8,6 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Persistent collectives came with MPI 4; Open MPI 5 has them, though it says that it is MPI 3.
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define HAS_PERSISTENT 1
+#else
+#define HAS_PERSISTENT 0
+#endif
+
 static int failures = 0;
 
 // Says what went wrong, at most a few times per rank.

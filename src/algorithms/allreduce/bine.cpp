@@ -15,7 +15,7 @@ namespace {
 Exchange exchange(int member, int round, int members) {
   int rounds = 0;
   while ((1 << rounds) < members) ++rounds;
-  return {swing_peer(member, rounds - 1 - round, members), (swing_place(member, members) >> round & 1) != 0};
+  return {alternating_partner(member, rounds - 1 - round, members), (swing_place(member, members) >> round & 1) != 0};
 }
 
 void build(Builder& b) { allreduce_exchanging(b, exchange); }

@@ -1,9 +1,10 @@
-// Allreduce, recursive multiplying: log_k(p) rounds in which k ranks at distance 1, k, k^2, ... send each other all
-// they have, and each combines it. For k = 2 it is recursive doubling; larger k have fewer rounds of more messages.
+// Allreduce, recursive multiplying: about log_k(p) rounds in which groups of up to k ranks send each other all they
+// have, and each combines it. For k = 2 it is recursive doubling; larger k have fewer rounds of more messages.
 //
-// How: there are as many members as the largest power of k allows, each standing for a range of up to k ranks, of which
-// the first leads: it combines the others' contributions before, and sends them the result afterwards. A round combines
-// k neighbouring ranges in rank order on all sides, so the order holds and all ranks get the same bits.
+// How: ranks are numbered in mixed radix, and in the round of a digit those that differ only in it are a group, the
+// lowest digit first. So a round combines neighbouring ranges, in rank order on all sides: the order holds and all
+// ranks get the same bits. A rank that is folded onto another gives its contribution first and gets the result last.
+#include "algorithms/mixed_radix.hpp"
 #include "algorithms/registry.hpp"
 
 namespace omnes {
@@ -27,47 +28,45 @@ void combine_group(Builder& b, const std::vector<std::int32_t>& group, Blocks ow
 }
 
 void build(Builder& b) {
-  const int p = b.p(), rank = b.rank(), k = b.problem().radix;
-  int members = 1, rounds = 0;
-  for (; members <= p / k; members *= k) ++rounds;
-  const auto leader = [&](long long member) { return static_cast<std::int32_t>(member * p / members); };
-  const int member = static_cast<int>(((rank + 1LL) * members - 1) / p);
+  const int rank = b.rank();
+  const MixedRadix digits(b.p(), b.problem().radix);
+  const Folding& fold = digits.fold;
+  const int partner = fold.partner(rank), member = fold.member(rank);
   const Blocks result = recv_blocks(0);
-  if (leader(member) != rank) {
-    b.send(leader(member), b.own());
-    b.recv(leader(member), result);
+  if (!fold.leads(rank)) {
+    b.send(partner, b.own());
+    b.recv(partner, result);
     return;
   }
-
-  std::vector<std::int32_t> followers;
-  for (int follower = rank + 1; follower < leader(member + 1); ++follower) followers.push_back(follower);
   // Partial results alternate between `recv` and a temporary, so that the last lands in `recv` and nothing is
   // overwritten while it is being sent.
-  const Blocks spare = b.temp(rounds > 0 ? 1 : 0);
-  Blocks here = rounds % 2 == 0 ? result : spare, next = rounds % 2 == 0 ? spare : result;
+  const bool odd = digits.radices.size() % 2 != 0;
+  const Blocks spare = b.temp(digits.radices.empty() ? 0 : 1);
+  Blocks here = odd ? spare : result, next = odd ? result : spare;
   Blocks sum = b.own();
-  for (const int follower : followers) {
-    b.recv_reduce(follower, sum, here);
+  if (partner >= 0) {
+    b.recv_reduce(partner, sum, here);
     sum = here;
-  }
-  if (rounds > 0 && sum == next) {  // in place, an odd number of rounds
+  } else if (sum == next) {  // in place, an odd number of rounds
     b.copy(sum, here);
     sum = here;
   }
-  for (int distance = 1; distance < members; distance *= k) {
-    const int first = member - member / distance % k * distance;
+  int weight = 1;
+  for (const int radix : digits.radices) {
+    const int lowest = member - member / weight % radix * weight;
     std::vector<std::int32_t> group, others;
-    for (int i = 0; i < k; ++i) {
-      group.push_back(leader(first + i * distance));
+    for (int digit = 0; digit < radix; ++digit) {
+      group.push_back(fold.leader(lowest + digit * weight));
       if (group.back() != rank) others.push_back(group.back());
     }
     b.send(others, sum);
     combine_group(b, group, sum, next);
     sum = next;
     std::swap(here, next);
+    weight *= radix;
   }
   b.copy(sum, result);
-  b.send(followers, result);
+  if (partner >= 0) b.send(partner, result);
 }
 
 const Algorithm algorithm{

@@ -24,7 +24,7 @@ void build(Builder& b) {
     if (partner >= 0) children.push_back(b.real(partner));
     const int place = swing_place(member, fold.members);
     for (int bit = fold.members / 2, round = 0; bit > 0 && parent < 0; bit /= 2, ++round) {
-      const int peer = b.real(fold.leader(swing_peer(member, round, fold.members)));
+      const int peer = b.real(fold.leader(alternating_partner(member, round, fold.members)));
       if ((place & bit) != 0)
         parent = peer;
       else

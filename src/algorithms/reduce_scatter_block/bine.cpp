@@ -7,10 +7,10 @@
 // powers of -2 in one way. Odd members mirror it. The ranges of a member and its peer in a round are disjoint, and make
 // up the member's range before the round. So each contribution to a part takes one way.
 // Needs a commutative operation.
+#include "algorithms/alternating.hpp"
 #include "algorithms/folding.hpp"
 #include "algorithms/patterns.hpp"
 #include "algorithms/registry.hpp"
-#include "algorithms/swing.hpp"
 
 namespace omnes {
 namespace {
@@ -50,7 +50,7 @@ void build(Builder& b) {
   };
   const int member = fold.member(rank), rounds = std::countr_zero(static_cast<unsigned>(fold.members));
   for (int n = rounds - 1; n >= 0; --n) {
-    const int other = swing_peer(member, n, fold.members), peer = fold.leader(other);
+    const int other = alternating_partner(member, n, fold.members), peer = fold.leader(other);
     const bool last = n == 0 && partner < 0;
     answered(other, n, [&](int first, int count) { b.send(peer, sub(sum, first, count)); });
     answered(member, n, [&](int first, int count) {
