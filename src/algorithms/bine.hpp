@@ -13,12 +13,6 @@
 
 namespace omnes {
 
-/// The ranks first, first + 1, ..., first + count - 1 modulo p.
-struct Arc {
-  int first, count;
-  friend bool operator==(const Arc&, const Arc&) = default;
-};
-
 /// The tree rooted at 0, of depth at most ceil(log2(p)); children in ascending order of their subtrees' sizes.
 Tree bine_tree(int v, int p);
 /// The subtree of v.
