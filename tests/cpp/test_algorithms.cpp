@@ -47,12 +47,14 @@ struct Count {
 TEST(Catalogue, HoldsWhatIsPromised) {
   const std::vector<Count> promised = {
       {Operation::barrier, {"linear", "dissemination", "recursive_doubling", "all_to_all"}},
-      {Operation::bcast, {"linear", "knomial", "chain", "binary", "scatter_recursive_doubling", "scatter_ring"}},
+      {Operation::bcast,
+       {"linear", "knomial", "chain", "binary", "kary", "recursive_doubling", "split_binary", "bine", "circulant",
+        "scatter_recursive_doubling", "scatter_ring", "scatter_bine"}},
       {Operation::reduce, {"linear", "knomial", "binary", "chain", "rabenseifner", "sliced"}},
       {Operation::allreduce,
        {"linear", "knomial", "recursive_doubling", "ring", "rabenseifner", "all_to_all", "sliced"}},
-      {Operation::gather, {"linear", "knomial"}},
-      {Operation::scatter, {"linear", "knomial"}},
+      {Operation::gather, {"linear", "knomial", "bine"}},
+      {Operation::scatter, {"linear", "knomial", "bine"}},
       {Operation::allgather, {"linear", "ring", "recursive_doubling", "bruck"}},
       {Operation::alltoall, {"linear", "pairwise", "bruck"}},
       {Operation::gatherv, {"linear"}},

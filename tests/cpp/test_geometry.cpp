@@ -4,6 +4,7 @@
 #include <set>
 
 #include "algorithms/bine.hpp"
+#include "algorithms/circulant.hpp"
 
 namespace omnes {
 namespace {
@@ -57,6 +58,28 @@ TEST(BineButterfly, GathersEveryRankOnceFromAPeerThatHasIt) {
         EXPECT_EQ(here, ranks_of(bine_gathered(rank, step + 1, p), p)) << "p=" << p << " rank=" << rank;
       }
     }
+  }
+}
+
+TEST(Circulant, DeliversEveryBlockOnceFromRanksThatHaveIt) {
+  constexpr int blocks = 7;
+  for (int p = 2; p <= 300; ++p) {
+    const Circulant graph(p);
+    const int q = graph.phase(), start = (q - graph.rounds(blocks) % q) % q;
+    std::vector<std::set<int>> has(p);
+    for (int block = 0; block < blocks; ++block) has[0].insert(block);
+    std::vector<std::vector<int>> receives;
+    for (int rank = 0; rank < p; ++rank) receives.push_back(graph.receives(rank, blocks));
+    for (int i = 0; i < graph.rounds(blocks); ++i) {
+      const std::vector<std::set<int>> before = has;
+      for (int rank = 1; rank < p; ++rank) {
+        const int block = receives[rank][i], from = (rank - graph.skip((start + i) % q) + p) % p;
+        if (block < 0) continue;
+        EXPECT_TRUE(before[from].contains(block)) << "p=" << p << " rank=" << rank << " round=" << i;
+        EXPECT_TRUE(has[rank].insert(block).second) << "p=" << p << " rank=" << rank << " round=" << i;
+      }
+    }
+    for (const auto& blocks_of_rank : has) EXPECT_EQ(blocks_of_rank.size(), blocks) << "p=" << p;
   }
 }
 
