@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "algorithms/alternating.hpp"
+
 namespace omnes {
 
 namespace {
@@ -64,11 +66,7 @@ Arc bine_subtree(int v, int p) { return find(v, p).subtree; }
 
 int bine_steps(int p) { return std::bit_width(static_cast<unsigned>(p - 1)); }
 
-int bine_peer(int rank, int step, int p) {
-  int distance = 1;
-  for (int i = 0; i < step; ++i) distance = 1 - 2 * distance;
-  return modulo(rank % 2 == 0 ? rank + distance : rank - distance, p);
-}
+int bine_peer(int rank, int step, int p) { return alternating_partner(rank, step, p); }
 
 Arc bine_gathered(int rank, int steps, int p) {
   return steps == bine_steps(p) ? Arc{0, p} : arc_at(rank, 1 << steps, p);

@@ -1,36 +1,17 @@
-// Broadcast of many blocks on a circulant graph: which block a rank receives in which round.
+// The distances of Träff's circulant graphs: as few rounds as any p allows, and in each no more parts than needed.
 //
-// How: with q = ceil(log2(p)), rank r receives in round i from rank r - skip(i mod q) and sends to r + skip(i mod q), the
-// skips being p halved again and again, rounded up. Every rank is a sum of different skips, taken greedily; the smallest
-// of them numbers its base block. In each phase of q rounds the root sends q new blocks; a rank receives of these its
-// base block alone, and otherwise the base blocks of the ranks below it, of the phase before, each in one round.
-// Why it is correct: what a rank sends on it must have received in an earlier round. So the block of round k is the base
-// block of the nearest rank at least skip(k) below, nearest first, that has one not taken yet. That there always is one,
-// and that a depth-first search over sums of skips finds it, is the paper's theorem.
-// Source: Träff, "Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast, All-Broadcast,
-// Reduction and All-Reduction", 2024, and earlier versions.
+// How. With s = circulant_skips(p) and q = s.size() - 1, in round i = 0..q-1 everybody exchanges with the ranks s[i]
+// to the left and to the right. A rank that knows s[i] consecutive ranks learns of the next s[i+1] - s[i] ones, which
+// is never more than s[i], because the skips come from halving: s[i] = ceil(s[i+1] / 2). After the last round it
+// knows s[q] = p: no part was moved twice. A reduce-scatter goes through the rounds backwards.
+// Source: Träff 2024, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms".
 #pragma once
 
 #include <vector>
 
 namespace omnes {
 
-class Circulant {
- public:
-  explicit Circulant(int p);
-
-  int phase() const { return static_cast<int>(skips_.size()) - 1; }  ///< its rounds: ceil(log2(p))
-  int skip(int k) const { return skips_[k]; }
-  int rounds(int blocks) const { return blocks - 1 + phase(); }
-
-  /// For each round of a broadcast of `blocks` blocks from rank 0: which one `rank` receives, or -1. Each once.
-  std::vector<int> receives(int rank, int blocks) const;
-
- private:
-  int base_block(int rank) const;
-  std::vector<int> phase_of(int rank) const;
-
-  std::vector<int> skips_;  // ascending; the last is p
-};
+/// Ascending, from 1 to p, each half of the next rounded up: 1, 2, 3, 6, 11 for p = 11; ceil(log2(p)) + 1 of them.
+std::vector<int> circulant_skips(int p);
 
 }  // namespace omnes

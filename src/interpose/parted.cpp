@@ -8,8 +8,10 @@ namespace omnes {
 const char* PartedView::add(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Count place,
                             bool place_in_bytes) {
   View view;
-  if (const char* reason = view.set(buffer, count, type)) return reason;
-  view.address += static_cast<std::ptrdiff_t>(place) * (place_in_bytes ? 1 : view.info->extent);
+  if (count != 0) {  // programs give empty parts any datatype, also the null one
+    if (const char* reason = view.set(buffer, count, type)) return reason;
+    view.address += static_cast<std::ptrdiff_t>(place) * (place_in_bytes ? 1 : view.info->extent);
+  }
   if (view.bytes > 0) {
     if (!first_) first_ = view.address;
     in_row_ = in_row_ && view.contiguous() && view.address == first_ + total_;

@@ -42,7 +42,6 @@ class PartedView {
 
   std::span<const std::size_t> bytes() const { return bytes_; }  ///< of each part
   std::size_t total() const { return total_; }
-  const View& part(int i) const { return views_[i]; }
 
   /// Where the parts lie in a row: in the program's buffer, or packed into staging memory.
   const std::byte* packed(Staging& staging) const;

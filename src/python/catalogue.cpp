@@ -28,6 +28,7 @@ nb::dict described(const Algorithm& algorithm) {
   d["ordered"] = algorithm.ordered;
   d["power_of_two"] = algorithm.power_of_two;
   d["unequal"] = algorithm.unequal;
+  d["even"] = algorithm.even;
   return d;
 }
 

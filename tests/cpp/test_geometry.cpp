@@ -4,7 +4,7 @@
 #include <set>
 
 #include "algorithms/bine.hpp"
-#include "algorithms/circulant.hpp"
+#include "algorithms/circulant_broadcast.hpp"
 
 namespace omnes {
 namespace {
@@ -61,10 +61,10 @@ TEST(BineButterfly, GathersEveryRankOnceFromAPeerThatHasIt) {
   }
 }
 
-TEST(Circulant, DeliversEveryBlockOnceFromRanksThatHaveIt) {
+TEST(CirculantBroadcast, DeliversEveryBlockOnceFromRanksThatHaveIt) {
   constexpr int blocks = 7;
   for (int p = 2; p <= 300; ++p) {
-    const Circulant graph(p);
+    const CirculantBroadcast graph(p);
     const int q = graph.phase(), start = (q - graph.rounds(blocks) % q) % q;
     std::vector<std::set<int>> has(p);
     for (int block = 0; block < blocks; ++block) has[0].insert(block);

@@ -1,6 +1,6 @@
 // Bcast, circulant graph: n blocks reach everybody in n - 1 + ceil(log2(p)) rounds, which is optimal where a rank sends
 // one block and receives one per round. For any p, and without a tree: all ranks send and receive all the time.
-#include "algorithms/circulant.hpp"
+#include "algorithms/circulant_broadcast.hpp"
 
 #include "algorithms/registry.hpp"
 
@@ -11,7 +11,7 @@ void build(Builder& b) {
   const int p = b.p(), v = b.vrank(), n = b.segments();
   b.cut(n);
   if (p == 1) return;
-  const Circulant graph(p);
+  const CirculantBroadcast graph(p);
   const int q = graph.phase(), start = (q - graph.rounds(n) % q) % q;
 
   std::vector<std::vector<int>> theirs;  // what the rank at each skip receives, from all of its senders
