@@ -30,8 +30,10 @@ bool read_integer(std::string_view text, Integer& value) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-const Algorithm& algorithm_named(Operation operation, std::string_view wanted) {
-  if (const Algorithm* algorithm = find_algorithm(operation, wanted)) return *algorithm;
+Choice named(Operation operation, std::string_view wanted) {
+  if (const Algorithm* algorithm = find_algorithm(operation, wanted)) return {.algorithm = algorithm};
+  if (const Alias* alias = find_alias(operation, wanted))
+    return {.algorithm = find_algorithm(operation, alias->algorithm), .radix = alias->radix};
   std::string valid;
   for (const Algorithm* algorithm : catalogue())
     if (algorithm->operation == operation) valid += (valid.empty() ? "" : ", ") + std::string(algorithm->name);
@@ -45,13 +47,18 @@ std::string parameters_of(const Algorithm& algorithm) {
   return valid.empty() ? "none" : valid;
 }
 
-void read_parameter(Choice& choice, std::string_view text) {
+/// `alias_radix`: what the name has said of k already; 0: nothing.
+void read_parameter(Choice& choice, std::string_view text, int alias_radix) {
   const Algorithm& algorithm = *choice.algorithm;
   const std::size_t equals = text.find('=');
   const std::string_view key = text.substr(0, equals);
   const std::string_view value = equals == text.npos ? std::string_view() : text.substr(equals + 1);
   if (key == "k" && algorithm.default_radix > 0) {
-    choice.radix = parse_number(value, algorithm.min_radix, std::numeric_limits<int>::max());
+    const int radix = parse_number(value, algorithm.min_radix, std::numeric_limits<int>::max());
+    if (alias_radix != 0 && radix != alias_radix)
+      refuse("k=" + std::string(value) + " contradicts the name, which means " + algorithm.name +
+             ":k=" + std::to_string(alias_radix));
+    choice.radix = radix;
   } else if (key == "segment" && algorithm.segmented) {
     choice.segment = parse_bytes(value);
     if (choice.segment == 0) refuse("segment=0: segments need at least 1 byte");
@@ -94,12 +101,12 @@ std::string bytes_text(std::size_t bytes) {
 
 Choice parse_choice(Operation operation, std::string_view text) {
   const std::size_t colon = text.find(':');
-  Choice choice;
-  choice.algorithm = &algorithm_named(operation, text.substr(0, colon));
+  Choice choice = named(operation, text.substr(0, colon));
+  const int alias_radix = choice.radix;
   while (colon != text.npos) {
     text.remove_prefix(text.find_first_of(":,") + 1);
     const std::size_t comma = text.find(',');
-    read_parameter(choice, text.substr(0, comma));
+    read_parameter(choice, text.substr(0, comma), alias_radix);
     if (comma == text.npos) break;
   }
   return choice;
