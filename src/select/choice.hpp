@@ -28,7 +28,7 @@ std::size_t parse_bytes(std::string_view text);
 /// 16384 -> "16K".
 std::string bytes_text(std::size_t bytes);
 
-/// The segments that a choice means for a message of so many bytes per natural unit; at least 1.
-int segments_for(const Choice& choice, std::size_t bytes);
+/// The segments that a choice means on p ranks for a message of so many bytes per natural unit; at least 1.
+int segments_for(const Choice& choice, int p, std::size_t bytes);
 
 }  // namespace omnes

@@ -91,12 +91,14 @@ TEST(Choice, KnowsOtherNames) {
 TEST(Choice, CutsIntoSegments) {
   const Choice whole = parse_choice(Operation::bcast, "chain");
   const Choice cut = parse_choice(Operation::bcast, "chain:segment=1K");
-  EXPECT_EQ(segments_for(whole, 1 << 20), 1);
-  EXPECT_EQ(segments_for(cut, 0), 1);
-  EXPECT_EQ(segments_for(cut, 1024), 1);
-  EXPECT_EQ(segments_for(cut, 1025), 2);
-  EXPECT_EQ(segments_for(cut, 64 << 10), 64);
-  EXPECT_EQ(segments_for(cut, std::size_t{1} << 40), 256);
+  EXPECT_EQ(segments_for(whole, 8, 1 << 20), 1);
+  EXPECT_EQ(segments_for(cut, 8, 0), 1);
+  EXPECT_EQ(segments_for(cut, 8, 1024), 1);
+  EXPECT_EQ(segments_for(cut, 8, 1025), 2);
+  EXPECT_EQ(segments_for(cut, 8, 64 << 10), 64);
+  EXPECT_EQ(segments_for(cut, 8, std::size_t{1} << 40), 256);
+  EXPECT_EQ(segments_for(cut, 8192, std::size_t{1} << 40), 32);
+  EXPECT_EQ(segments_for(cut, 1 << 20, std::size_t{1} << 40), 1);
 }
 
 TEST(Bytes, AreRead) {
