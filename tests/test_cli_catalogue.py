@@ -37,10 +37,16 @@ def test_list_names_every_algorithm():
 
 def test_list_says_which_operations_with_unequal_parts_an_algorithm_serves():
     output = " ".join(omnes("list").output.split())
-    assert "linear everybody sends to the root (also gatherv)" in output
-    assert "everybody sends to everybody at once (also alltoallv, alltoallw)" in output
-    assert "all at once (also neighbor_alltoallv, neighbor_alltoallw)" in output
+    assert "linear everybody sends to the root (also gatherv;" in output
+    assert "everybody sends to everybody at once (also alltoallv, alltoallw;" in output
+    assert "all at once (also neighbor_alltoallv, neighbor_alltoallw;" in output
     assert "from:" in omnes("list", "gatherv").output
+
+
+def test_other_names_are_listed_and_found():
+    assert "(or binomial; takes k=2, segment)" in " ".join(omnes("list", "bcast").output.split())
+    assert catalogue.one("bcast/binomial") == catalogue.one("bcast/knomial")
+    assert omnes("draw", "gather/flat", "-n", "4").output == omnes("draw", "gather/linear", "-n", "4").output
 
 
 @pytest.mark.parametrize(

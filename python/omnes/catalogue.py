@@ -23,7 +23,7 @@ def select(what: str | None) -> list[dict[str, Any]]:
     of_operation = [algorithm for algorithm in algorithms if algorithm["operation"] == operation]
     if not slash:
         return of_operation
-    chosen = [algorithm for algorithm in of_operation if algorithm["name"] == name]
+    chosen = [algorithm for algorithm in of_operation if name in (algorithm["name"], *algorithm["aliases"])]
     if not chosen:
         have = ", ".join(algorithm["name"] for algorithm in of_operation) or "none yet"
         raise OmnesError(f"no {operation} algorithm '{name}'; there are {have}")

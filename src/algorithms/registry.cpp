@@ -2,6 +2,7 @@
 #include "algorithms/registry.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <stdexcept>
@@ -15,6 +16,14 @@ std::vector<const Algorithm*>& entries() {
   static std::vector<const Algorithm*> all;
   return all;
 }
+
+// Names from Open MPI, MPICH and the literature.
+constexpr std::array<Alias, 4> aliases = {{
+    {.name = "binomial", .algorithm = "knomial", .radix = 2},
+    {.name = "flat", .algorithm = "linear"},
+    {.name = "naive", .algorithm = "linear"},
+    {.name = "pipeline", .algorithm = "chain"},
+}};
 
 bool before(const Algorithm* a, const Algorithm* b) {
   if (a->operation != b->operation) return a->operation < b->operation;
@@ -47,6 +56,21 @@ const Algorithm* find_algorithm(Operation operation, std::string_view wanted) {
   for (const Algorithm* algorithm : entries())
     if (algorithm->operation == operation && algorithm->name == wanted) return algorithm;
   return nullptr;
+}
+
+const Alias* find_alias(Operation operation, std::string_view wanted) {
+  for (const Alias& alias : aliases)
+    if (alias.name == wanted && !find_algorithm(operation, wanted) && find_algorithm(operation, alias.algorithm))
+      return &alias;
+  return nullptr;
+}
+
+std::vector<const Alias*> aliases_of(const Algorithm& algorithm) {
+  std::vector<const Alias*> found;
+  for (const Alias& alias : aliases)
+    if (std::string_view(alias.algorithm) == algorithm.name && find_alias(algorithm.operation, alias.name))
+      found.push_back(&alias);
+  return found;
 }
 
 std::string why_not(const Algorithm& algorithm, const Problem& problem, bool commutative) {

@@ -31,6 +31,17 @@ struct Algorithm {
 const std::vector<const Algorithm*>& catalogue();
 /// nullptr when there is none of that name.
 const Algorithm* find_algorithm(Operation operation, std::string_view name);
+
+/// Another name that users know for an algorithm, in all operations that have it and nothing else of the other name.
+struct Alias {
+  const char* name;
+  const char* algorithm;
+  int radix = 0;  ///< the k that the name means; 0: any
+};
+/// nullptr when `name` is none for this operation.
+const Alias* find_alias(Operation operation, std::string_view name);
+std::vector<const Alias*> aliases_of(const Algorithm& algorithm);
+
 /// Why the algorithm cannot solve the problem, in a few words; empty when it can.
 std::string why_not(const Algorithm& algorithm, const Problem& problem, bool commutative);
 /// The schedule of problem.rank. Throws std::invalid_argument with why_not's reason.

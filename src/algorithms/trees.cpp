@@ -2,6 +2,7 @@
 #include "algorithms/trees.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace omnes {
 
@@ -30,10 +31,21 @@ Tree knomial_tree(int v, int p, int k) {
   return tree;
 }
 
-Tree binary_tree(int v, int p) {
+Tree doubling_tree(int v, int p) {
   Tree tree;
-  if (v > 0) tree.parent = (v - 1) / 2;
-  for (long long child = 2LL * v + 1; child <= 2LL * v + 2 && child < p; ++child)
+  const int above = v == 0 ? 1 : 2 * static_cast<int>(std::bit_floor(static_cast<unsigned>(v)));
+  if (v > 0) tree.parent = v - above / 2;
+  for (long long distance = above; v + distance < p; distance *= 2)
+    tree.children.push_back(static_cast<std::int32_t>(v + distance));
+  std::reverse(tree.children.begin(), tree.children.end());
+  return tree;
+}
+
+Tree kary_tree(int v, int p, int k) {
+  Tree tree;
+  if (v > 0) tree.parent = (v - 1) / k;
+  const long long first = static_cast<long long>(v) * k + 1;
+  for (long long child = first; child < std::min<long long>(first + k, p); ++child)
     tree.children.push_back(static_cast<std::int32_t>(child));
   return tree;
 }

@@ -9,15 +9,25 @@ namespace omnes {
 /// The neighbours of one rank in a tree.
 struct Tree {
   int parent = -1;                     ///< -1 at the root
-  std::vector<std::int32_t> children;  ///< in ascending order
+  std::vector<std::int32_t> children;  ///< in ascending order where nothing else is said
+};
+
+/// The ranks first, first + 1, ..., first + count - 1 modulo p.
+struct Arc {
+  int first, count;
+  friend bool operator==(const Arc&, const Arc&) = default;
 };
 
 /// k-nomial tree rooted at 0: the subtree of v is the range [v, v + knomial_extent(v, p, k)).
 Tree knomial_tree(int v, int p, int k);
 int knomial_extent(int v, int p, int k);
 
-/// Complete binary tree rooted at 0: the children of v are 2v + 1 and 2v + 2.
-Tree binary_tree(int v, int p);
+/// Binomial tree rooted at 0 in which the ranks below 2^i send to those at distance 2^i; the largest subtree is the last.
+Tree doubling_tree(int v, int p);
+
+/// Complete k-ary tree rooted at 0: the children of v are kv + 1, ..., kv + k.
+Tree kary_tree(int v, int p, int k);
+inline Tree binary_tree(int v, int p) { return kary_tree(v, p, 2); }
 
 /// Path rooted at 0: v's child is v + 1.
 Tree chain_tree(int v, int p);

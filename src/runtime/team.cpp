@@ -146,7 +146,7 @@ struct Team::State {
     Schedule schedule = build(*answer.choice.algorithm, problem);
     // What the algorithm cuts a part into by nature tells what a segment is cut from.
     const std::size_t unit = question.bytes / static_cast<std::size_t>(schedule.pieces);
-    problem.segments = segments_for(answer.choice, unit);
+    problem.segments = segments_for(answer.choice, setup.p, unit);
     if (problem.segments > 1) schedule = build(*answer.choice.algorithm, problem);
 
     const auto parts = [&](std::span<const std::size_t> counts) {

@@ -5,6 +5,13 @@
 
 namespace omnes {
 
+namespace {
+
+// As many ops at most are waited for one by one: it adds no op to small steps, as most are.
+constexpr std::size_t most_awaited = 16;
+
+}  // namespace
+
 Builder::Builder(const Problem& problem) { schedule_.problem = problem; }
 
 void Builder::cut(int pieces) { schedule_.pieces = pieces; }
@@ -106,6 +113,12 @@ void Builder::reduce(Blocks a, Blocks b, Blocks into) {
 
 void Builder::step() {
   if (schedule_.ops.size() == step_begin_) return;  // nothing since the last step
+  step_prev_ = step_begin_;
+  step_begin_ = schedule_.ops.size();
+  if (step_begin_ - step_prev_ <= most_awaited) return;
+  Op join;  // copies nothing
+  join.kind = OpKind::copy;
+  add(join);
   step_prev_ = step_begin_;
   step_begin_ = schedule_.ops.size();
 }

@@ -1,7 +1,8 @@
 // The builder: algorithms write their ops in program order, and the dependencies follow from the blocks they touch.
 //
 // How: per block it remembers the last writer and the readers since. An op that reads a block depends on its last writer; an op that writes
-// a block depends on its last writer and on those readers. step() adds what data does not show (barriers).
+// a block depends on its last writer and on those readers. step() adds what data does not show (barriers); where many ops
+// end before many begin, all of one side wait for one op that does nothing, and all of the other side for that one.
 // Cost: O(ops * blocks touched), no memory per rank of the group.
 #pragma once
 

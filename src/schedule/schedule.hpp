@@ -98,7 +98,8 @@ std::string_view name(OpKind kind);
 ///   recv_reduce  dst <- a ∘ incoming, or incoming ∘ a when incoming_first      (dst may equal a)
 ///   copy         dst <- a
 ///   reduce       dst <- a ∘ b                                                  (dst may equal a or b)
-/// For send and recv an empty run (count 0) is a message without data, used to synchronise.
+/// For send and recv an empty run (count 0) is a message without data, used to synchronise; a copy of nothing waits for
+/// the ops that it depends on, in place of the ops that depend on it.
 struct Op {
   OpKind kind = OpKind::copy;
   bool incoming_first = false;

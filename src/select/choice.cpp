@@ -13,6 +13,8 @@ namespace {
 
 /// More segments would only lengthen schedules: a pipeline this long is full nearly all of its time.
 constexpr std::size_t most_segments = 256;
+/// Many algorithms list an op or a few for each segment and rank: this keeps a schedule below 100 MB.
+constexpr std::size_t most_segments_of_all_ranks = 1 << 18;
 
 struct Unit {
   char letter;
@@ -30,8 +32,10 @@ bool read_integer(std::string_view text, Integer& value) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-const Algorithm& algorithm_named(Operation operation, std::string_view wanted) {
-  if (const Algorithm* algorithm = find_algorithm(operation, wanted)) return *algorithm;
+Choice named(Operation operation, std::string_view wanted) {
+  if (const Algorithm* algorithm = find_algorithm(operation, wanted)) return {.algorithm = algorithm};
+  if (const Alias* alias = find_alias(operation, wanted))
+    return {.algorithm = find_algorithm(operation, alias->algorithm), .radix = alias->radix};
   std::string valid;
   for (const Algorithm* algorithm : catalogue())
     if (algorithm->operation == operation) valid += (valid.empty() ? "" : ", ") + std::string(algorithm->name);
@@ -45,13 +49,18 @@ std::string parameters_of(const Algorithm& algorithm) {
   return valid.empty() ? "none" : valid;
 }
 
-void read_parameter(Choice& choice, std::string_view text) {
+/// `alias_radix`: what the name has said of k already; 0: nothing.
+void read_parameter(Choice& choice, std::string_view text, int alias_radix) {
   const Algorithm& algorithm = *choice.algorithm;
   const std::size_t equals = text.find('=');
   const std::string_view key = text.substr(0, equals);
   const std::string_view value = equals == text.npos ? std::string_view() : text.substr(equals + 1);
   if (key == "k" && algorithm.default_radix > 0) {
-    choice.radix = parse_number(value, algorithm.min_radix, std::numeric_limits<int>::max());
+    const int radix = parse_number(value, algorithm.min_radix, std::numeric_limits<int>::max());
+    if (alias_radix != 0 && radix != alias_radix)
+      refuse("k=" + std::string(value) + " contradicts the name, which means " + algorithm.name +
+             ":k=" + std::to_string(alias_radix));
+    choice.radix = radix;
   } else if (key == "segment" && algorithm.segmented) {
     choice.segment = parse_bytes(value);
     if (choice.segment == 0) refuse("segment=0: segments need at least 1 byte");
@@ -94,12 +103,12 @@ std::string bytes_text(std::size_t bytes) {
 
 Choice parse_choice(Operation operation, std::string_view text) {
   const std::size_t colon = text.find(':');
-  Choice choice;
-  choice.algorithm = &algorithm_named(operation, text.substr(0, colon));
+  Choice choice = named(operation, text.substr(0, colon));
+  const int alias_radix = choice.radix;
   while (colon != text.npos) {
     text.remove_prefix(text.find_first_of(":,") + 1);
     const std::size_t comma = text.find(',');
-    read_parameter(choice, text.substr(0, comma));
+    read_parameter(choice, text.substr(0, comma), alias_radix);
     if (comma == text.npos) break;
   }
   return choice;
@@ -112,9 +121,10 @@ std::string to_string(const Choice& choice) {
   return text;
 }
 
-int segments_for(const Choice& choice, std::size_t bytes) {
+int segments_for(const Choice& choice, int p, std::size_t bytes) {
   if (choice.segment == 0 || bytes <= choice.segment) return 1;
-  return static_cast<int>(std::min((bytes - 1) / choice.segment + 1, most_segments));
+  const std::size_t most = std::max<std::size_t>(most_segments_of_all_ranks / static_cast<std::size_t>(p), 1);
+  return static_cast<int>(std::min({(bytes - 1) / choice.segment + 1, most_segments, most}));
 }
 
 }  // namespace omnes

@@ -15,9 +15,10 @@ struct Choice {
   std::size_t segment = 0;  ///< bytes; 0: not segmented
 };
 
-/// Parses "name[:k=N][,segment=BYTES]". Throws std::invalid_argument: one line, with what is valid.
+/// Parses "name[:k=N][,segment=BYTES]"; an alias becomes what it means. Throws std::invalid_argument: one
+/// line, with what is valid.
 Choice parse_choice(Operation operation, std::string_view text);
-/// The inverse of parse_choice.
+/// The inverse of parse_choice, without aliases.
 std::string to_string(const Choice& choice);
 
 /// A whole number from lowest to highest. Throws std::invalid_argument.
@@ -27,7 +28,7 @@ std::size_t parse_bytes(std::string_view text);
 /// 16384 -> "16K".
 std::string bytes_text(std::size_t bytes);
 
-/// The segments that a choice means for a message of so many bytes per natural unit; at least 1.
-int segments_for(const Choice& choice, std::size_t bytes);
+/// The segments that a choice means on p ranks for a message of so many bytes per natural unit; at least 1.
+int segments_for(const Choice& choice, int p, std::size_t bytes);
 
 }  // namespace omnes

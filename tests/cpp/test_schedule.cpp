@@ -106,6 +106,18 @@ TEST(Builder, StepWaitsForAll) {
   EXPECT_EQ(deps_of(schedule, 4), (Deps{2, 3}));
 }
 
+TEST(Builder, JoinsManyOpsBeforeAStep) {
+  constexpr int many = 40;
+  Builder b = builder(Operation::barrier, many + 1, 0);
+  for (int from = 1; from <= many; ++from) b.recv(from, {});
+  b.step();
+  for (int to = 1; to <= many; ++to) b.send(to, {});
+  const Schedule schedule = b.finish();
+  EXPECT_EQ(schedule.ops.size(), 2 * many + 1);
+  EXPECT_EQ(deps_of(schedule, many).size(), many);
+  for (int op = many + 1; op <= 2 * many; ++op) EXPECT_EQ(deps_of(schedule, op), (Deps{many}));
+}
+
 TEST(Builder, LeavesOutWhatDoesNothing) {
   Builder b = builder(Operation::allreduce, 1, 0);
   b.publish(b.own());

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <stdexcept>
 
 namespace omnes {
@@ -66,15 +67,38 @@ TEST(Choice, WrongOnesAreOneClearLine) {
     EXPECT_EQ(complaint([&, text = text] { parse_choice(Operation::bcast, text); }), wanted);
 }
 
+TEST(Choice, KnowsOtherNames) {
+  const std::vector<std::array<const char*, 2>> cases = {
+      {"binomial", "knomial:k=2"},
+      {"binomial:segment=8K", "knomial:k=2,segment=8K"},
+      {"binomial:k=2", "knomial:k=2"},
+      {"pipeline:segment=8K", "chain:segment=8K"},
+      {"flat", "linear"},
+      {"naive", "linear"},
+  };
+  for (const auto& [text, meant] : cases) EXPECT_EQ(to_string(parse_choice(Operation::bcast, text)), meant);
+  EXPECT_EQ(complaint([] { parse_choice(Operation::bcast, "binomial:k=4"); }),
+            "k=4 contradicts the name, which means knomial:k=2");
+  EXPECT_TRUE(
+      complaint([] { parse_choice(Operation::alltoall, "binomial"); }).starts_with("no algorithm \"binomial\""));
+  for (const Algorithm* algorithm : catalogue())
+    for (const Alias* alias : aliases_of(*algorithm))
+      if (alias->radix != 0) {  // commands that take no k use the default
+        EXPECT_EQ(algorithm->default_radix, alias->radix) << algorithm->name;
+      }
+}
+
 TEST(Choice, CutsIntoSegments) {
   const Choice whole = parse_choice(Operation::bcast, "chain");
   const Choice cut = parse_choice(Operation::bcast, "chain:segment=1K");
-  EXPECT_EQ(segments_for(whole, 1 << 20), 1);
-  EXPECT_EQ(segments_for(cut, 0), 1);
-  EXPECT_EQ(segments_for(cut, 1024), 1);
-  EXPECT_EQ(segments_for(cut, 1025), 2);
-  EXPECT_EQ(segments_for(cut, 64 << 10), 64);
-  EXPECT_EQ(segments_for(cut, std::size_t{1} << 40), 256);
+  EXPECT_EQ(segments_for(whole, 8, 1 << 20), 1);
+  EXPECT_EQ(segments_for(cut, 8, 0), 1);
+  EXPECT_EQ(segments_for(cut, 8, 1024), 1);
+  EXPECT_EQ(segments_for(cut, 8, 1025), 2);
+  EXPECT_EQ(segments_for(cut, 8, 64 << 10), 64);
+  EXPECT_EQ(segments_for(cut, 8, std::size_t{1} << 40), 256);
+  EXPECT_EQ(segments_for(cut, 8192, std::size_t{1} << 40), 32);
+  EXPECT_EQ(segments_for(cut, 1 << 20, std::size_t{1} << 40), 1);
 }
 
 TEST(Bytes, AreRead) {

@@ -83,7 +83,8 @@ class Shape {
     const bool has_dst = op.kind != OpKind::send;
     if (check_run(op.a, op.kind != OpKind::recv) || check_run(op.b, op.kind == OpKind::reduce)) return true;
     if (check_run(op.dst, has_dst)) return true;
-    const bool may_be_empty = op.kind == OpKind::send || op.kind == OpKind::recv;
+    const bool joins = op.kind == OpKind::copy && op.dep_count > 0;
+    const bool may_be_empty = op.kind == OpKind::send || op.kind == OpKind::recv || joins;
     if (!may_be_empty && op.dst.count == 0) return fail("touches no block");
     if (op.dst.count > 0 && !writable(problem_, op.dst.buffer))
       return fail("writes a buffer that may only be read", to_text(op.dst));

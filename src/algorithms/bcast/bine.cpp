@@ -1,0 +1,25 @@
+// Bcast, Bine tree: ceil(log2(p)) rounds as down a binomial tree, between ranks that are nearer to each other.
+#include "algorithms/bine.hpp"
+#include "algorithms/patterns.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  b.cut(b.segments());
+  flow_down(b, bine_tree(b.vrank(), b.p()), b.root());
+}
+
+const Algorithm algorithm{
+    .operation = Operation::bcast,
+    .name = "bine",
+    .summary = "Bine tree, segments pipelined",
+    .source = "De Sensi et al. 2025",
+    .build = build,
+    .segmented = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

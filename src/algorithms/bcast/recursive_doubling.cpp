@@ -1,0 +1,26 @@
+// Bcast, recursive doubling: in round i the 2^i ranks that have the message send it to those at distance 2^i. As many
+// rounds as down a binomial tree whose first message goes half way round; here the longest way comes last, and the
+// nearest ranks have the message first.
+#include "algorithms/patterns.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  b.cut(b.segments());
+  flow_down(b, doubling_tree(b.vrank(), b.p()), b.root());
+}
+
+const Algorithm algorithm{
+    .operation = Operation::bcast,
+    .name = "recursive_doubling",
+    .summary = "binomial tree, nearest ranks first, segments pipelined",
+    .source = "binomial tree: Johnsson, Ho 1989",
+    .build = build,
+    .segmented = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

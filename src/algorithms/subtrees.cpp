@@ -1,0 +1,68 @@
+// The two directions; small subtrees are ready first on the way up, large ones are sent first on the way down.
+#include "algorithms/subtrees.hpp"
+
+#include <algorithm>
+
+#include "algorithms/patterns.hpp"
+
+namespace omnes {
+
+namespace {
+
+/// Where the parts of `inner` lie among those of the arc `outer`, which `parts` holds.
+Blocks within(Blocks parts, Arc outer, Arc inner, int p) {
+  return sub(parts, (inner.first - outer.first + p) % p, inner.count);
+}
+
+Arc alone(const Branch& branch) { return {branch.vrank, 1}; }
+
+/// Splits a subtree's parts as the root's buffer does where they travel to or from the root.
+void for_messages(const Builder& b, const Place& place, Blocks parts, const std::function<void(Blocks)>& run) {
+  if (place.parent != 0) return run(parts);
+  int done = 0;
+  cyclic_runs(b.real(place.self.subtree.first), parts.count, b.p(), [&](int, int n) {
+    run(sub(parts, done, n));
+    done += n;
+  });
+}
+
+Blocks temp_for_parts(Builder& b, int parts) { return b.temp_like(std::vector<std::int32_t>(parts, 0)); }
+
+}  // namespace
+
+void gather_subtrees(Builder& b, const Place& place) {
+  const auto& [self, parent, children] = place;
+  if (parent < 0) {
+    b.copy(b.own(), b.part(Buffer::recv, b.rank()));
+    for (const Branch& child : children)
+      cyclic_runs(b.real(child.subtree.first), child.subtree.count, b.p(),
+                  [&](int first, int n) { b.recv(b.real(child.vrank), b.part(Buffer::recv, first, n)); });
+    return;
+  }
+  Blocks parts = b.own();
+  if (!children.empty()) {
+    parts = temp_for_parts(b, self.subtree.count);
+    b.copy(b.own(), within(parts, self.subtree, alone(self), b.p()));
+    for (const Branch& child : children) b.recv(b.real(child.vrank), within(parts, self.subtree, child.subtree, b.p()));
+  }
+  for_messages(b, place, parts, [&](Blocks run) { b.send(b.real(parent), run); });
+}
+
+void scatter_subtrees(Builder& b, const Place& place) {
+  const auto& [self, parent, children] = place;
+  const Blocks own = b.part(Buffer::recv, 0);
+  if (parent < 0) {
+    for (auto child = children.rbegin(); child != children.rend(); ++child)
+      cyclic_runs(b.real(child->subtree.first), child->subtree.count, b.p(),
+                  [&](int first, int n) { b.send(b.real(child->vrank), b.part(Buffer::send, first, n)); });
+    if (!b.problem().in_place) b.copy(b.part(Buffer::send, b.rank()), own);
+    return;
+  }
+  const Blocks parts = children.empty() ? own : temp_for_parts(b, self.subtree.count);
+  for_messages(b, place, parts, [&](Blocks run) { b.recv(b.real(parent), run); });
+  for (auto child = children.rbegin(); child != children.rend(); ++child)
+    b.send(b.real(child->vrank), within(parts, self.subtree, child->subtree, b.p()));
+  b.copy(within(parts, self.subtree, alone(self), b.p()), own);
+}
+
+}  // namespace omnes
