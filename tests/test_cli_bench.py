@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from cli import fails, omnes
 from launching import YIELDING
-from omnes.bench.measure import Samples, ratio
-from omnes.bench.session import OPERATIONS
+from omnes.bench import overlap
+from omnes.bench.job import JobSpec, WrongResult
+from omnes.bench.measure import Cell, Samples, checked, ratio
+from omnes.bench.session import FORMS, OPERATIONS, WITH_COUNTS
+from omnes.mpi import Mpi
 
 
 @pytest.fixture(autouse=True)
@@ -26,16 +30,60 @@ def bench(*words):
     return json.loads(result.stdout)
 
 
+def cells(data):
+    return [(cell["operation"], cell["bytes"], cell["counts"]) for cell in data["cells"]]
+
+
+def all_cells(*sizes):
+    return [
+        (operation, count, counts)
+        for operation in OPERATIONS
+        for count in ([0] if operation == "barrier" else sizes)
+        for counts in ("equal", "unequal")[: 2 if operation in WITH_COUNTS else 1]
+    ]
+
+
 def test_all_operations_on_stock_and_omnes(mpi):
     data = bench("-n", 2, "-b", "8,64K", "--mpi", mpi.prefix)
-    assert [(cell["operation"], cell["bytes"]) for cell in data["cells"]] == [
-        (operation, count) for operation in OPERATIONS for count in ([0] if operation == "barrier" else [8, 65536])
-    ]
+    assert cells(data) == all_cells(8, 65536)
     assert [job["name"] for job in data["jobs"]] == ["stock", "omnes"]
     assert "LD_PRELOAD" in data["jobs"][1]["command"] and "LD_PRELOAD" not in data["jobs"][0]["command"]
     for cell in data["cells"]:
         assert all(len(job["samples"]) >= 5 and job["median"] > 0 for job in cell["jobs"].values())
         assert cell["ratios"]["omnes"] > 0
+
+
+def test_overlap_of_all_operations(mpi):
+    data = bench("--nonblocking", "--tests", 2, "-n", 2, "-b", "8K", "--counts", "equal", "--mpi", mpi.prefix)
+    assert cells(data) == [cell for cell in all_cells(8192) if cell[2] == "equal"] and data["tests"] == 2
+    for cell in data["cells"]:
+        assert cell["form"] == "nonblocking" and cell["ratios"]["omnes"] > 0
+        for job in cell["jobs"].values():
+            assert 0 <= job["overlap"] <= 100
+            assert all(len(job["samples"][name]) >= 5 and job[name] > 0 for name in overlap.TIMES)
+
+
+def test_nonblocking_operations_may_be_named_as_in_mpi(mpi):
+    data = bench("--nonblocking", "iscan", "allgatherv", "-n", 3, "-b", 8, "--counts", "equal", "--mpi", mpi.prefix)
+    assert cells(data) == [("scan", 8, "equal"), ("allgatherv", 8, "equal")]
+
+
+def test_persistent_against_the_other_forms(mpi):
+    words = ("--persistent", *OPERATIONS, "-n", 2, "-b", 24, "--mpi", mpi.prefix)
+    by_form = {form: [] for form in FORMS}
+    for cell in bench(*words)["cells"]:
+        by_form[cell["form"]].append((cell["operation"], cell["bytes"], cell["counts"]))
+        assert all(("gain" in job) == (cell["form"] != "blocking") for job in cell["jobs"].values())
+        assert list(cell["jobs"]) == ["stock", "omnes"]
+    assert all(of_form == all_cells(24) for of_form in by_form.values())
+
+
+@pytest.mark.parametrize(
+    ("pure", "computation", "total", "expected"),
+    [(10, 10, 10, 100), (10, 10, 20, 0), (10, 10, 15, 50), (10, 12, 14, 80), (10, 10, 30, 0), (10, 10, 9, 100)],
+)
+def test_the_overlap_is_what_the_total_does_not_show(pure, computation, total, expected):
+    assert overlap.percent(pure, computation, total) == pytest.approx(expected)
 
 
 def test_more_ranks_than_cpus(mpi):
@@ -61,13 +109,42 @@ def test_wrong_results_are_not_timed(mpi, tmp_path):
         f"broken:LD_PRELOAD={library}",
     )
     message = fails(*words)
-    assert "the broken job: check allreduce 8 double: rank 0 has a wrong element 0" in message
+    assert "the broken job: check allreduce 8 double equal blocking: rank 0 has a wrong element 0" in message
+
+
+class FakeJob:
+    """Answers checks, and nothing else."""
+
+    def __init__(self, name, mpi, right, with_omnes=False):
+        self.spec = JobSpec(name, mpi, with_omnes)
+        self._right = right
+
+    def ask(self, command, _seconds):
+        if not self._right:
+            raise WrongResult(f"{self.spec.name}: {command}")
+
+
+def test_where_the_stock_mpi_is_wrong_it_says_so_and_leaves_that_mpi_out(capsys):
+    good, bad = (Mpi(Path(f"/{name}/bin/mpirun"), "hydra", name, "1") for name in ("good", "bad"))
+    jobs = [
+        FakeJob("omnes bad", bad, True, with_omnes=True),
+        FakeJob("stock bad", bad, False),
+        FakeJob("stock good", good, True),
+    ]
+    assert [job.spec.name for job in checked(Cell("gather", 8, "double"), jobs)] == ["stock good"]
+    assert capsys.readouterr().err == "not timed on bad 1: stock bad: check gather 8 double equal blocking\n"
+    with pytest.raises(WrongResult, match="omnes good"):
+        checked(Cell("gather", 8, "double"), [FakeJob("omnes good", good, False, with_omnes=True)])
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("scan",), "no operation 'scan' to measure; there are barrier, bcast"),
+        (("sort",), "no operation 'sort' to measure; there are barrier, bcast"),
+        (("iscan",), "no operation 'iscan' to measure"),
+        (("bcast", "--counts", "unequal"), "only these have unequal counts: gatherv, "),
+        (("--persistent", "--nonblocking"), "two measurements: give one of them"),
+        (("--tests", "3"), "add --nonblocking"),
         (("-b", "12"), "12 bytes are no whole number of doubles: use multiples of 8"),
         (("-b", "many"), "'many' is no size"),
         (("--mpi", "/nowhere"), "launcher /nowhere not found"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from cli import fails, omnes
-from omnes import _core, catalogue, verification
+from omnes import _core, catalogue, features, verification
 from omnes.drawing import rounds, svg
 from omnes.verification import Outcome
 
@@ -31,6 +33,14 @@ def test_list_names_every_algorithm():
     output = omnes("list").output
     assert all(what.split("/")[1] in output for what in ALGORITHMS)
     assert json.loads(omnes("list", "bcast", "--json").output) == catalogue.select("bcast")
+
+
+def test_list_says_which_operations_with_unequal_parts_an_algorithm_serves():
+    output = " ".join(omnes("list").output.split())
+    assert "linear everybody sends to the root (also gatherv)" in output
+    assert "everybody sends to everybody at once (also alltoallv, alltoallw)" in output
+    assert "all at once (also neighbor_alltoallv, neighbor_alltoallw)" in output
+    assert "from:" in omnes("list", "gatherv").output
 
 
 @pytest.mark.parametrize(
@@ -127,4 +137,12 @@ def test_info():
     facts = json.loads(omnes("info", "--json").output)
     assert facts["segment_bytes"]["8"] == 768 << 10 and facts["segment_bytes"]["16"] == 3 << 19
     assert any(found["family"] == "ompi" for found in facts["mpis"])
-    assert "segment" in omnes("info").output
+    output = omnes("info").output
+    assert "segment" in output and "persistent collectives: yes" in output
+
+
+def test_what_an_mpi_offers(mpi):
+    expected = {"persistent": True, "large_counts": not mpi.open_mpi, "progress_hook": True}
+    assert features.offers(mpi) == expected
+    moved = dataclasses.replace(mpi, launcher=Path("/nowhere/bin/mpirun"))
+    assert features.offers(moved) is None

@@ -41,10 +41,35 @@ def test_ranks_are_summed(tmp_path):
         ("barrier", 1, 1, 0.5),
         ("bcast", 2, 20, 0.004),
     ]
-    assert report["passed"] == [{**passed, "ranks": 1}]
+    assert report["passed"] == [{**passed, "form": "blocking", "ranks": 1}]
     text = shown(report)
     assert "200 µs" in text and "intercommunicator" in text and "note: no single copy" in text
     assert "left no report" not in text
+    assert "omnes ran 87.5% of 24 calls; passed to the host MPI: intercommunicator (3)" in text
+
+
+def test_forms_are_told_apart(tmp_path):
+    started = {**ran("bcast", 8, "linear", 5, 0.001), "form": "persistent"}
+    pending = {"operation": "bcast", "form": "nonblocking", "reason": "intercommunicator", "calls": 1, "seconds": 0.0}
+    rank_file(tmp_path, 0, 1, [started, ran("bcast", 8, "linear", 4, 0.001)], [pending])
+    report = stats.merge(tmp_path)
+    assert [(entry["form"], entry["calls"]) for entry in report["entries"]] == [("blocking", 4), ("persistent", 5)]
+    assert stats.calls_by_form(report) == {"blocking": (4, 4), "nonblocking": (0, 1), "persistent": (5, 5)}
+    assert stats.summary(report) == (
+        "omnes ran 90% of 10 calls (blocking all 4 calls; nonblocking 0% of 1 calls; persistent all 5 calls); "
+        "passed to the host MPI: intercommunicator (1)"
+    )
+    assert "nonblocking" in shown(report)
+
+
+def test_a_share_is_100_percent_only_when_it_is_all(tmp_path):
+    passed = {"operation": "bcast", "reason": "intercommunicator", "calls": 1, "seconds": 0.0}
+    rank_file(tmp_path, 0, 1, [ran("bcast", 8, "linear", 99999, 0.1)], [passed])
+    assert "99.9% of 100000 calls" in stats.summary(stats.merge(tmp_path))
+    rank_file(tmp_path, 0, 1, [ran("bcast", 8, "linear", 100000, 0.1)])
+    assert stats.summary(stats.merge(tmp_path)) == "omnes ran all 100000 calls"
+    rank_file(tmp_path, 0, 1, [])
+    assert stats.summary(stats.merge(tmp_path)) == "No collective calls"
 
 
 def test_missing_ranks_are_told(tmp_path):

@@ -89,6 +89,19 @@ def test_each_algorithm(mpi, build, tmp_path, number):
     assert {(name, variables[f"OMNES_{name.upper()}"]) for name in ["reduce", "allreduce"]} <= ran
 
 
+@pytest.mark.parametrize("variables", [SHARED, NODES, MESSAGES], ids=["shared", "nodes", "messages"])
+def test_every_operation(mpi, build, tmp_path, variables):
+    program = build("catalogue", mpi)
+    for operation in _core.operations():
+        folder = tmp_path / operation
+        folder.mkdir()
+        run = mpirun(mpi, 3, program, "blocking", operation, variables={**variables, "OMNES_STATS": str(folder)})
+        expect_ok(run)
+        for report in reports(folder, 3):
+            assert operation in {entry["operation"] for entry in report["entries"]}
+            assert report["passed"] == []
+
+
 def test_segments(mpi, build):
     segmented = {
         f"OMNES_{entry['operation'].upper()}": f"{entry['name']}:segment=256"

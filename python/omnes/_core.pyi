@@ -6,7 +6,7 @@ __version__: str
 def operations() -> list[str]: ...
 
 # Every algorithm: operation, name, summary, source, radix (default; 0: takes none), min_radix, segmented, ordered,
-# power_of_two.
+# power_of_two, unequal (listed once more for the operations with unequal parts).
 def catalogue() -> list[dict[str, Any]]: ...
 
 # The schedule of one rank in the readable text form.

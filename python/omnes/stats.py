@@ -1,8 +1,9 @@
 """Merges the ranks' statistics files into one report and shows it.
 
 Each rank writes DIR/rank-<world rank>.json when it finalises MPI: what omnes ran ("entries"), what it passed to the
-host MPI ("passed"), and what else is worth knowing ("notes"). Ranks may differ in calls and times: the report sums them
-up, the tables show means.
+host MPI ("passed"), and what else is worth knowing ("notes"). An entry says its form: blocking (where it says nothing),
+nonblocking, or persistent, of which every start counts. Ranks may differ in calls and times: the report sums them up,
+the tables show means.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from rich.table import Table
 
 from omnes.units import format_bytes, format_seconds
 
+FORMS = ("blocking", "nonblocking", "persistent")
+
 
 def merge(folder: Path) -> dict[str, Any] | None:
     """The report of all ranks that left a file; None when none did."""
@@ -27,8 +30,8 @@ def merge(folder: Path) -> dict[str, Any] | None:
         "library": ranks[0]["library"],
         "ranks": ranks[0]["size"],
         "reports": len(ranks),
-        "entries": _sum(ranks, "entries", ("operation", "bytes", "algorithm")),
-        "passed": _sum(ranks, "passed", ("operation", "reason")),
+        "entries": _sum(ranks, "entries", ("operation", "form", "bytes", "algorithm")),
+        "passed": _sum(ranks, "passed", ("operation", "form", "reason")),
         "notes": sorted({note for rank in ranks for note in rank["notes"]}),
     }
 
@@ -37,7 +40,7 @@ def _sum(ranks: list[dict[str, Any]], section: str, key_names: tuple[str, ...]) 
     sums: dict[tuple[Any, ...], dict[str, Any]] = {}
     for rank in ranks:
         for entry in rank[section]:
-            key = tuple(entry[name] for name in key_names)
+            key = tuple({"form": FORMS[0], **entry}[name] for name in key_names)
             total = sums.setdefault(key, {**dict(zip(key_names, key)), "ranks": 0, "calls": 0, "seconds": 0.0})
             total["ranks"] += 1
             total["calls"] += entry["calls"]
@@ -45,23 +48,60 @@ def _sum(ranks: list[dict[str, Any]], section: str, key_names: tuple[str, ...]) 
     return [sums[key] for key in sorted(sums)]
 
 
+def calls_by_form(report: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    """For each form that was called: the calls that omnes ran, and all; over all ranks."""
+    counts: dict[str, tuple[int, int]] = {}
+    for form in FORMS:
+        served, passed = (
+            sum(entry["calls"] for entry in report[section] if entry["form"] == form)
+            for section in ("entries", "passed")
+        )
+        if served + passed:
+            counts[form] = served, served + passed
+    return counts
+
+
+def summary(report: dict[str, Any]) -> str:
+    """One line: the share of calls that omnes ran, of each form where there are several, and why not all."""
+    counts = calls_by_form(report)
+    if not counts:
+        return "No collective calls"
+    served, calls = (sum(column) for column in zip(*counts.values()))
+    line = f"omnes ran {_share(served, calls)}"
+    if len(counts) > 1:
+        line += f" ({'; '.join(f'{form} {_share(*of_form)}' for form, of_form in counts.items())})"
+    reasons: dict[str, int] = {}
+    for entry in report["passed"]:
+        reasons[entry["reason"]] = reasons.get(entry["reason"], 0) + entry["calls"]
+    why = [f"{reason} ({number})" for reason, number in sorted(reasons.items(), key=lambda item: -item[1])]
+    return f"{line}; passed to the host MPI: {', '.join(why)}" if why else line
+
+
+def _share(served: int, calls: int) -> str:
+    """Never 100% unless it is all."""
+    percent = 100 * served / calls
+    return f"{'all' if served == calls else f'{min(percent, 99.9):.3g}% of'} {calls} calls"
+
+
 def show(report: dict[str, Any], console: Console) -> None:
-    """Tables of what ran and of what was passed on."""
+    """Tables of what ran and of what was passed on, and the share of each."""
     title = f"Collectives of each of {report['ranks']} ranks ({report['library']})"
     if report["entries"]:
-        table = Table("operation", "bytes", "algorithm", title=f"{title}: run by omnes")
+        table = Table("operation", "form", "bytes", "algorithm", title=f"{title}: run by omnes")
         _columns(table)
         for entry in report["entries"]:
-            table.add_row(entry["operation"], format_bytes(entry["bytes"]), entry["algorithm"], *_times(entry))
+            size = format_bytes(entry["bytes"])
+            table.add_row(entry["operation"], entry["form"], size, entry["algorithm"], *_times(entry))
         console.print(table)
     else:
         console.print(f"{title}: none ran by omnes")
     if report["passed"]:
-        table = Table("operation", "why", title="Passed to the host MPI")
+        table = Table("operation", "form", "why", title="Passed to the host MPI")
         _columns(table)
         for entry in report["passed"]:
-            table.add_row(entry["operation"], entry["reason"], *_times(entry))
+            table.add_row(entry["operation"], entry["form"], entry["reason"], *_times(entry))
         console.print(table)
+    console.print(escape(summary(report)))
     for note in report["notes"]:
         console.print(f"note: {escape(note)}")
     if report["reports"] < report["ranks"]:

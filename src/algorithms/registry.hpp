@@ -22,6 +22,7 @@ struct Algorithm {
   bool ordered = false;       ///< reductions: combines in rank order, so serves non-commutative operations
   bool from_left = false;     ///< reductions: ((x0 . x1) . x2) ...: the same bits as all others that say so
   bool power_of_two = false;  ///< only for p a power of two
+  bool even = false;          ///< only for p even, or 1
   bool unequal = false;       ///< also serves the operations with unequal parts: registered once more for each of them
 };
 

@@ -7,6 +7,7 @@
 // They return null when they have served the call, else why the host has to do it; and throw Failure.
 #pragma once
 
+#include "interpose/parted.hpp"
 #include "interpose/state.hpp"
 
 namespace omnes {
@@ -15,6 +16,11 @@ const char* barrier(State& state);
 const char* bcast(State& state, void* buffer, MPI_Count count, MPI_Datatype type, int root);
 const char* reduce(State& state, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op, int root);
 const char* allreduce(State& state, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op);
+const char* scan(State& state, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op);
+const char* exscan(State& state, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op);
+const char* reduce_scatter_block(State& state, const void* send, void* recv, MPI_Count count, MPI_Datatype type,
+                                 MPI_Op op);
+const char* reduce_scatter(State& state, const void* send, void* recv, Integers counts, MPI_Datatype type, MPI_Op op);
 
 /// The arguments that these operations have in common.
 struct Exchange {
@@ -29,5 +35,20 @@ const char* gather(State& state, const Exchange& arguments, int root);
 const char* scatter(State& state, const Exchange& arguments, int root);
 const char* allgather(State& state, const Exchange& arguments);
 const char* alltoall(State& state, const Exchange& arguments);
+
+// With unequal parts; of an Exchange beside Parted only this rank's own side counts.
+const char* gatherv(State& state, const Exchange& own, const Parted& parts, int root);
+const char* scatterv(State& state, const Parted& parts, const Exchange& own, int root);
+const char* allgatherv(State& state, const Exchange& own, const Parted& parts);
+/// alltoallv or alltoallw.
+const char* alltoallv(State& state, Operation operation, const Parted& send, const Parted& recv);
+
+// Along the edges of the communicator's topology.
+const char* neighbor_allgather(State& state, MPI_Comm comm, const Exchange& arguments);
+const char* neighbor_allgatherv(State& state, MPI_Comm comm, const Exchange& own, const Parted& parts);
+const char* neighbor_alltoall(State& state, MPI_Comm comm, const Exchange& arguments);
+/// neighbor_alltoallv or neighbor_alltoallw.
+const char* neighbor_alltoallv(State& state, MPI_Comm comm, Operation operation, const Parted& send,
+                               const Parted& recv);
 
 }  // namespace omnes

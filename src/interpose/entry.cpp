@@ -91,6 +91,20 @@ Exchange exchange(const void* send, MPI_Count send_count, Wide send_type, void* 
   return {send, send_count, narrow<MPI_Datatype>(send_type), recv, recv_count, narrow<MPI_Datatype>(recv_type)};
 }
 
+Exchange sending(const void* send, MPI_Count count, Wide type) {
+  return {send, count, narrow<MPI_Datatype>(type), nullptr, 0, {}};
+}
+Exchange receiving(void* recv, MPI_Count count, Wide type) {
+  return {nullptr, 0, {}, recv, count, narrow<MPI_Datatype>(type)};
+}
+
+Parted parted(const void* buffer, Integers counts, Integers places, Wide type) {
+  return {buffer, counts, places, narrow<MPI_Datatype>(type), nullptr};
+}
+Parted parted(const void* buffer, Integers counts, Integers places, const MPI_Datatype* types) {
+  return {buffer, counts, places, {}, types};
+}
+
 }  // namespace
 
 OMNES_EXPORT(Init, int* argc, char*** argv) {
@@ -118,13 +132,16 @@ OMNES_EXPORT(Barrier, Wide comm) {
 
 #define OMNES_NAME(name) name
 #define OMNES_COUNT int
+#define OMNES_PLACE int
 #include "interpose/collectives.inc"
 #undef OMNES_NAME
 #undef OMNES_COUNT
+#undef OMNES_PLACE
 
 #ifdef OMNES_LARGE_COUNTS
 #define OMNES_NAME(name) name##_c
 #define OMNES_COUNT MPI_Count
+#define OMNES_PLACE MPI_Aint
 #include "interpose/collectives.inc"
 #endif
 

@@ -11,6 +11,11 @@
 #define OMNES_HOST_FUNCTIONS(X)                                                                           \
   X(Init) X(Init_thread) X(Initialized) X(Finalize) X(Finalized)                                          \
   X(Barrier) X(Bcast) X(Reduce) X(Allreduce) X(Allgather) X(Gather) X(Scatter) X(Alltoall)                \
+  X(Gatherv) X(Scatterv) X(Allgatherv) X(Alltoallv) X(Alltoallw) X(Reduce_scatter) X(Reduce_scatter_block) \
+  X(Scan) X(Exscan) X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall)                     \
+  X(Neighbor_alltoallv) X(Neighbor_alltoallw)                                                             \
+  X(Topo_test) X(Cartdim_get) X(Cart_shift) X(Graph_neighbors_count) X(Graph_neighbors)                   \
+  X(Dist_graph_neighbors_count) X(Dist_graph_neighbors)                                                   \
   X(Comm_rank) X(Comm_size) X(Comm_create) X(Comm_free) X(Comm_test_inter) X(Comm_set_errhandler)         \
   X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_get_attr)                         \
   X(Comm_group) X(Group_translate_ranks) X(Group_free)                                                    \
@@ -24,6 +29,9 @@
 #ifdef OMNES_LARGE_COUNTS
 #define OMNES_HOST_COUNT_FUNCTIONS(X)                                                                     \
   X(Bcast_c) X(Reduce_c) X(Allreduce_c) X(Allgather_c) X(Gather_c) X(Scatter_c) X(Alltoall_c)             \
+  X(Gatherv_c) X(Scatterv_c) X(Allgatherv_c) X(Alltoallv_c) X(Alltoallw_c) X(Reduce_scatter_c)            \
+  X(Reduce_scatter_block_c) X(Scan_c) X(Exscan_c) X(Neighbor_allgather_c) X(Neighbor_allgatherv_c)        \
+  X(Neighbor_alltoall_c) X(Neighbor_alltoallv_c) X(Neighbor_alltoallw_c)                                  \
   X(Type_get_envelope_c) X(Type_get_contents_c)
 #else
 #define OMNES_HOST_COUNT_FUNCTIONS(X)

@@ -6,6 +6,7 @@
 
 #include "interpose/handle_cache.hpp"
 #include "interpose/host.hpp"
+#include "interpose/neighbors.hpp"
 #include "runtime/team.hpp"
 
 namespace omnes {
@@ -32,6 +33,7 @@ struct State {
   const char* passed = nullptr;  ///< and why
   MPI_Comm shadow;               ///< carries the team's messages; the null communicator when there are none
   Staging staging[3];
+  std::unique_ptr<Edges> edges;  ///< of its topology; looked up when first needed
 };
 
 struct Found {

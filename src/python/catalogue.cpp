@@ -27,6 +27,8 @@ nb::dict described(const Algorithm& algorithm) {
   d["segmented"] = algorithm.segmented;
   d["ordered"] = algorithm.ordered;
   d["power_of_two"] = algorithm.power_of_two;
+  d["unequal"] = algorithm.unequal;
+  d["even"] = algorithm.even;
   return d;
 }
 

@@ -1,13 +1,15 @@
 // A team's calls: find the plan (usually the one of last time), lend it the arena, run it, count it.
 #include "runtime/team.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <new>
+#include <numeric>
+#include <tuple>
 #include <unordered_map>
 
 #include "runtime/executor.hpp"
@@ -21,11 +23,11 @@ namespace {
 class Key {
  public:
   Key() = default;
-  Key(const Call& call, bool commutative, bool direct)
+  Key(const Call& call, bool commutative, bool direct, std::size_t count)
       : what_(static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.in_place) << 8 |
               static_cast<std::uint64_t>(commutative) << 9 | static_cast<std::uint64_t>(direct) << 10 |
               static_cast<std::uint64_t>(call.root) << 32),
-        count_(call.count),
+        count_(count),
         element_(call.element) {}
 
   Operation operation() const { return static_cast<Operation>(what_ & 0xFF); }
@@ -57,6 +59,19 @@ constexpr std::size_t largest_direct_element = 8;  // bytes
 /// Plans kept for one communicator; a program with more distinct calls than this starts over.
 constexpr std::size_t most_plans = 512;
 constexpr int recent_bits = 4;  // log2 of how many recent plans are found by one comparison
+bool has_counts(const Call& call) { return !call.send_counts.empty() || !call.recv_counts.empty(); }
+
+/// What stands for the counts of unequal parts in a key; the counts themselves are compared when the plan is found.
+std::size_t digest(const Call& call) {
+  std::size_t hash = call.count;
+  const auto add = [&](std::size_t word) { hash = (hash ^ word) * 0x9E3779B97F4A7C15u + (hash >> 32); };
+  for (const auto counts : {call.send_counts, call.recv_counts}) {
+    add(counts.size());
+    for (const std::size_t count : counts) add(count);
+  }
+  return hash;
+}
+
 constexpr std::size_t arena_alignment = 64;
 
 struct Arena {
@@ -75,6 +90,9 @@ struct Arena {
 
 struct Cached {
   Plan plan;
+  std::size_t bytes = 0;  // of a part; of unequal ones their average, where it is known
+  std::size_t count = 0;  // with unequal parts: what the digest stands for
+  std::vector<std::size_t> send_counts, recv_counts;
   std::string algorithm;
   std::string why;
   std::uint64_t calls = 0;
@@ -95,46 +113,75 @@ struct Team::State {
     if (setup.shm && setup.waiting.oversubscribed && !setup.waiting.yields_reach) setup.shm->fence_wakes();
   }
 
-  Cached make(const Key& key) const {
+  /// Bytes of a part that all ranks know alike: the average of unequal parts that everybody knows, 0 where nobody knows all.
+  static std::size_t common_bytes(const Call& call) {
+    switch (call.operation) {
+      case Operation::allgatherv: return sum(call.recv_counts) / call.recv_counts.size() * call.element;
+      case Operation::reduce_scatter: return sum(call.send_counts) / call.send_counts.size() * call.element;
+      default: return unequal(call.operation) ? 0 : call.count * call.element;
+    }
+  }
+  static std::size_t sum(std::span<const std::size_t> counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  }
+
+  Cached make(const Call& call, const Key& key) const {
     Question question;
-    question.operation = key.operation();
+    question.operation = call.operation;
     question.p = setup.p;
-    question.bytes = key.count() * key.element();
-    question.elements = key.count();
+    question.bytes = common_bytes(call);
+    question.elements = call.element > 0 ? question.bytes / call.element : 0;
     question.commutative = key.commutative();
     question.one_node = one_node;
     const Answer answer = setup.selector->choose(question);
 
     Problem problem;
-    problem.operation = key.operation();
+    problem.operation = call.operation;
     problem.p = setup.p;
     problem.rank = setup.rank;
-    problem.root = key.root();
-    problem.in_place = key.in_place();
+    problem.root = call.root;
+    problem.in_place = call.in_place;
     problem.radix = answer.choice.radix;
+    if (call.neighbors) problem.neighbors = *call.neighbors;
     Schedule schedule = build(*answer.choice.algorithm, problem);
     // What the algorithm cuts a part into by nature tells what a segment is cut from.
     const std::size_t unit = question.bytes / static_cast<std::size_t>(schedule.pieces);
     problem.segments = segments_for(answer.choice, unit);
     if (problem.segments > 1) schedule = build(*answer.choice.algorithm, problem);
 
+    const auto parts = [&](std::span<const std::size_t> counts) {
+      return counts.empty() ? Parts{call.count, {}} : unequal_parts(counts);
+    };
+    const Layout layout{parts(call.send_counts), parts(call.recv_counts), call.element, schedule.pieces};
     Cached cached;
-    cached.plan = bind(schedule, Layout{{key.count(), {}}, {key.count(), {}}, key.element(), schedule.pieces},
-                       placement, key.direct());
+    cached.plan = bind(schedule, layout, placement, key.direct());
+    cached.bytes = question.bytes;
+    cached.count = call.count;
+    cached.send_counts.assign(call.send_counts.begin(), call.send_counts.end());
+    cached.recv_counts.assign(call.recv_counts.begin(), call.recv_counts.end());
     cached.algorithm = to_string(answer.choice);
     cached.why = answer.why;
     return cached;
   }
 
-  Cached& plan_for(const Key& key) {
+  static bool same_counts(const Cached& cached, const Call& call) {
+    return cached.count == call.count && std::ranges::equal(cached.send_counts, call.send_counts) &&
+           std::ranges::equal(cached.recv_counts, call.recv_counts);
+  }
+
+  Cached& plan_for(const Call& call, const Key& key) {
     Recent& at = recent[key.hash() >> (64 - recent_bits)];
     if (at.cached == nullptr || !(at.key == key)) [[unlikely]] {
       auto found = plans.find(key);
       if (found == plans.end()) {
         if (plans.size() >= most_plans) forget_plans();
-        found = plans.emplace(key, make(key)).first;
+        found = plans.emplace(key, make(call, key)).first;
       }
       at = {key, &found->second};
+    }
+    if (has_counts(call) && !same_counts(*at.cached, call)) [[unlikely]] {  // two calls with the same digest
+      count(key, *at.cached, retired);
+      *at.cached = make(call, key);
     }
     last = at.cached;
     return *last;
@@ -150,7 +197,7 @@ struct Team::State {
   using Counts = std::map<std::tuple<Operation, std::size_t, std::string>, Ran>;
   static void count(const Key& key, const Cached& cached, Counts& into) {
     if (cached.calls == 0) return;
-    const std::size_t bytes = std::bit_floor(key.count() * key.element());
+    const std::size_t bytes = std::bit_floor(cached.bytes);
     Ran& ran =
         into.try_emplace({key.operation(), bytes, cached.algorithm}, Ran{key.operation(), bytes, cached.algorithm})
             .first->second;
@@ -184,8 +231,9 @@ int Team::run(const Call& call) {
   State& state = *state_;
   const Reduction* reduction = call.reduction;
   const Key key(call, reduction == nullptr || reduction->commutative,
-                reduction != nullptr && reduction->context == nullptr && call.element <= largest_direct_element);
-  Cached& cached = state.plan_for(key);
+                reduction != nullptr && reduction->context == nullptr && call.element <= largest_direct_element,
+                has_counts(call) ? digest(call) : call.count);
+  Cached& cached = state.plan_for(call, key);
   if (state.arena.bytes < cached.plan.arena_bytes) [[unlikely]]
     state.arena.grow(cached.plan.arena_bytes);
   // Schedules are proved never to write `send`.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,12 @@ struct Call {
   bool in_place = false;
   const void* send = nullptr;
   void* recv = nullptr;     ///< bcast: the buffer
-  std::size_t count = 0;    ///< elements of one part
+  std::size_t count = 0;    ///< elements of one part; with unequal parts of this rank's own, where it has one
   std::size_t element = 1;  ///< bytes of an element; parts are cut between elements
   const Reduction* reduction = nullptr;
+  /// Elements of each part of that buffer, for operations with unequal parts; else empty. Parts lie one behind the other.
+  std::span<const std::size_t> send_counts, recv_counts;
+  const Neighbors* neighbors = nullptr;  ///< for operations along a topology; outlives the team
 };
 
 struct TeamSetup {

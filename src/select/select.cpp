@@ -4,10 +4,7 @@
 namespace omnes {
 
 Selector::Selector(const Settings& settings, std::string_view table)
-    : forced_(settings.forced),
-      forced_nonblocking_(settings.forced_nonblocking),
-      reproducible_(settings.reproducible),
-      rules_(parse_table(table)) {}
+    : forced_(settings.forced), reproducible_(settings.reproducible), rules_(parse_table(table)) {}
 
 Answer Selector::choose(const Question& question) const {
   std::string passed_over;
@@ -16,10 +13,8 @@ Answer Selector::choose(const Question& question) const {
     if (!reason.empty()) passed_over += name + ": " + reason + "; ";
     return reason.empty();
   };
-  const auto operation = static_cast<std::size_t>(question.operation);
-  const bool apart = question.nonblocking && forced_nonblocking_[operation];
-  if (const auto& forced = apart ? forced_nonblocking_[operation] : forced_[operation]) {
-    const std::string variable = variable_of(question.operation, apart);
+  if (const auto& forced = forced_[static_cast<int>(question.operation)]) {
+    const std::string variable = variable_of(question.operation);
     if (serves(*forced, variable + "=" + to_string(*forced))) return {*forced, variable};
   }
   const Rule* chosen = nullptr;

@@ -29,7 +29,7 @@ class Selector {
   Answer choose(const Question& question) const;
 
  private:
-  std::array<std::optional<Choice>, operation_count> forced_, forced_nonblocking_;
+  std::array<std::optional<Choice>, operation_count> forced_;
   bool reproducible_;
   std::vector<Rule> rules_;
 };

@@ -79,7 +79,7 @@ constexpr Variable variables[] = {
 std::string known_variables() {
   std::string known;
   for (const Variable& variable : variables) known += std::string(prefix) + variable.name + ", ";
-  known += "and OMNES_ or OMNES_I with ";
+  known += "and OMNES_ with ";
   for (int i = 0; i < operation_count; ++i)
     known += (i > 0 ? ", " : "") + variable_of(static_cast<Operation>(i)).substr(prefix.size());
   return known;
@@ -88,14 +88,9 @@ std::string known_variables() {
 void read_variable(Settings& settings, std::string_view name, std::string_view text) {
   for (int i = 0; i < operation_count; ++i) {
     const auto operation = static_cast<Operation>(i);
-    if (name == variable_of(operation)) {
-      settings.forced[i] = parse_choice(operation, text);
-      return;
-    }
-    if (name == variable_of(operation, true)) {
-      settings.forced_nonblocking[i] = parse_choice(operation, text);
-      return;
-    }
+    if (name != variable_of(operation)) continue;
+    settings.forced[i] = parse_choice(operation, text);
+    return;
   }
   const auto own = name.substr(prefix.size());
   const auto* variable = std::find_if(std::begin(variables), std::end(variables),
@@ -106,9 +101,8 @@ void read_variable(Settings& settings, std::string_view name, std::string_view t
 
 }  // namespace
 
-std::string variable_of(Operation operation, bool nonblocking) {
+std::string variable_of(Operation operation) {
   std::string variable(prefix);
-  if (nonblocking) variable += 'I';
   for (const char letter : name(operation)) variable += letter == '_' ? '_' : static_cast<char>(letter - 'a' + 'A');
   return variable;
 }

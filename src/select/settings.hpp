@@ -14,16 +14,15 @@ enum class Transport { automatic, mpi };
 enum class Wait { automatic, spin, yield };
 
 struct Settings {
-  std::array<std::optional<Choice>, operation_count> forced;              ///< OMNES_<OPERATION>, by operation
-  std::array<std::optional<Choice>, operation_count> forced_nonblocking;  ///< OMNES_I<OPERATION>, else as above
-  Transport transport = Transport::automatic;                             ///< OMNES_TRANSPORT=auto|mpi
-  int fake_nodes = 1;                                  ///< OMNES_FAKE_NODES: pretend that one machine is so many
-  std::optional<std::string> stats;                    ///< OMNES_STATS: folder for reports
-  int slots = 8;                                       ///< OMNES_SLOTS: slots in a rank's queue
-  std::size_t slot_bytes = 8192;                       ///< OMNES_SLOT_BYTES: bytes in a slot
-  std::optional<std::size_t> single_copy = 96 * 1024;  ///< OMNES_SINGLE_COPY: from so many bytes on, or "off"
-  bool off = false;                                    ///< OMNES_OFF=1: leave everything to the host MPI
-  Wait wait = Wait::automatic;                         ///< OMNES_WAIT=spin|yield|auto
+  std::array<std::optional<Choice>, operation_count> forced;  ///< OMNES_<OPERATION>, by operation
+  Transport transport = Transport::automatic;                 ///< OMNES_TRANSPORT=auto|mpi
+  int fake_nodes = 1;                                         ///< OMNES_FAKE_NODES: pretend that one machine is so many
+  std::optional<std::string> stats;                           ///< OMNES_STATS: folder for reports
+  int slots = 8;                                              ///< OMNES_SLOTS: slots in a rank's queue
+  std::size_t slot_bytes = 8192;                              ///< OMNES_SLOT_BYTES: bytes in a slot
+  std::optional<std::size_t> single_copy = 96 * 1024;         ///< OMNES_SINGLE_COPY: from so many bytes on, or "off"
+  bool off = false;                                           ///< OMNES_OFF=1: leave everything to the host MPI
+  Wait wait = Wait::automatic;                                ///< OMNES_WAIT=spin|yield|auto
   bool reproducible = false;  ///< OMNES_REPRODUCIBLE=1: the same bits for any placement and size
 
   /// Reads "NAME=value" strings, ended by a null pointer; those that do not start with OMNES_ are not ours.
@@ -32,7 +31,7 @@ struct Settings {
   static Settings from_environment();
 };
 
-/// "OMNES_BCAST" for bcast; "OMNES_IBCAST" for its nonblocking and persistent forms.
-std::string variable_of(Operation operation, bool nonblocking = false);
+/// "OMNES_BCAST" for bcast.
+std::string variable_of(Operation operation);
 
 }  // namespace omnes

@@ -21,8 +21,7 @@ struct Question {
   std::size_t bytes = 0;     ///< of one part
   std::size_t elements = 0;  ///< of one part
   bool commutative = true;
-  bool one_node = true;      ///< all ranks share memory
-  bool nonblocking = false;  ///< or persistent
+  bool one_node = true;  ///< all ranks share memory
 };
 
 struct Rule {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <tuple>
 
+#include "algorithms/samples.hpp"
 #include "runtime/team.hpp"
 
 using namespace omnes;
@@ -148,82 +149,125 @@ std::uint64_t value(int rank, int part, std::size_t i, int round) {
   return 1 + static_cast<std::uint64_t>(round) * 1000003 + rank * 10007 + part * 101 + i * 3;
 }
 
-// One rank's calls of a case; returns whether the result was right every time.
+// Elements in the part that `from` has for `to`, where parts may be unequal: some are empty.
+std::size_t uneven(std::size_t count, int from, int to) {
+  return count * static_cast<std::size_t>((from * 2 + to) % 4) / 2;
+}
+
+// One rank's calls of a case, checked.
 class Rank {
  public:
-  Rank(const Case& c, Team& team, int rank) : c_(c), team_(team), rank_(rank) {}
+  Rank(const Case& c, Team& team, int rank)
+      : c_(c), team_(team), rank_(rank), words_(c.matrices ? 4 : 1), neighbors_(neighbors_of(rank)) {}
 
   void run(int round) {
-    const int n_parts = std::max(1, parts(c_.operation, c_.p));
+    round_ = round;
+    const Operation operation = c_.operation, kind = regular(operation);
     const bool at_root = rank_ == c_.root;
-    const bool in_place = c_.in_place && (!rooted(c_.operation) || at_root);
-    const std::size_t words = c_.matrices ? 4 : 1;
-    const std::size_t one = c_.count * words, all = one * n_parts;
-    const auto fill = [&](std::vector<std::uint64_t>& v, int rank, int first_part, int count_parts) {
-      v.resize(one * count_parts);
-      for (int part = 0; part < count_parts; ++part)
-        for (std::size_t i = 0; i < one; ++i) v[part * one + i] = value(rank, first_part + part, i, round);
-    };
-    std::vector<std::uint64_t> send, recv, want;
-    const auto operation = c_.operation;
-    const bool sends_all = operation == Operation::scatter || operation == Operation::alltoall;
-    if (operation != Operation::bcast && (operation != Operation::scatter || at_root))
-      fill(send, rank_, 0, sends_all ? n_parts : 1);
-    const auto send_before = send;
-
-    const std::uint64_t untouched = 0xDEADBEEF;
-    switch (operation) {
-      case Operation::barrier: break;
+    const bool in_place = c_.in_place && has_in_place(operation) && (!rooted(operation) || at_root);
+    Words send, recv, want;
+    Counts send_counts, recv_counts;
+    switch (kind) {
       case Operation::bcast:
-        recv.assign(one, untouched);
-        if (at_root) fill(recv, rank_, 0, 1);
-        fill(want, c_.root, 0, 1);
+        want = part(c_.root, 0, c_.count);
+        recv = at_root ? want : Words(want.size(), untouched);
         break;
       case Operation::reduce:
       case Operation::allreduce:
-        if (operation == Operation::allreduce || at_root) {
-          recv.assign(one, untouched);
-          want = reduced(round, one);
-        }
+      case Operation::scan:
+      case Operation::exscan: {
+        send = part(rank_, 0, c_.count);
+        const int last = kind == Operation::scan ? rank_ + 1 : kind == Operation::exscan ? rank_ : c_.p;
+        if (kind != Operation::reduce || at_root) want = last > 0 ? reduced(0, c_.count, last) : Words{};
+        if (in_place && want.empty()) want = send;
+        recv.assign(want.size(), untouched);
+        if (in_place) recv = send;
         break;
+      }
       case Operation::gather:
       case Operation::allgather:
-        if (operation == Operation::allgather || at_root) {
-          recv.assign(all, untouched);
-          for (int r = 0; r < c_.p; ++r) {
-            std::vector<std::uint64_t> part;
-            fill(part, r, 0, 1);
-            want.insert(want.end(), part.begin(), part.end());
+        send = part(rank_, 0, size(rank_, 0));
+        if (kind == Operation::gather && !at_root) break;
+        for (int r = 0; r < c_.p; ++r) {
+          recv_counts.push_back(size(r, 0));
+          const Words theirs = part(r, 0, size(r, 0));
+          if (r == rank_ && in_place) {
+            recv.insert(recv.end(), send.begin(), send.end());
+          } else {
+            recv.resize(recv.size() + theirs.size(), untouched);
           }
+          want.insert(want.end(), theirs.begin(), theirs.end());
         }
         break;
       case Operation::scatter:
-        recv.assign(in_place ? 0 : one, untouched);
-        if (!in_place) fill(want, c_.root, rank_, 1);
+        if (at_root) send = parts_for_all(send_counts);
+        if (in_place) break;
+        want = part(c_.root, rank_, size(c_.root, rank_));
+        recv.assign(want.size(), untouched);
         break;
       case Operation::alltoall:
-        recv.assign(all, untouched);
+        send = parts_for_all(send_counts);
         for (int r = 0; r < c_.p; ++r) {
-          std::vector<std::uint64_t> part;
-          fill(part, r, rank_, 1);
-          want.insert(want.end(), part.begin(), part.end());
+          recv_counts.push_back(size(r, rank_));
+          const Words theirs = part(r, rank_, size(r, rank_));
+          want.insert(want.end(), theirs.begin(), theirs.end());
         }
+        recv.assign(want.size(), untouched);
+        if (in_place) recv = send;
         break;
+      case Operation::reduce_scatter_block: {
+        for (int r = 0; r < c_.p; ++r) {
+          send_counts.push_back(size(0, r));
+          const Words theirs = part(rank_, r, size(0, r));
+          send.insert(send.end(), theirs.begin(), theirs.end());
+        }
+        want = reduced(rank_, size(0, rank_), c_.p);
+        recv.assign(want.size(), untouched);
+        break;
+      }
+      case Operation::neighbor_allgather:
+        send = part(rank_, 0, size(rank_, 0));
+        for (const int source : neighbors_.sources) {
+          recv_counts.push_back(size(source, 0));
+          const Words theirs = part(source, 0, size(source, 0));
+          want.insert(want.end(), theirs.begin(), theirs.end());
+        }
+        recv.assign(want.size(), untouched);
+        break;
+      case Operation::neighbor_alltoall:
+        for (int i = 0; i < std::ssize(neighbors_.destinations); ++i) {
+          send_counts.push_back(size(rank_, i));
+          const Words theirs = part(rank_, i, size(rank_, i));
+          send.insert(send.end(), theirs.begin(), theirs.end());
+        }
+        for (int i = 0; i < std::ssize(neighbors_.sources); ++i) {
+          const int source = neighbors_.sources[i], port = neighbors_.ports[i];
+          recv_counts.push_back(size(source, port));
+          const Words theirs = part(source, port, size(source, port));
+          want.insert(want.end(), theirs.begin(), theirs.end());
+        }
+        recv.assign(want.size(), untouched);
+        break;
+      default: break;
     }
-    if (in_place && operation != Operation::scatter) {
-      const bool own_part = operation == Operation::gather || operation == Operation::allgather;
-      std::copy(send.begin(), send.end(), recv.begin() + (own_part ? rank_ * one : 0));
-    }
+    const Words send_before = send;
 
     Reduction reduction;
     Call call;
     call.operation = operation;
     call.root = c_.root;
     call.in_place = in_place;
-    call.send = in_place && operation != Operation::scatter ? nullptr : send.data();
+    call.send = in_place && kind != Operation::scatter ? nullptr : send.data();
     call.recv = recv.data();
     call.count = c_.count;
-    call.element = sizeof(std::uint64_t) * words;
+    call.element = sizeof(std::uint64_t) * words_;
+    if (unequal(operation)) {
+      call.count = own_count();
+      call.send_counts = send_counts;
+      call.recv_counts = recv_counts;
+      if (in_place && kind == Operation::alltoall) call.send_counts = {};
+    }
+    call.neighbors = &neighbors_;
     if (reduces(operation)) {
       reduction = c_.matrices ? Reduction{multiply, &matrices_context, false}
                               : Reduction{kernel(ReduceOp::sum, Element::u64), nullptr, true};
@@ -235,16 +279,50 @@ class Rank {
   }
 
  private:
-  std::vector<std::uint64_t> reduced(int round, std::size_t one) const {
-    std::vector<std::uint64_t> result(one);
-    for (std::size_t i = 0; i < one; ++i) result[i] = value(0, 0, i, round);
-    std::vector<std::uint64_t> next(one);
-    for (int r = 1; r < c_.p; ++r) {
-      for (std::size_t i = 0; i < one; ++i) next[i] = value(r, 0, i, round);
+  using Words = std::vector<std::uint64_t>;
+  using Counts = std::vector<std::size_t>;
+  static constexpr std::uint64_t untouched = 0xDEADBEEF;
+
+  Neighbors neighbors_of(int rank) const {
+    return among_neighbors(c_.operation) ? sample_neighbors(Topology::irregular, c_.p, rank) : Neighbors{};
+  }
+
+  // Elements of part `to` of what `from` contributes.
+  std::size_t size(int from, int to) const {
+    if (!unequal(c_.operation)) return c_.count;
+    // In place, two ranks send each other the same amount.
+    if (c_.in_place && regular(c_.operation) == Operation::alltoall)
+      return uneven(c_.count, std::min(from, to), std::max(from, to));
+    return uneven(c_.count, from, to);
+  }
+  std::size_t own_count() const {
+    if (regular(c_.operation) == Operation::scatter) return size(c_.root, rank_);
+    if (regular(c_.operation) == Operation::reduce_scatter_block) return size(0, rank_);
+    return size(rank_, 0);
+  }
+  Words part(int from, int to, std::size_t count) const {
+    Words words(count * words_);
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = value(from, to, i, round_);
+    return words;
+  }
+  Words parts_for_all(Counts& counts) const {
+    Words all;
+    for (int r = 0; r < c_.p; ++r) {
+      counts.push_back(size(rank_, r));
+      const Words one = part(rank_, r, size(rank_, r));
+      all.insert(all.end(), one.begin(), one.end());
+    }
+    return all;
+  }
+  // What the first `ranks` ranks contribute to a part, combined.
+  Words reduced(int to, std::size_t count, int ranks) const {
+    Words result = part(0, to, count);
+    for (int r = 1; r < ranks; ++r) {
+      const Words next = part(r, to, count);
       if (c_.matrices) {
-        multiply(nullptr, result.data(), next.data(), result.data(), c_.count);
+        multiply(nullptr, result.data(), next.data(), result.data(), count);
       } else {
-        for (std::size_t i = 0; i < one; ++i) result[i] += next[i];
+        for (std::size_t i = 0; i < result.size(); ++i) result[i] += next[i];
       }
     }
     return result;
@@ -253,6 +331,9 @@ class Rank {
   const Case& c_;
   Team& team_;
   int rank_;
+  int round_ = 0;
+  std::size_t words_;
+  Neighbors neighbors_;
 };
 
 class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {};
@@ -311,7 +392,7 @@ TEST_P(EveryAlgorithm, MovesAndCombinesRealData) {
   const Algorithm& algorithm = *GetParam();
   const std::string variable = "OMNES_" + [&] {
     std::string upper(name(algorithm.operation));
-    for (char& letter : upper) letter = static_cast<char>(std::toupper(letter));
+    for (char& letter : upper) letter = static_cast<char>(std::toupper(letter));  // leaves _ alone
     return upper;
   }();
   for (const int p : {1, 2, 3, 4, 5, 8}) {
@@ -330,8 +411,7 @@ TEST_P(EveryAlgorithm, MovesAndCombinesRealData) {
       for (const std::size_t count : {std::size_t{1}, static_cast<std::size_t>(p + 1), std::size_t{1500}}) {
         for (const int root : some_roots(algorithm, p)) {
           for (const bool in_place : {false, true}) {
-            if (in_place && (algorithm.operation == Operation::barrier || algorithm.operation == Operation::bcast))
-              continue;
+            if (in_place && !has_in_place(algorithm.operation)) continue;
             for (const Over over : {Over::memory, Over::messages, Over::both}) {
               for (const bool matrices : {false, true}) {
                 if (matrices && !(reduces(algorithm.operation) && algorithm.ordered)) continue;

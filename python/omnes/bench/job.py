@@ -38,6 +38,16 @@ class JobSpec:
     variables: Mapping[str, str] = field(default_factory=dict)
     baseline: str | None = None  # the job that this one is compared with
 
+    @property
+    def stock(self) -> bool:
+        """The MPI as it comes."""
+        return not self.with_omnes and not self.variables
+
+    @property
+    def label(self) -> str:
+        """The name where it is clear which MPI is meant."""
+        return self.name.replace(f" {self.mpi.name}", "")
+
 
 class WrongResult(OmnesError):
     """A collective returned something else than MPI promises; such a thing is not timed."""
@@ -78,7 +88,11 @@ class Job:
         self._buffer = b""
 
     def wait_until_ready(self) -> None:
-        self._answer("start", _START_SECONDS)
+        self._persistent = self._answer("start", _START_SECONDS)["persistent"]
+
+    def offers(self, form: str) -> bool:
+        """Whether this MPI has that form of the operations: blocking, nonblocking, or persistent."""
+        return form != "persistent" or self._persistent
 
     def ask(self, command: str, seconds: float) -> dict[str, Any]:
         """Gives a command to all ranks and waits for rank 0's answer."""

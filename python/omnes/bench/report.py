@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -13,55 +13,110 @@ from omnes.units import format_bytes, format_us
 
 Results = Mapping[Cell, Mapping[str, Samples]]
 
+_NOT_OFFERED = "[dim]-[/]"
+
+
+class Labels:
+    """The first columns of a table, which say an operation and a size only where they change."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+        self._operation = ""
+        self._size: tuple[str, str] | None = None
+
+    def new_operation(self, cell: Cell) -> bool:
+        return bool(self._operation) and cell.operation != self._operation
+
+    def row(self, cell: Cell) -> list[str]:
+        operation = "" if cell.operation == self._operation else f"{self._prefix}{cell.operation}"
+        here = (cell.operation, size(cell))
+        words = [operation, "" if here == self._size else size(cell)]
+        self._operation, self._size = cell.operation, here
+        return words
+
+
+def by_mpi(specs: Sequence[JobSpec]) -> Iterator[tuple[str, list[JobSpec]]]:
+    """The jobs of each MPI: one table each, because one for all would be wider than any terminal."""
+    for mpi in dict.fromkeys(spec.mpi for spec in specs):
+        yield mpi.name, [spec for spec in specs if spec.mpi == mpi]
+
 
 def table(specs: Sequence[JobSpec], results: Results, title: str) -> Table:
-    """Operation, size, µs of every job with half the spread of its middle half, and the ratio of each compared pair."""
+    """Operation, size, µs of every job with half the spread of its middle half, and the ratio of each compared pair.
+
+    Where forms were compared: also which form, and after each job how many times faster that is than the blocking call.
+    """
     compared = [spec for spec in specs if spec.baseline]
+    with_forms = len({cell.form for cell in results}) > 1
     out = Table(
         "operation",
         "size",
         title=title,
-        caption="µs per call: median ± half the middle half's width; ratio: stock / omnes",
+        caption="µs per call, medians; gain: blocking / this form; ratio: stock / omnes"
+        if with_forms
+        else "µs per call: median ± half the middle half's width; ratio: stock / omnes",
     )
+    if with_forms:
+        out.add_column("form", no_wrap=True)
     for spec in specs:
-        out.add_column(f"{spec.name} µs", justify="right")
+        out.add_column(f"{spec.label} µs", justify="right")
+        if with_forms:
+            out.add_column("gain", justify="right")
     for _ in compared:
         out.add_column("ratio", justify="right")
-    previous = ""
+    labels = Labels()
     for cell, samples in results.items():
-        if previous and cell.operation != previous:
+        if labels.new_operation(cell):
             out.add_section()
-        row = [cell.operation if cell.operation != previous else "", size(cell)]
-        previous = cell.operation
-        row += [_time(samples[spec.name]) for spec in specs]
+        row = labels.row(cell) + ([cell.form] if with_forms else [])
+        for spec in specs:
+            row.append(_time(samples.get(spec.name), with_spread=not with_forms))
+            if with_forms:
+                value = gain(cell, spec, results)
+                row.append(_NOT_OFFERED if value is None else f"{value:.2f}")
         for spec in compared:
-            value = ratio(samples[spec.baseline or ""], samples[spec.name]).median
-            row.append(f"[{'green' if value >= 1 else 'red'}]{value:.2f}[/]")
+            value = against_baseline(spec, samples)
+            row.append(_NOT_OFFERED if value is None else f"[{'green' if value >= 1 else 'red'}]{value:.2f}[/]")
         out.add_row(*row)
     return out
 
 
-def _time(samples: Samples) -> str:
+def against_baseline(spec: JobSpec, samples: Mapping[str, Samples]) -> float | None:
+    """How many times faster the job is than the one it is compared with; None where one of them lacks the form."""
+    if spec.baseline not in samples or spec.name not in samples:
+        return None
+    return ratio(samples[spec.baseline], samples[spec.name]).median
+
+
+def gain(cell: Cell, spec: JobSpec, results: Results) -> float | None:
+    """How many times faster the form is than the blocking call of the same job; None where it is that call."""
+    blocking = results.get(Cell(cell.operation, cell.bytes, cell.type, cell.counts))
+    if cell.form == "blocking" or not blocking or spec.name not in blocking or spec.name not in results[cell]:
+        return None
+    return ratio(blocking[spec.name], results[cell][spec.name]).median
+
+
+def _time(samples: Samples | None, with_spread: bool) -> str:
+    if samples is None:
+        return _NOT_OFFERED
     low, high = samples.quartiles
-    return f"{format_us(samples.median)} [dim]±{(high - low) / 2 / samples.median:.0%}[/]"
+    spread = f" [dim]±{(high - low) / 2 / samples.median:.0%}[/]" if with_spread else ""
+    return f"{format_us(samples.median)}{spread}"
 
 
 def size(cell: Cell) -> str:
-    return "" if cell.operation == "barrier" else format_bytes(cell.bytes)
+    words = "" if cell.operation == "barrier" else format_bytes(cell.bytes)
+    return f"{words} unequal" if cell.counts == "unequal" else words
 
 
-def as_data(specs: Sequence[JobSpec], results: Results, commands: Mapping[str, str], **setting: Any) -> dict[str, Any]:
-    """Everything, in seconds."""
+def as_data(specs: Sequence[JobSpec], results: Results) -> list[dict[str, Any]]:
+    """The cells, in seconds."""
     cells = []
     for cell, samples in results.items():
-        entry: dict[str, Any] = {
-            "operation": cell.operation,
-            "bytes": cell.bytes,
-            "type": cell.type,
-            "jobs": {},
-            "ratios": {},
-        }
+        entry: dict[str, Any] = {**vars(cell), "jobs": {}, "ratios": {}}
         for spec in specs:
+            if spec.name not in samples:
+                continue
             of_job = samples[spec.name]
             entry["jobs"][spec.name] = {
                 "median": of_job.median,
@@ -69,10 +124,16 @@ def as_data(specs: Sequence[JobSpec], results: Results, commands: Mapping[str, s
                 "spread": of_job.spread,
                 "samples": of_job.values,
             }
-            if spec.baseline:
-                entry["ratios"][spec.name] = ratio(samples[spec.baseline], of_job).median
+            if (value := gain(cell, spec, results)) is not None:
+                entry["jobs"][spec.name]["gain"] = value
+            if (value := against_baseline(spec, samples)) is not None:
+                entry["ratios"][spec.name] = value
         cells.append(entry)
-    jobs = [
+    return cells
+
+
+def jobs_as_data(specs: Sequence[JobSpec], commands: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
         {
             "name": spec.name,
             "mpi": spec.mpi.name,
@@ -83,9 +144,3 @@ def as_data(specs: Sequence[JobSpec], results: Results, commands: Mapping[str, s
         }
         for spec in specs
     ]
-    return {
-        **setting,
-        "unit": "seconds per call; mean over a batch's calls of the slowest rank",
-        "jobs": jobs,
-        "cells": cells,
-    }

@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import FrameType
 
-from omnes import progress
+from omnes import _core, progress
 from omnes.bench.job import Job, JobSpec
 from omnes.bench.measure import Cell, Samples, measure
 from omnes.bench.report import size
-from omnes.units import format_us
 
-OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
+OPERATIONS = tuple(_core.operations())
+# Those that give a count for each part.
+WITH_COUNTS = tuple(name for name in OPERATIONS if name.endswith(("v", "w"))) + ("reduce_scatter",)
+FORMS = ("blocking", "nonblocking", "persistent")
+COUNTS = ("equal", "unequal")
 TYPE_BYTES = {"int": 4, "float": 4, "double": 8}
 
 
-def cells(operations: Sequence[str], sizes: Sequence[int], type_name: str) -> list[Cell]:
-    """A barrier has no size, so it is one cell."""
+def cells(
+    operations: Sequence[str],
+    sizes: Sequence[int],
+    type_name: str,
+    counts: Sequence[str] = ("equal",),
+    form: str = "blocking",
+) -> list[Cell]:
+    """A barrier has no size, so it is one cell; only operations with a count for each part can have unequal ones.
+
+    Where nothing but unequal counts is asked for, the operations that cannot have them are left out.
+    """
     return [
-        Cell(operation, bytes_, type_name)
+        Cell(operation, bytes_, type_name, of_parts, form)
         for operation in operations
         for bytes_ in ([0] if operation == "barrier" else sizes)
+        for of_parts in counts
+        if of_parts == "equal" or operation in WITH_COUNTS
     ]
 
 
@@ -33,22 +47,45 @@ def _terminate(number: int, _frame: FrameType | None) -> None:
 
 
 def run(
-    specs: Sequence[JobSpec], todo: Sequence[Cell], ranks: int, bind: bool, seconds: float, what: str
+    specs: Sequence[JobSpec],
+    todo: Sequence[Cell],
+    ranks: int,
+    bind: bool,
+    seconds: float,
+    what: str,
+    forms: Sequence[str] = ("blocking",),
 ) -> tuple[dict[Cell, dict[str, Samples]], dict[str, str]]:
-    """Results by cell and job name, and each job's command line."""
+    """Times by cell (in all these forms) and job name, and each job's command line."""
     results: dict[Cell, dict[str, Samples]] = {}
+
+    def one(cell: Cell, jobs: Sequence[Job]) -> None:
+        group = [Cell(cell.operation, cell.bytes, cell.type, cell.counts, form) for form in forms]
+        results.update(measure(group, jobs, seconds))
+
+    return results, with_jobs(specs, todo, ranks, bind, what, one)
+
+
+def with_jobs(
+    specs: Sequence[JobSpec],
+    todo: Sequence[Cell],
+    ranks: int,
+    bind: bool,
+    what: str,
+    work: Callable[[Cell, Sequence[Job]], None],
+) -> dict[str, str]:
+    """Does the work for each cell while all jobs are alive; returns each job's command line."""
     with ExitStack() as stack:
         stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, _terminate))
         shown = stack.enter_context(progress.bar(what))
         task = shown.add_task("starting the jobs", total=len(todo))
-        jobs = []
+        jobs: list[Job] = []
         for spec in specs:
             jobs.append(Job(spec, ranks, bind))
             stack.callback(jobs[-1].close)
         for job in jobs:
             job.wait_until_ready()
         for cell in todo:
-            results[cell] = measure(cell, jobs, seconds)
-            times = ", ".join(f"{name} {format_us(samples.median)}" for name, samples in results[cell].items())
-            shown.update(task, advance=1, description=f"{cell.operation} {size(cell)}: {times} µs")
-    return results, {job.spec.name: str(job.launch) for job in jobs}
+            shown.update(task, description=f"{cell.operation} {size(cell)}")
+            work(cell, jobs)
+            shown.update(task, advance=1)
+    return {job.spec.name: str(job.launch) for job in jobs}

@@ -6,12 +6,16 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
+from rich.table import Table
 
 from omnes import cpus, mpi, units
-from omnes.bench import plan, report, session
+from omnes.bench import overlap, plan, report, session
+from omnes.bench.job import Job, JobSpec
+from omnes.bench.measure import Cell
 from omnes.errors import OmnesError
 
 
@@ -36,7 +40,27 @@ from omnes.errors import OmnesError
 )
 @click.option("--type", "type_name", type=click.Choice(list(session.TYPE_BYTES)), default="double", show_default=True)
 @click.option(
-    "--mpi", "places", multiple=True, metavar="PREFIX", help="This MPI (a prefix or a launcher); may be repeated."
+    "--counts",
+    type=click.Choice([*session.COUNTS, "both"]),
+    default="both",
+    show_default=True,
+    help="Of the operations that give a count for each part.",
+)
+@click.option("--nonblocking", is_flag=True, help="Measure how much of the I-operations hides behind a computation.")
+@click.option(
+    "--tests",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="With --nonblocking: MPI_Test so many times in the computation.",
+)
+@click.option("--persistent", is_flag=True, help="Measure the blocking, nonblocking and persistent form side by side.")
+@click.option(
+    "--mpi",
+    "places",
+    multiple=True,
+    metavar="PREFIX",
+    help="This MPI (a prefix or a launcher); may be repeated; all: those of omnes info.  [default: the first of these]",
 )
 @click.option(
     "--peer", "peers", multiple=True, metavar="NAME:VARIABLE=VALUE...", help="Also the stock MPI with these settings."
@@ -63,6 +87,10 @@ def command(
     ranks: int,
     sizes: str,
     type_name: str,
+    counts: str,
+    nonblocking: bool,
+    tests: int,
+    persistent: bool,
     places: tuple[str, ...],
     peers: tuple[str, ...],
     bind: bool | None,
@@ -75,41 +103,101 @@ def command(
     they are timed, and the data change from call to call. A time is the mean over a batch's calls on the slowest
     rank. Where ranks share CPUs, an MPI that spins by default is measured twice: as it comes, and told to yield.
 
+    With --nonblocking, a computation as long as the operation runs between I-call and Wait; the overlap is how much
+    of the operation it hides. With --persistent, Start and Wait compete with I-call and Wait and with the blocking
+    call; MPIs without persistent collectives show a dash.
+
     \b
     omnes bench -n 2
     omnes bench allreduce bcast -n 8 -b 8..64K:8
+    omnes bench --nonblocking iallreduce ibcast --tests 4
+    omnes bench --persistent allreduce
     omnes bench --mpi /opt/mpich --mpi /opt/openmpi --json table.json
     omnes bench allreduce --peer "tuned:OMPI_MCA_coll_tuned_use_dynamic_rules=1"
     """
-    unknown = [name for name in operations if name not in session.OPERATIONS]
+    if nonblocking and persistent:
+        raise OmnesError("--nonblocking and --persistent are two measurements: give one of them")
+    if tests and not nonblocking:
+        raise OmnesError("--tests are made while a nonblocking operation is pending: add --nonblocking")
+    names = _operations(operations, nonblocking)
+    todo = session.cells(
+        names,
+        _sizes(sizes, type_name),
+        type_name,
+        session.COUNTS if counts == "both" else (counts,),
+        "nonblocking" if nonblocking else "blocking",
+    )
+    if not todo:
+        raise OmnesError(f"only these have unequal counts: {', '.join(session.WITH_COUNTS)}")
+    mpis = _mpis(places)
+    bound = ranks <= cpus.usable_cores() if bind is None else bind
+    specs = plan.jobs(mpis, ranks > cpus.usable_cpus(), peers)
+    data: dict[str, Any] = {"ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound}
+    if nonblocking:
+        hidden: dict[Cell, dict[str, overlap.Overlap]] = {}
+
+        def one(cell: Cell, jobs: Sequence[Job]) -> None:
+            hidden[cell] = overlap.measure(cell, jobs, seconds, tests)
+
+        commands = session.with_jobs(specs, todo, ranks, bound, f"{ranks} ranks", one)
+        data.update(tests=tests, cells=overlap.as_data(specs, hidden))
+
+        def table(of_mpi: Sequence[JobSpec], what: str) -> Table:
+            return overlap.table(of_mpi, hidden, f"{what}, {tests} tests" if tests else what)
+
+    else:
+        forms = session.FORMS if persistent else ("blocking",)
+        results, commands = session.run(specs, todo, ranks, bound, seconds, f"{ranks} ranks", forms)
+        data.update(cells=report.as_data(specs, results))
+
+        def table(of_mpi: Sequence[JobSpec], what: str) -> Table:
+            return report.table(of_mpi, results, what)
+
+    data.update(
+        unit="seconds per call; mean over a batch's calls of the slowest rank",
+        jobs=report.jobs_as_data(specs, commands),
+    )
+    if to_file:
+        text = json.dumps(data, indent=2) + "\n"
+        click.echo(text, nl=False) if str(to_file) == "-" else to_file.write_text(text)
+    if str(to_file) != "-":
+        for name, of_mpi in report.by_mpi(specs):
+            Console().print(table(of_mpi, title(name, ranks, bound)))
+
+
+def title(name: str, ranks: int, bound: bool) -> str:
+    return f"{name}: {ranks} ranks on {cpus.usable_cpus()} CPUs, {'bound to cores' if bound else 'not bound'}"
+
+
+def _operations(names: Sequence[str], nonblocking: bool) -> Sequence[str]:
+    """The operations to measure; nonblocking ones may be called as MPI does, iallreduce."""
+    plain = [name[1:] if nonblocking and name[1:] in session.OPERATIONS else name for name in names]
+    unknown = [name for name in plain if name not in session.OPERATIONS]
     if unknown:
         raise OmnesError(f"no operation '{unknown[0]}' to measure; there are {', '.join(session.OPERATIONS)}")
-    counts = units.parse_sizes(sizes)
+    return plain or session.OPERATIONS
+
+
+def _sizes(text: str, type_name: str) -> list[int]:
+    counts = units.parse_sizes(text)
     element = session.TYPE_BYTES[type_name]
     odd = [count for count in counts if count % element]
     if odd:
         raise OmnesError(f"{odd[0]} bytes are no whole number of {type_name}s: use multiples of {element}")
-    mpis = [mpi.at(place, os.environ) for place in places] or [_default_mpi()]
-    oversubscribed = ranks > cpus.usable_cpus()
-    bound = ranks <= cpus.usable_cores() if bind is None else bind
-    specs = plan.jobs(mpis, oversubscribed, peers)
-    todo = session.cells(operations or session.OPERATIONS, counts, type_name)
-    results, commands = session.run(specs, todo, ranks, bound, seconds, f"{ranks} ranks")
-    if to_file:
-        data = report.as_data(specs, results, commands, ranks=ranks, cpus=cpus.usable_cpus(), bound=bound)
-        text = json.dumps(data, indent=2) + "\n"
-        click.echo(text, nl=False) if str(to_file) == "-" else to_file.write_text(text)
-    if str(to_file) != "-":
-        Console().print(report.table(specs, results, title(mpis, ranks, bound)))
+    return counts
 
 
-def title(mpis: Sequence[mpi.Mpi], ranks: int, bound: bool) -> str:
-    names = ", ".join(one.name for one in mpis)
-    return f"{names}: {ranks} ranks on {cpus.usable_cpus()} CPUs, {'bound to cores' if bound else 'not bound'}"
-
-
-def _default_mpi() -> mpi.Mpi:
-    found = mpi.find(None, os.environ)
-    if found is None:
+def _mpis(places: Sequence[str]) -> list[mpi.Mpi]:
+    """The MPIs that --mpi names, in order, or the first one found."""
+    if not places:
+        found = mpi.find(None, os.environ)
+        if found is None:
+            raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
+        return [found]
+    mpis: list[mpi.Mpi] = []
+    for place in places:
+        named = mpi.find_all(os.environ) if place == "all" else [mpi.at(place, os.environ)]
+        mpis += [one for one in named if one not in mpis]
+    if not mpis:
         raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
-    return found
+    return mpis

@@ -52,7 +52,7 @@ def command(place: str | None) -> None:
         todo = session.cells(_OPERATIONS, sizes, "double")
         console.print(f"Measuring {len(todo)} cells on {ranks} ranks, both jobs in turn")
         results, _ = session.run(specs, todo, ranks, bound, _CELL_SECONDS, f"{ranks} ranks")
-        console.print(report.table(specs, results, title([chosen], ranks, bound)))
+        console.print(report.table(specs, results, title(chosen.name, ranks, bound)))
     console.print(_NEXT, soft_wrap=True)
 
 

@@ -9,9 +9,14 @@ from typing import Any
 
 import click
 
-from omnes import _core, cpus, libraries, mpi, units
+from omnes import _core, cpus, features, libraries, mpi, units
 
 _SEGMENT_RANKS = (2, 4, 8, 16, 64)
+_OFFERS = {
+    "persistent": "persistent collectives",
+    "large_counts": "large counts",
+    "progress_hook": "progress hook",
+}
 
 
 @click.command()
@@ -38,7 +43,12 @@ def _collect() -> dict[str, Any]:
         "omnes": _core.__version__,
         "libraries": {family: str(libraries.path(family)) for family in libraries.built()},
         "mpis": [
-            {"name": found.name, "family": found.family, "launcher": str(found.launcher)}
+            {
+                "name": found.name,
+                "family": found.family,
+                "launcher": str(found.launcher),
+                "offers": features.offers(found),
+            }
             for found in mpi.find_all(os.environ)
         ],
         "cpus": cpus.usable_cpus(),
@@ -61,7 +71,7 @@ def _huge_pages() -> str:
 
 
 def _sections(facts: dict[str, Any]) -> list[tuple[str, list[str]]]:
-    found = [f"{entry['name']:<18} {entry['launcher']}" for entry in facts["mpis"]] or ["none found"]
+    found = [line for entry in facts["mpis"] for line in _mpi(entry)] or ["none found"]
     built = [f"{family:<6} for {libraries.FAMILIES[family]}" for family in facts["libraries"]] or ["none"]
     segment = ", ".join(f"{units.format_bytes(size)} for {p} ranks" for p, size in facts["segment_bytes"].items())
     settings = [f"{name}={value}" for name, value in facts["environment"].items()] or ["none"]
@@ -79,3 +89,13 @@ def _sections(facts: dict[str, Any]) -> list[tuple[str, list[str]]]:
         ("segment", [segment]),
         ("OMNES_ settings", settings),
     ]
+
+
+def _mpi(entry: dict[str, Any]) -> list[str]:
+    """Where it is, and below that what it has besides blocking and nonblocking collectives."""
+    offers = entry["offers"]
+    if offers is None:
+        words = ["its library was not found beside this launcher"]
+    else:
+        words = [f"{_OFFERS[name]}: {'yes' if holds else 'no'}" for name, holds in offers.items()]
+    return [f"{entry['name']:<18} {entry['launcher']}", f"{'':<18} {', '.join(words)}"]

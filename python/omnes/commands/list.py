@@ -18,6 +18,8 @@ from omnes import catalogue
 def command(operation: str | None, as_json: bool) -> None:
     """List the algorithms of all operations, or of one with who described them.
 
+    An algorithm that also serves operations with unequal parts is listed once, with the names of these.
+
     \b
     omnes list
     omnes list allreduce
@@ -27,20 +29,46 @@ def command(operation: str | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(algorithms, indent=2))
         return
+    also = _twins(algorithms)
     for name in dict.fromkeys(algorithm["operation"] for algorithm in algorithms):
-        _show(
-            [algorithm for algorithm in algorithms if algorithm["operation"] == name], with_source=operation is not None
-        )
+        own = [entry for entry in algorithms if entry["operation"] == name and _key(entry) in also]
+        if own:
+            _show(own, also, with_source=operation is not None)
 
 
-def _show(algorithms: list[dict[str, Any]], with_source: bool) -> None:
+def _key(algorithm: dict[str, Any]) -> tuple[str, str]:
+    return algorithm["operation"], algorithm["name"]
+
+
+def _twins(algorithms: list[dict[str, Any]]) -> dict[tuple[str, str], list[str]]:
+    """For each algorithm, the further operations that it serves; what is such a further entry is left out."""
+    known = {_key(algorithm): algorithm for algorithm in algorithms}
+    also: dict[tuple[str, str], list[str]] = {}
+    for algorithm in algorithms:
+        operation, name = _key(algorithm)
+        original = known.get((_regular(operation), name))
+        if original is not None and original is not algorithm and original["summary"] == algorithm["summary"]:
+            also[_key(original)].append(operation)
+        else:
+            also[operation, name] = []
+    return also
+
+
+def _regular(operation: str) -> str:
+    """The operation with equal parts, which is listed before: gather of gatherv."""
+    return "reduce_scatter_block" if operation == "reduce_scatter" else operation.rstrip("vw")
+
+
+def _show(algorithms: list[dict[str, Any]], also: dict[tuple[str, str], list[str]], with_source: bool) -> None:
     table = Table(
         title=algorithms[0]["operation"], title_justify="left", box=None, padding=(0, 2, 0, 0), show_header=False
     )
     table.add_column(no_wrap=True, min_width=max(len(algorithm["name"]) for algorithm in algorithms) + 2)
     table.add_column(ratio=1)
     for algorithm in algorithms:
-        notes = [f"takes {_takes(algorithm)}"] if _takes(algorithm) else []
+        notes = [f"also {', '.join(also[_key(algorithm)])}"] if also[_key(algorithm)] else []
+        notes += [f"or {', '.join(algorithm['aliases'])}"] if algorithm.get("aliases") else []
+        notes += [f"takes {_takes(algorithm)}"] if _takes(algorithm) else []
         notes += [f"only {_restrictions(algorithm)}"] if _restrictions(algorithm) else []
         text = algorithm["summary"] + (f" [dim]({'; '.join(notes)})[/]" if notes else "")
         table.add_row(f"  {algorithm['name']}", text)
@@ -62,6 +90,8 @@ def _restrictions(algorithm: dict[str, Any]) -> str:
     words = []
     if algorithm["power_of_two"]:
         words.append("for p a power of two")
+    if algorithm.get("even"):
+        words.append("for even p")
     if algorithm["operation"] in catalogue.REDUCTIONS and not algorithm["ordered"]:
         words.append("for commutative operations")
     return ", ".join(words)

@@ -13,9 +13,11 @@ from omnes.mpi import Mpi
 
 def build(name: str, mpi: Mpi) -> Path:
     """The program `name` for this MPI, compiled unless the same source was compiled by the same compiler before."""
-    source = Path(__file__).parent / f"{name}.c"
+    folder = Path(__file__).parent
+    source = folder / f"{name}.c"
+    text = "".join(file.read_text() for file in (source, *sorted(folder.glob(f"{name}_*.h"))))
     compiler = mpi.compiler()
-    key = hashlib.sha256(f"{source.read_text()}\0{compiler}\0{mpi.name}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{text}\0{compiler}\0{mpi.name}".encode()).hexdigest()[:16]
     target = _cache() / f"{name}-{key}"
     if target.exists():
         return target

@@ -1,37 +1,45 @@
 /* Times collective operations of whatever MPI it runs on; led by `omnes bench`, one command line at a time.
 
-Overview: every rank reads commands from its own pipe DIR/command-<rank>, so that a job that is not being measured sleeps in read() and
-leaves the CPUs to the others. Rank 0 answers on DIR/answers, one JSON object a line:
-  time OP BYTES TYPE CALLS WARM   ->  {"seconds": S}, of one call   or {"wrong": "..."}
-  check OP BYTES TYPE             ->  {"ok": true}                  or {"wrong": "..."}
+Overview: every rank reads commands from its own pipe DIR/command-<rank>, so that a job that is not being measured
+sleeps in read() and leaves the CPUs to the others. Rank 0 answers on DIR/answers, one JSON object a line. CALL is
+OPERATION BYTES TYPE COUNTS FORM, such as "gatherv 1024 double unequal nonblocking":
+  check CALL                           ->  {"ok": true}                   or {"wrong": "..."}
+  time CALL CALLS WARM                 ->  {"seconds": S}, of one call    or {"wrong": "..."}
+  overlap CALL CALLS WARM UNITS TESTS  ->  {"pure": S, "computation": S, "total": S}, or {"wrong": "..."}
+  unit                                 ->  {"seconds": S}, of one unit of computation
   quit
-How: BYTES is what MPI's count means: one part. The data change before every call and the root goes round. Up to SMALL bytes the calls run in a
-closed loop, refilling included; above, ranks meet before each call and only the call is timed. The mean of a rank's calls counts,
-and of all ranks the slowest. Ranks meet, and hand in times, through a small mapped file, not through the MPI under test.
-After each batch the last result is checked, outside the time. */
+The first line says which forms there are: {"persistent": true}.
+How: BYTES is one part. The data change before every call and the root goes round. When timing, up to SMALL bytes the
+calls run in a closed loop, refilling included; above, and for overlap, ranks meet before each call and only the call is
+timed. The mean of a rank's calls counts, and of all ranks the slowest. Ranks meet, and hand in times, through a small
+mapped file, not through the MPI under test. After each batch the last result is checked, outside the time. */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <mpi.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SMALL = 1024, PERIOD = 16, SPINS = 200, PAGE = 4096 };
+#include "collbench_calls.h"
+
+enum { SMALL = 1024, SPINS = 200 };
+
+/* Work without memory: one unit is a chain of so many dependent multiply-adds, near 100 ns. */
+enum { CHAIN = 32, UNITS_TRIED = 20000, TRIALS = 5 };
+
+enum { PURE, COMPUTATION, TOTAL, TIMES };
 
 /* What a rank shows to the others; one writer each. */
 struct line {
   _Alignas(128) _Atomic unsigned long arrived;
-  double seconds;
-  long wrong; /* index of the first wrong element, or -1 */
+  double seconds[TIMES]; /* of the last command; its only time is the first */
+  long wrong;            /* index of the first wrong element, or -1 */
+  double sink;           /* what was computed, so that it is */
 };
 
-static int rank, ranks;
 static struct line* lines;
 static unsigned long meetings;
 
@@ -48,11 +56,141 @@ static void meet(void) {
       if (spin > SPINS) sched_yield();
 }
 
-static const char* const operations[] = {"barrier", "bcast",   "reduce",    "allreduce",
-                                         "gather",  "scatter", "allgather", "alltoall"};
-enum operation { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, ALLTOALL };
-static const char* const types[] = {"int", "float", "double"};
-enum type { INT, FLOAT, DOUBLE };
+static void compute(long units) {
+  double x = lines[rank].sink;
+  for (long i = 0; i < CHAIN * units; ++i) x = x * 0.75 + 0.25;
+  lines[rank].sink = x;
+}
+
+/* Persistent requests exist from here on, one for each root. */
+static void open_requests(const struct job* job, enum form form) {
+  for (int root = 0; form == PERSISTENT && root < (traits[job->operation].rooted ? ranks : 1); ++root)
+    call(job, form, root, &job->persistent[root]);
+}
+static void close_requests(const struct job* job, enum form form) {
+  for (int root = 0; form == PERSISTENT && root < (traits[job->operation].rooted ? ranks : 1); ++root)
+    MPI_Request_free(&job->persistent[root]);
+}
+
+/* Starts a call, or makes it when it is blocking; returns what to wait for, or null. */
+static MPI_Request* start(const struct job* job, enum form form, int root, MPI_Request* fresh) {
+  if (form == PERSISTENT) {
+    MPI_Request* const request = &job->persistent[traits[job->operation].rooted ? root : 0];
+    MPI_Start(request);
+    return request;
+  }
+  call(job, form, root, fresh);
+  return form == BLOCKING ? NULL : fresh;
+}
+
+static void run(const struct job* job, enum form form, int root) {
+  MPI_Request fresh, *const request = start(job, form, root, &fresh);
+  if (request) MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+/* Runs calls before the clock starts, then the timed ones; hands in the mean and whether the last result is right. */
+static void measure(const struct job* job, enum form form, long calls, long warm) {
+  const int closed_loop = job->count * job->size <= SMALL;
+  double total = 0, begin = 0;
+  open_requests(job, form);
+  for (long i = -warm; i < calls; ++i) {
+    fill(job, i + warm);
+    if (i == 0 || !closed_loop) meet();
+    if (i == 0 || !closed_loop) begin = now();
+    run(job, form, (int)((i + warm) % ranks));
+    if (!closed_loop && i >= 0) total += now() - begin;
+  }
+  if (closed_loop) total = now() - begin;
+  const long last = calls + warm - 1;
+  lines[rank].seconds[0] = total / calls;
+  lines[rank].wrong = first_wrong(job, (int)(last % ranks), last);
+  close_requests(job, form);
+}
+
+/* Starts a call, computes with so many MPI_Test spread through it, waits. */
+static void run_beside(const struct job* job, enum form form, int root, long units, long tests) {
+  MPI_Request fresh, *const request = start(job, form, root, &fresh);
+  for (long t = 0, done = 0; t <= tests; ++t) {
+    const long until = units * (t + 1) / (tests + 1);
+    compute(until - done);
+    done = until;
+    int flag = 0;
+    if (request && t < tests) MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+  }
+  if (request) MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+/* By turns the call alone, the computation alone, and the computation between start and wait. */
+static void overlap(const struct job* job, enum form form, long calls, long warm, long units, long tests) {
+  double total[TIMES] = {0};
+  lines[rank].wrong = -1;
+  open_requests(job, form);
+  for (long i = 0; i < calls + warm; ++i) {
+    const int root = (int)(i % ranks);
+    for (int what = 0; what < TIMES; ++what) {
+      const long number = i * TIMES + what;
+      if (what != COMPUTATION) fill(job, number);
+      meet();
+      const double begin = now();
+      if (what == PURE) run(job, form, root);
+      if (what == COMPUTATION) compute(units);
+      if (what == TOTAL) run_beside(job, form, root, units, tests);
+      if (i >= warm) total[what] += now() - begin;
+      if (i == calls + warm - 1 && what != COMPUTATION && lines[rank].wrong < 0)
+        lines[rank].wrong = first_wrong(job, root, number);
+    }
+  }
+  for (int what = 0; what < TIMES; ++what) lines[rank].seconds[what] = total[what] / calls;
+  close_requests(job, form);
+}
+
+/* Every root in turn, each result over the poisoned buffer. */
+static void check(const struct job* job, enum form form) {
+  lines[rank].wrong = -1;
+  open_requests(job, form);
+  for (long i = 0; i < (ranks < 3 ? 3 : ranks); ++i) {
+    fill(job, i);
+    memset(job->recv.buffer, 0xff, job->recv.bytes);
+    run(job, form, (int)(i % ranks));
+    if (lines[rank].wrong < 0) lines[rank].wrong = first_wrong(job, (int)(i % ranks), i);
+  }
+  close_requests(job, form);
+}
+
+/* The fastest of a few trials: a longer one was disturbed. */
+static void time_unit(void) {
+  double fastest = 1e9;
+  for (int trial = 0; trial < TRIALS; ++trial) {
+    const double begin = now();
+    compute(UNITS_TRIED);
+    const double seconds = (now() - begin) / UNITS_TRIED;
+    if (seconds < fastest) fastest = seconds;
+  }
+  lines[rank].seconds[0] = fastest;
+  lines[rank].wrong = -1;
+}
+
+static double slowest(int what) {
+  double most = 0;
+  for (int r = 0; r < ranks; ++r)
+    if (lines[r].seconds[what] > most) most = lines[r].seconds[what];
+  return most;
+}
+
+static void answer(FILE* answers, const char* verb) {
+  for (int r = 0; r < ranks; ++r)
+    if (lines[r].wrong >= 0) {
+      fprintf(answers, "{\"wrong\": \"rank %d has a wrong element %ld\"}\n", r, lines[r].wrong);
+      return;
+    }
+  if (strcmp(verb, "check") == 0)
+    fprintf(answers, "{\"ok\": true}\n");
+  else if (strcmp(verb, "overlap") == 0)
+    fprintf(answers, "{\"pure\": %.9e, \"computation\": %.9e, \"total\": %.9e}\n", slowest(PURE), slowest(COMPUTATION),
+            slowest(TOTAL));
+  else
+    fprintf(answers, "{\"seconds\": %.9e}\n", slowest(0));
+}
 
 static int place(const char* name, const char* const* names, int count) {
   for (int i = 0; i < count; ++i)
@@ -60,152 +198,32 @@ static int place(const char* name, const char* const* names, int count) {
   return -1;
 }
 
-struct job {
-  enum operation operation;
-  enum type type;
-  size_t size;  /* of an element */
-  size_t count; /* elements of a part */
-  char *send, *recv;
-};
-
-/* What rank r has at index i in call c: small whole numbers, so that sums are exact in every type. */
-static unsigned value(int r, size_t i, long c) { return (unsigned)(i + r + 3 * c) % PERIOD; }
-
-static size_t sent(const struct job* job) {
-  return job->operation == SCATTER || job->operation == ALLTOALL ? job->count * ranks : job->count;
-}
-static size_t received(const struct job* job) {
-  return job->operation == GATHER || job->operation == ALLGATHER || job->operation == ALLTOALL ? job->count * ranks
-                                                                                               : job->count;
-}
-
-static void fill(const struct job* job, long call) {
-  const size_t n = sent(job);
-  if (job->type == INT)
-    for (size_t i = 0; i < n; ++i) ((int*)job->send)[i] = (int)value(rank, i, call);
-  if (job->type == FLOAT)
-    for (size_t i = 0; i < n; ++i) ((float*)job->send)[i] = (float)value(rank, i, call);
-  if (job->type == DOUBLE)
-    for (size_t i = 0; i < n; ++i) ((double*)job->send)[i] = (double)value(rank, i, call);
-}
-
-static void run(const struct job* job, int root) {
-  const MPI_Datatype type = job->type == INT ? MPI_INT : job->type == FLOAT ? MPI_FLOAT : MPI_DOUBLE;
-  const int n = (int)job->count;
-  switch (job->operation) {
-    case BARRIER: MPI_Barrier(MPI_COMM_WORLD); break;
-    case BCAST: MPI_Bcast(rank == root ? job->send : job->recv, n, type, root, MPI_COMM_WORLD); break;
-    case REDUCE: MPI_Reduce(job->send, job->recv, n, type, MPI_SUM, root, MPI_COMM_WORLD); break;
-    case ALLREDUCE: MPI_Allreduce(job->send, job->recv, n, type, MPI_SUM, MPI_COMM_WORLD); break;
-    case GATHER: MPI_Gather(job->send, n, type, job->recv, n, type, root, MPI_COMM_WORLD); break;
-    case SCATTER: MPI_Scatter(job->send, n, type, job->recv, n, type, root, MPI_COMM_WORLD); break;
-    case ALLGATHER: MPI_Allgather(job->send, n, type, job->recv, n, type, MPI_COMM_WORLD); break;
-    case ALLTOALL: MPI_Alltoall(job->send, n, type, job->recv, n, type, MPI_COMM_WORLD); break;
-  }
-}
-
-static double expected(const struct job* job, size_t i, int root, long call) {
-  const int from = (int)(i / job->count);
-  double sum = 0;
-  switch (job->operation) {
-    case BCAST: return value(root, i, call);
-    case REDUCE:
-    case ALLREDUCE:
-      for (int r = 0; r < ranks; ++r) sum += value(r, i, call);
-      return sum;
-    case GATHER:
-    case ALLGATHER: return value(from, i % job->count, call);
-    case SCATTER: return value(root, rank * job->count + i, call);
-    case ALLTOALL: return value(from, rank * job->count + i % job->count, call);
-    default: return 0;
-  }
-}
-
-static double element(const struct job* job, size_t i) {
-  return job->type == INT     ? ((int*)job->recv)[i]
-         : job->type == FLOAT ? ((float*)job->recv)[i]
-                              : ((double*)job->recv)[i];
-}
-
-/* Index of the first wrong element of this rank's result, or -1. */
-static long first_wrong(const struct job* job, int root, long call) {
-  const int only_root = job->operation == REDUCE || job->operation == GATHER;
-  if (job->operation == BARRIER || (only_root && rank != root) || (job->operation == BCAST && rank == root)) return -1;
-  for (size_t i = 0; i < received(job); ++i)
-    if (element(job, i) != expected(job, i, root, call)) return (long)i;
+static int operation_named(const char* name) {
+  for (int i = 0; i < OPERATIONS; ++i)
+    if (strcmp(name, traits[i].name) == 0) return i;
   return -1;
 }
 
-/* Runs calls before the clock starts, then the timed ones; hands in the mean and whether the last result is right. */
-static void measure(const struct job* job, long calls, long warm) {
-  const int closed_loop = job->count * job->size <= SMALL;
-  double total = 0, start = 0;
-  for (long call = -warm; call < calls; ++call) {
-    fill(job, call + warm);
-    if (call == 0 || !closed_loop) meet();
-    if (call == 0 || !closed_loop) start = now();
-    run(job, (int)((call + warm) % ranks));
-    if (!closed_loop && call >= 0) total += now() - start;
-  }
-  if (closed_loop) total = now() - start;
-  const long last = calls + warm - 1;
-  lines[rank].seconds = total / calls;
-  lines[rank].wrong = first_wrong(job, (int)(last % ranks), last);
-}
-
-/* Every root in turn, each result over the poisoned buffer. */
-static void check(const struct job* job) {
-  lines[rank].wrong = -1;
-  for (long call = 0; call < (ranks < 3 ? 3 : ranks) && lines[rank].wrong < 0; ++call) {
-    fill(job, call);
-    memset(job->recv, 0xff, received(job) * job->size);
-    run(job, (int)(call % ranks));
-    lines[rank].wrong = first_wrong(job, (int)(call % ranks), call);
-  }
-}
-
-static void answer(FILE* answers, int timed) {
-  double slowest = 0;
-  for (int r = 0; r < ranks; ++r) {
-    if (lines[r].wrong >= 0) {
-      fprintf(answers, "{\"wrong\": \"rank %d has a wrong element %ld\"}\n", r, lines[r].wrong);
-      return;
-    }
-    if (lines[r].seconds > slowest) slowest = lines[r].seconds;
-  }
-  if (timed)
-    fprintf(answers, "{\"seconds\": %.9e}\n", slowest);
+/* Does what a command line says; 0 when it makes no sense. */
+static int obey(const char* line, struct job* job) {
+  char verb[16] = "", operation[32], type[16], counts[16], form[16];
+  size_t bytes;
+  long calls, warm, units, tests;
+  const int words = sscanf(line, "%15s %31s %zu %15s %15s %15s %ld %ld %ld %ld", verb, operation, &bytes, type, counts,
+                           form, &calls, &warm, &units, &tests);
+  if (words == 1 && strcmp(verb, "unit") == 0) return time_unit(), 1;
+  if (words < 6) return 0;
+  const int o = operation_named(operation), t = place(type, types, TYPES), f = place(form, forms, FORMS);
+  if (o < 0 || t < 0 || f < 0 || (f == PERSISTENT && !HAS_PERSISTENT)) return 0;
+  set_up(job, (enum operation)o, (enum type)t, o == BARRIER ? 0 : bytes, strcmp(counts, "unequal") == 0);
+  if (words == 6 && strcmp(verb, "check") == 0)
+    check(job, (enum form)f);
+  else if (words == 8 && strcmp(verb, "time") == 0)
+    measure(job, (enum form)f, calls, warm);
+  else if (words == 10 && strcmp(verb, "overlap") == 0)
+    overlap(job, (enum form)f, calls, warm, units, tests);
   else
-    fprintf(answers, "{\"ok\": true}\n");
-}
-
-static void* must(void* pointer, const char* what) {
-  if (pointer != NULL && pointer != MAP_FAILED) return pointer;
-  fprintf(stderr, "collbench: cannot open or allocate %s\n", what);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  exit(1);
-}
-
-static void* grown(void* old, size_t* have, size_t need) {
-  if (need <= *have) return old;
-  free(old);
-  *have = (need + PAGE - 1) / PAGE * PAGE;
-  void* fresh = must(aligned_alloc(PAGE, *have), "a buffer");
-  memset(fresh, 0, *have);
-  return fresh;
-}
-
-/* Fills in the job that a command asks for; 0 when the command makes no sense. */
-static int parse(const char* operation, size_t bytes, const char* type, struct job* job) {
-  static size_t have_send, have_recv;
-  const int o = place(operation, operations, 8), t = place(type, types, 3);
-  if (o < 0 || t < 0) return 0;
-  job->operation = (enum operation)o;
-  job->type = (enum type)t;
-  job->size = t == INT ? sizeof(int) : t == FLOAT ? sizeof(float) : sizeof(double);
-  job->count = o == BARRIER ? 0 : bytes / job->size;
-  job->send = grown(job->send, &have_send, sent(job) * job->size + 1);
-  job->recv = grown(job->recv, &have_recv, received(job) * job->size + 1);
+    return 0;
   return 1;
 }
 
@@ -226,29 +244,20 @@ int main(int argc, char** argv) {
   FILE* commands = must(fopen(path, "r"), path);
   snprintf(path, sizeof path, "%s/answers", argv[1]);
   FILE* answers = rank == 0 ? must(fopen(path, "w"), path) : NULL;
-  meet();
-  if (answers) fprintf(answers, "{\"ready\": true}\n");
-
   struct job job = {0};
-  char line[256];
+  prepare(&job);
+  meet();
+  if (answers) fprintf(answers, "{\"persistent\": %s}\n", HAS_PERSISTENT ? "true" : "false");
+
+  char line[256], verb[16];
   while ((answers == NULL || fflush(answers) == 0) && fgets(line, sizeof line, commands)) {
-    char verb[16], operation[16], type[16];
-    size_t bytes;
-    long calls = 1, warm = 0;
-    const int words = sscanf(line, "%15s %15s %zu %15s %ld %ld", verb, operation, &bytes, type, &calls, &warm);
-    if (strcmp(verb, "quit") == 0) break;
-    const int timed = strcmp(verb, "time") == 0;
-    if (words != (timed ? 6 : 4) || !parse(operation, bytes, type, &job)) {
-      if (answers) fprintf(answers, "{\"wrong\": \"no such command\"}\n");
-      continue;
-    }
-    if (timed)
-      measure(&job, calls, warm);
-    else
-      check(&job);
-    meet();
-    if (answers) answer(answers, timed);
+    if (sscanf(line, "%15s", verb) != 1 || strcmp(verb, "quit") == 0) break;
+    const int understood = obey(line, &job);
+    if (understood) meet();
+    if (answers && understood) answer(answers, verb);
+    if (answers && !understood) fprintf(answers, "{\"wrong\": \"no such command\"}\n");
   }
+  MPI_Comm_free(&job.ring);
   MPI_Finalize();
   return 0;
 }

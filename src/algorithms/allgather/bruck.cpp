@@ -1,40 +1,34 @@
-// Allgather, Bruck: ceil(log2(p)) rounds for any p. In the round of distance d every rank takes the d parts that
-// the rank d to its right has.
+// Allgather, Bruck with radix k: ceil(logk(p)) rounds for any p. In the round of distance d every rank takes the d
+// parts that each of the ranks d, 2d ... (k-1)d to its right has.
 //
-// The original works on a rotated copy and turns it back at the end. Here parts go straight to their final places:
-// those that a rank has are consecutive modulo p, and where they wrap around they travel as two messages, which
-// sender and receiver split alike.
+// The original works on a rotated copy and turns it back at the end. Here parts go straight to their final places.
 #include <algorithm>
+#include <vector>
 
-#include "algorithms/patterns.hpp"
+#include "algorithms/circle.hpp"
 #include "algorithms/registry.hpp"
 
 namespace omnes {
 namespace {
 
 void build(Builder& b) {
-  const int p = b.p(), rank = b.rank();
-  const auto parts = [&](int first, int n) { return b.part(Buffer::recv, first, n); };
-  for (int distance = 1; distance < p; distance *= 2) {
-    const int count = std::min(distance, p - distance);
-    const int left = (rank - distance + p) % p, right = (rank + distance) % p;
-    if (distance == 1) {
-      b.send(left, b.own());
-      b.copy(b.own(), parts(rank, 1));
-    } else {
-      cyclic_runs(rank, count, p, [&](int first, int n) { b.send(left, parts(first, n)); });
-    }
-    cyclic_runs(right, count, p, [&](int first, int n) { b.recv(right, parts(first, n)); });
+  const std::int64_t p = b.p(), k = b.problem().radix;
+  if (p == 1) b.copy(b.own(), b.part(Buffer::recv, 0));
+  for (std::int64_t held = 1; held < p; held *= k) {
+    std::vector<Pull> pulls;
+    for (std::int64_t distance = held; distance < std::min(p, k * held); distance += held)
+      pulls.push_back({static_cast<int>(distance), static_cast<int>(std::min(held, p - distance))});
+    pull_round(b, pulls);
   }
-  if (p == 1) b.copy(b.own(), parts(rank, 1));
 }
 
 const Algorithm algorithm{
     .operation = Operation::allgather,
     .name = "bruck",
-    .summary = "doubling distance on a circle, any number of ranks",
-    .source = "Bruck et al. 1997",
+    .summary = "growing distance on a circle, k - 1 partners per round, any number of ranks",
+    .source = "Bruck et al. 1997 (with k - 1 ports)",
     .build = build,
+    .default_radix = 2,
     .unequal = true,
 };
 const Register registered{algorithm};

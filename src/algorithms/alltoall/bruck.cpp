@@ -1,9 +1,11 @@
-// Alltoall, Bruck: ceil(log2(p)) rounds with up to p/2 parts in each, for tiny parts and many ranks.
+// Alltoall, Bruck with radix k: ceil(logk(p)) rounds of k - 1 messages with up to p/k parts each (k = 2: p/2), for tiny
+// parts and many ranks.
 //
-// How: the part for the rank i places to the right has to travel the distance i. In the round of distance d = 1, 2,
-// 4, ... all parts whose i has bit d move d places to the right, packed into one message. Where part i lies is only
-// noted (`at`), so nothing is rotated or unpacked: each round packs, and at the end every part is copied once to
-// its place.
+// How. The part for the rank i places to the right has to travel the distance i, digit by digit in base k. In the round
+// of weight w = 1, k, k^2 ... all parts whose i has the digit j > 0 there move j * w places to the right, packed into
+// one message for each j. Where part i lies is only noted (`at`), so nothing is rotated or unpacked: each round packs,
+// and at the end every part is copied once to its place.
+#include <algorithm>
 #include <vector>
 
 #include "algorithms/registry.hpp"
@@ -12,33 +14,42 @@ namespace omnes {
 namespace {
 
 void build(Builder& b) {
-  const int p = b.p(), rank = b.rank();
+  const std::int64_t p = b.p(), rank = b.rank(), k = b.problem().radix;
   const Buffer source = b.problem().in_place ? Buffer::recv : Buffer::send;
   std::vector<Blocks> at(p);  // after the last round at[i] is the part that came from the rank i places to the left
-  for (int i = 0; i < p; ++i) at[i] = b.part(source, (rank + i) % p);
+  for (int i = 0; i < p; ++i) at[i] = b.part(source, static_cast<int>((rank + i) % p));
 
-  for (int distance = 1; distance < p; distance *= 2) {
-    std::vector<std::int32_t> moving;
-    for (int i = distance; i < p; ++i)
-      if ((i & distance) != 0) moving.push_back(i);
-    const std::vector<std::int32_t> sizes(moving.size(), 0);
-    const Blocks packed = b.temp_like(sizes), arrived = b.temp_like(sizes);
-    for (std::size_t m = 0; m < moving.size(); ++m) {
-      b.copy(at[moving[m]], sub(packed, static_cast<int>(m)));
-      at[moving[m]] = sub(arrived, static_cast<int>(m));
+  for (std::int64_t weight = 1; weight < p; weight *= k) {
+    struct Message {
+      int distance;
+      Blocks packed, arrived;
+    };
+    std::vector<Message> messages;
+    for (std::int64_t distance = weight; distance < std::min(p, k * weight); distance += weight) {
+      std::vector<std::int32_t> moving;
+      for (std::int64_t i = distance; i < p; ++i)
+        if (i / weight % k == distance / weight) moving.push_back(static_cast<std::int32_t>(i));
+      const std::vector<std::int32_t> sizes(moving.size(), 0);
+      const Blocks packed = b.temp_like(sizes), arrived = b.temp_like(sizes);
+      for (std::size_t m = 0; m < moving.size(); ++m) {
+        b.copy(at[moving[m]], sub(packed, static_cast<int>(m)));
+        at[moving[m]] = sub(arrived, static_cast<int>(m));
+      }
+      messages.push_back({static_cast<int>(distance), packed, arrived});
     }
-    b.send((rank + distance) % p, packed);
-    b.recv((rank - distance + p) % p, arrived);
+    for (const Message& m : messages) b.send(static_cast<int>((rank + m.distance) % p), m.packed);
+    for (const Message& m : messages) b.recv(static_cast<int>((rank - m.distance + p) % p), m.arrived);
   }
-  for (int i = 0; i < p; ++i) b.copy(at[i], b.part(Buffer::recv, (rank - i + p) % p));
+  for (int i = 0; i < p; ++i) b.copy(at[i], b.part(Buffer::recv, static_cast<int>((rank - i + p) % p)));
 }
 
 const Algorithm algorithm{
     .operation = Operation::alltoall,
     .name = "bruck",
-    .summary = "parts packed by the bits of their distance",
-    .source = "Bruck et al. 1997",
+    .summary = "parts packed by the digits of their distance, k - 1 messages per round",
+    .source = "Bruck et al. 1997 (index with radix r)",
     .build = build,
+    .default_radix = 2,
 };
 const Register registered{algorithm};
 

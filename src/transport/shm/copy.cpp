@@ -54,7 +54,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
     return;
   }
 #endif
-  std::memcpy(to, from, bytes);
+  if (bytes > 0) std::memcpy(to, from, bytes);  // of an empty part there may be no address
 }
 
 }  // namespace omnes::shm

@@ -1,0 +1,303 @@
+/* The 22 collective operations of collbench: what each moves, how its three forms are called, what must come out.
+
+How: every operation sends and receives parts, and each part is a share. With equal counts all shares have `count`
+elements; with unequal counts share s of p is proportional to s + 1, so that p shares together are as long (up to
+rounding). What belongs to one rank r is share r; what goes from rank r to rank q is share (r + q) mod p, so that both
+know it. Parts lie one behind the other. Neighborhoods are those of a periodic ring. */
+#include <mpi.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Open MPI 5 has the persistent operations of MPI 4, though it says MPI 3; Open MPI 4 has them under other names. */
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define INITIALISE(Name, ...) MPI_##Name##_init(__VA_ARGS__)
+#elif defined OPEN_MPI
+#include <mpi-ext.h>
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define INITIALISE(Name, ...) MPIX_##Name##_init(__VA_ARGS__)
+#endif
+#endif
+#ifdef INITIALISE
+enum { HAS_PERSISTENT = 1 };
+#else
+enum { HAS_PERSISTENT = 0 };
+#define INITIALISE(Name, ...) abort()
+#endif
+
+enum { PERIOD = 16, NEIGHBORS = 2, PAGE = 4096 };
+
+enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
+static const char* const forms[FORMS] = {"blocking", "nonblocking", "persistent"};
+enum type { INT, FLOAT, DOUBLE, TYPES };
+static const char* const types[TYPES] = {"int", "float", "double"};
+
+enum operation {
+  BARRIER,
+  BCAST,
+  REDUCE,
+  ALLREDUCE,
+  GATHER,
+  GATHERV,
+  SCATTER,
+  SCATTERV,
+  ALLGATHER,
+  ALLGATHERV,
+  ALLTOALL,
+  ALLTOALLV,
+  ALLTOALLW,
+  REDUCE_SCATTER_BLOCK,
+  REDUCE_SCATTER,
+  SCAN,
+  EXSCAN,
+  NEIGHBOR_ALLGATHER,
+  NEIGHBOR_ALLGATHERV,
+  NEIGHBOR_ALLTOALL,
+  NEIGHBOR_ALLTOALLV,
+  NEIGHBOR_ALLTOALLW,
+  OPERATIONS
+};
+/* The parts on one side of an operation: none, one, one for each rank, one for each neighbor. */
+enum side { NONE, ONE, ALL, NEAR };
+static const struct traits {
+  const char* name;
+  enum side sends, receives;
+  int rooted, reduces;
+} traits[OPERATIONS] = {
+    {"barrier", NONE, NONE, 0, 0},
+    {"bcast", ONE, ONE, 1, 0},
+    {"reduce", ONE, ONE, 1, 1},
+    {"allreduce", ONE, ONE, 0, 1},
+    {"gather", ONE, ALL, 1, 0},
+    {"gatherv", ONE, ALL, 1, 0},
+    {"scatter", ALL, ONE, 1, 0},
+    {"scatterv", ALL, ONE, 1, 0},
+    {"allgather", ONE, ALL, 0, 0},
+    {"allgatherv", ONE, ALL, 0, 0},
+    {"alltoall", ALL, ALL, 0, 0},
+    {"alltoallv", ALL, ALL, 0, 0},
+    {"alltoallw", ALL, ALL, 0, 0},
+    {"reduce_scatter_block", ALL, ONE, 0, 1},
+    {"reduce_scatter", ALL, ONE, 0, 1},
+    {"scan", ONE, ONE, 0, 1},
+    {"exscan", ONE, ONE, 0, 1},
+    {"neighbor_allgather", ONE, NEAR, 0, 0},
+    {"neighbor_allgatherv", ONE, NEAR, 0, 0},
+    {"neighbor_alltoall", NEAR, NEAR, 0, 0},
+    {"neighbor_alltoallv", NEAR, NEAR, 0, 0},
+    {"neighbor_alltoallw", NEAR, NEAR, 0, 0},
+};
+
+/* A buffer and where its parts lie in it: counts and places in elements, and in bytes for the w operations. */
+struct layout {
+  char* buffer;
+  size_t bytes, room; /* used, allocated */
+  size_t total;       /* elements */
+  int parts;
+  int *counts, *places, *offsets;
+  MPI_Aint* far_offsets;
+};
+
+struct job {
+  enum operation operation;
+  enum type type;
+  int unequal;
+  size_t size;  /* of an element */
+  size_t count; /* elements of a share */
+  MPI_Datatype datatype;
+  MPI_Datatype* datatypes; /* one for each rank, all the same */
+  MPI_Comm comm, ring;
+  struct layout send, recv;
+  MPI_Request* persistent; /* one for each root */
+};
+
+static int rank, ranks;
+
+static int modulo(int a) { return (a % ranks + ranks) % ranks; }
+static size_t share(const struct job* job, int s) {
+  return job->unequal ? job->count * 2 * (s + 1) / (ranks + 1) : job->count;
+}
+
+/* The rank at the other end of part k: MPI lists the lower neighbor of a ring first. */
+static int partner(enum side side, int r, int k) { return side == NEAR ? modulo(r + (k == 0 ? -1 : 1)) : k; }
+static int parts(enum side side) { return side == NONE ? 0 : side == ONE ? 1 : side == ALL ? ranks : NEIGHBORS; }
+
+/* Elements of rank r's part k on this side, given what the other side has. */
+static size_t part(const struct job* job, enum side here, enum side there, int r, int k) {
+  if (here == ONE) return share(job, r);
+  return share(job, there == ONE ? partner(here, r, k) : modulo(r + partner(here, r, k)));
+}
+
+/* Where part k starts in what rank r sends. */
+static size_t sent_before(const struct job* job, int r, int k) {
+  const struct traits* t = &traits[job->operation];
+  size_t sum = 0;
+  for (int before = 0; before < k; ++before) sum += part(job, t->sends, t->receives, r, before);
+  return sum;
+}
+
+/* What rank r has at index i in call c: small whole numbers, so that sums are exact in every type. */
+static unsigned value(int r, size_t i, long c) { return (unsigned)(i + r + 3 * c) % PERIOD; }
+
+static void fill(const struct job* job, long call) {
+  const size_t n = job->send.total;
+  if (job->type == INT)
+    for (size_t i = 0; i < n; ++i) ((int*)job->send.buffer)[i] = (int)value(rank, i, call);
+  if (job->type == FLOAT)
+    for (size_t i = 0; i < n; ++i) ((float*)job->send.buffer)[i] = (float)value(rank, i, call);
+  if (job->type == DOUBLE)
+    for (size_t i = 0; i < n; ++i) ((double*)job->send.buffer)[i] = (double)value(rank, i, call);
+}
+
+#define CALL(Name, name, ...)                                                      \
+  do {                                                                             \
+    if (form == BLOCKING) MPI_##Name(__VA_ARGS__);                                 \
+    if (form == NONBLOCKING) MPI_I##name(__VA_ARGS__, request);                    \
+    if (form == PERSISTENT) INITIALISE(Name, __VA_ARGS__, MPI_INFO_NULL, request); \
+  } while (0)
+
+/* The call itself; a persistent one is made ready to start. */
+static void call(const struct job* job, enum form form, int root, MPI_Request* request) {
+  const MPI_Datatype type = job->datatype, *const all = job->datatypes;
+  const MPI_Comm comm = job->comm, ring = job->ring;
+  const struct layout *const s = &job->send, *const r = &job->recv;
+  const int n = (int)job->count, own_sent = s->parts ? s->counts[0] : 0, own_received = r->parts ? r->counts[0] : 0;
+  void *const from = s->buffer, *const to = r->buffer;
+  switch (job->operation) {
+    case BARRIER: CALL(Barrier, barrier, comm); break;
+    case BCAST: CALL(Bcast, bcast, rank == root ? from : to, n, type, root, comm); break;
+    case REDUCE: CALL(Reduce, reduce, from, to, n, type, MPI_SUM, root, comm); break;
+    case ALLREDUCE: CALL(Allreduce, allreduce, from, to, n, type, MPI_SUM, comm); break;
+    case GATHER: CALL(Gather, gather, from, n, type, to, n, type, root, comm); break;
+    case GATHERV: CALL(Gatherv, gatherv, from, own_sent, type, to, r->counts, r->places, type, root, comm); break;
+    case SCATTER: CALL(Scatter, scatter, from, n, type, to, n, type, root, comm); break;
+    case SCATTERV:
+      CALL(Scatterv, scatterv, from, s->counts, s->places, type, to, own_received, type, root, comm);
+      break;
+    case ALLGATHER: CALL(Allgather, allgather, from, n, type, to, n, type, comm); break;
+    case ALLGATHERV: CALL(Allgatherv, allgatherv, from, own_sent, type, to, r->counts, r->places, type, comm); break;
+    case ALLTOALL: CALL(Alltoall, alltoall, from, n, type, to, n, type, comm); break;
+    case ALLTOALLV:
+      CALL(Alltoallv, alltoallv, from, s->counts, s->places, type, to, r->counts, r->places, type, comm);
+      break;
+    case ALLTOALLW:
+      CALL(Alltoallw, alltoallw, from, s->counts, s->offsets, all, to, r->counts, r->offsets, all, comm);
+      break;
+    case REDUCE_SCATTER_BLOCK:
+      CALL(Reduce_scatter_block, reduce_scatter_block, from, to, n, type, MPI_SUM, comm);
+      break;
+    case REDUCE_SCATTER: CALL(Reduce_scatter, reduce_scatter, from, to, s->counts, type, MPI_SUM, comm); break;
+    case SCAN: CALL(Scan, scan, from, to, n, type, MPI_SUM, comm); break;
+    case EXSCAN: CALL(Exscan, exscan, from, to, n, type, MPI_SUM, comm); break;
+    case NEIGHBOR_ALLGATHER: CALL(Neighbor_allgather, neighbor_allgather, from, n, type, to, n, type, ring); break;
+    case NEIGHBOR_ALLGATHERV:
+      CALL(Neighbor_allgatherv, neighbor_allgatherv, from, own_sent, type, to, r->counts, r->places, type, ring);
+      break;
+    case NEIGHBOR_ALLTOALL: CALL(Neighbor_alltoall, neighbor_alltoall, from, n, type, to, n, type, ring); break;
+    case NEIGHBOR_ALLTOALLV:
+      CALL(Neighbor_alltoallv, neighbor_alltoallv, from, s->counts, s->places, type, to, r->counts, r->places, type,
+           ring);
+      break;
+    case NEIGHBOR_ALLTOALLW:
+      CALL(Neighbor_alltoallw, neighbor_alltoallw, from, s->counts, s->far_offsets, all, to, r->counts, r->far_offsets,
+           all, ring);
+      break;
+    case OPERATIONS: break;
+  }
+}
+
+static double sum(int first, int end, size_t i, long number) {
+  double total = 0;
+  for (int r = first; r < end; ++r) total += value(r, i, number);
+  return total;
+}
+
+static double element(const struct job* job, size_t i) {
+  const char* result = job->recv.buffer;
+  return job->type == INT ? ((int*)result)[i] : job->type == FLOAT ? ((float*)result)[i] : ((double*)result)[i];
+}
+
+/* Index of the first wrong element, or -1. What arrives in part k of a neighborhood left its sender as part 1 - k when
+   `mirrored`, else as part k. */
+static long first_difference(const struct job* job, int root, long number, int mirrored) {
+  const struct traits* t = &traits[job->operation];
+  size_t i = 0;
+  for (int k = 0; k < job->recv.parts; ++k) {
+    const int source = t->receives == ONE ? root : partner(t->receives, rank, k);
+    const int there = t->sends == ONE ? 0 : t->sends == ALL ? rank : mirrored ? 1 - k : k;
+    const size_t start = sent_before(job, t->reduces ? rank : source, there);
+    const int end = job->operation == SCAN ? rank + 1 : job->operation == EXSCAN ? rank : ranks;
+    for (int j = 0; j < job->recv.counts[k]; ++j, ++i) {
+      const double right = t->reduces ? sum(0, end, start + j, number) : value(source, start + j, number);
+      if (element(job, i) != right) return (long)i;
+    }
+  }
+  return -1;
+}
+
+/* The same for this rank's result of a call. Where both neighbors are one rank, MPI before 4.1 leaves open which of the
+   two messages is which. */
+static long first_wrong(const struct job* job, int root, long number) {
+  const enum operation o = job->operation;
+  const int only_root = o == REDUCE || o == GATHER || o == GATHERV;
+  if ((only_root && rank != root) || (o == BCAST && rank == root) || (o == EXSCAN && rank == 0)) return -1;
+  const long wrong = first_difference(job, root, number, 1);
+  return wrong >= 0 && traits[o].sends == NEAR && ranks == 2 ? first_difference(job, root, number, 0) : wrong;
+}
+
+static void* must(void* pointer, const char* what) {
+  if (pointer != NULL && pointer != (void*)-1) return pointer; /* -1: MAP_FAILED */
+  fprintf(stderr, "collbench: cannot open or allocate %s\n", what);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  exit(1);
+}
+
+/* Fits a layout to the parts of one side; its buffer never shrinks. */
+static void lay_out(const struct job* job, struct layout* l, enum side here, enum side there) {
+  const int most = ranks > NEIGHBORS ? ranks : NEIGHBORS;
+  if (l->counts == NULL) {
+    l->counts = must(calloc(3 * most, sizeof(int)), "counts");
+    l->places = l->counts + most;
+    l->offsets = l->places + most;
+    l->far_offsets = must(calloc(most, sizeof(MPI_Aint)), "offsets");
+  }
+  l->parts = parts(here);
+  l->total = 0;
+  for (int k = 0; k < l->parts; ++k) {
+    l->counts[k] = (int)part(job, here, there, rank, k);
+    l->places[k] = (int)l->total;
+    l->offsets[k] = (int)(l->total * job->size);
+    l->far_offsets[k] = (MPI_Aint)(l->total * job->size);
+    l->total += l->counts[k];
+  }
+  l->bytes = l->total * job->size;
+  if (l->bytes < l->room) return;
+  free(l->buffer);
+  l->room = (l->bytes / PAGE + 1) * PAGE;
+  l->buffer = must(aligned_alloc(PAGE, l->room), "a buffer");
+  memset(l->buffer, 0, l->room);
+}
+
+/* Once: the ring, and room for a request for each root. */
+static void prepare(struct job* job) {
+  const int periodic = 1;
+  job->comm = MPI_COMM_WORLD;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &job->ring);
+  job->datatypes = must(calloc(ranks > NEIGHBORS ? ranks : NEIGHBORS, sizeof(MPI_Datatype)), "datatypes");
+  job->persistent = must(calloc(ranks, sizeof(MPI_Request)), "requests");
+}
+
+/* Sets up the operation on shares of so many bytes. */
+static void set_up(struct job* job, enum operation operation, enum type type, size_t bytes, int unequal) {
+  job->operation = operation;
+  job->type = type;
+  job->unequal = unequal;
+  job->size = type == INT ? sizeof(int) : type == FLOAT ? sizeof(float) : sizeof(double);
+  job->count = bytes / job->size;
+  job->datatype = type == INT ? MPI_INT : type == FLOAT ? MPI_FLOAT : MPI_DOUBLE;
+  for (int i = 0; i < (ranks > NEIGHBORS ? ranks : NEIGHBORS); ++i) job->datatypes[i] = job->datatype;
+  const struct traits* t = &traits[operation];
+  lay_out(job, &job->send, t->sends, t->receives);
+  lay_out(job, &job->recv, t->receives, t->sends);
+}

@@ -1,0 +1,31 @@
+// Allgather, by gathering to rank 0, which publishes everything. Two rounds; all parts pass through one rank.
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  const int p = b.p(), rank = b.rank();
+  const Blocks all = b.part(Buffer::recv, 0, p);
+  if (rank != 0) {
+    b.send(0, b.own());
+    b.recv_published(0, all);
+    return;
+  }
+  b.copy(b.own(), b.part(Buffer::recv, 0));
+  for (int from = 1; from < p; ++from) b.recv(from, b.part(Buffer::recv, from));
+  b.publish(all);
+}
+
+const Algorithm algorithm{
+    .operation = Operation::allgather,
+    .name = "gather_bcast",
+    .summary = "all parts go to rank 0, which publishes them",
+    .source = "Open MPI, basic linear allgather",
+    .build = build,
+    .unequal = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

@@ -1,0 +1,15 @@
+// Halving p down to 1.
+#include "algorithms/circulant.hpp"
+
+#include <algorithm>
+
+namespace omnes {
+
+std::vector<int> circulant_skips(int p) {
+  std::vector<int> skips{p};
+  while (skips.back() > 1) skips.push_back((skips.back() + 1) / 2);
+  std::reverse(skips.begin(), skips.end());
+  return skips;
+}
+
+}  // namespace omnes

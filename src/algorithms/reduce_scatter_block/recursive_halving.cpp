@@ -1,0 +1,23 @@
+// Reduce_scatter, recursive halving: log2(p) rounds in which ranks at distance p/2, ..., 2, 1 exchange halves. The halves
+// are ranges of parts, so nothing is copied; the order starts at the farthest: needs a commutative operation. Ranks beyond
+// a power of two hand all they have to a partner first, and get their part from it.
+#include "algorithms/butterfly.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) { reduce_scatter_along(b, halving_distance); }
+
+const Algorithm algorithm{
+    .operation = Operation::reduce_scatter_block,
+    .name = "recursive_halving",
+    .summary = "pairs at halving distance exchange halves of what they hold",
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .build = build,
+    .unequal = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes

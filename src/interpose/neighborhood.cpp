@@ -1,0 +1,86 @@
+// Operations along the edges of a communicator's topology.
+#include "interpose/call.hpp"
+#include "interpose/failure.hpp"
+#include "interpose/neighbors.hpp"
+#include "interpose/parted.hpp"
+#include "interpose/run.hpp"
+
+namespace omnes {
+
+namespace {
+
+constexpr const char* no_topology = "communicator without a topology";
+
+const Edges* edges_at(State& state, MPI_Comm comm) {
+  if (!state.edges) state.edges = edges_of(comm, state.rank);
+  return state.edges.get();
+}
+
+/// Runs what is described; `send_counts` are empty where there is one part for all.
+const char* exchange(State& state, Operation operation, const Edges& edges, const std::byte* send, std::size_t count,
+                     std::span<const std::size_t> send_counts, const PartedView& recv) {
+  Call call;
+  call.operation = operation;
+  call.neighbors = &edges.neighbors;
+  call.send = send;
+  call.count = count;
+  call.send_counts = send_counts;
+  call.recv_counts = recv.bytes();
+  std::byte* const landed = recv.landing(state.staging[1]);
+  call.recv = landed;
+  run(state, call);
+  recv.land(landed);
+  return nullptr;
+}
+
+/// The parts that lie at the edges' places, with equal counts or with their own.
+const char* set_equal(PartedView& view, const void* buffer, MPI_Count count, MPI_Datatype type,
+                      const std::vector<int>& places) {
+  return places.empty() ? nullptr : view.set_equal(buffer, count, type, 0, places);
+}
+const char* set(PartedView& view, const Parted& arguments, const std::vector<int>& places) {
+  return places.empty() ? nullptr : view.set(arguments, 0, places);
+}
+
+}  // namespace
+
+const char* neighbor_allgather(State& state, MPI_Comm comm, const Exchange& a) {
+  const Edges* edges = edges_at(state, comm);
+  if (!edges) return no_topology;
+  View own;
+  PartedView recv;
+  if (const char* reason = own.set(a.send, a.send_count, a.send_type)) return reason;
+  if (const char* reason = set_equal(recv, a.recv, a.recv_count, a.recv_type, edges->source_places)) return reason;
+  return exchange(state, Operation::neighbor_allgather, *edges, own.packed(state.staging[0]), own.bytes, {}, recv);
+}
+
+const char* neighbor_allgatherv(State& state, MPI_Comm comm, const Exchange& a, const Parted& parts) {
+  const Edges* edges = edges_at(state, comm);
+  if (!edges) return no_topology;
+  View own;
+  PartedView recv;
+  if (const char* reason = own.set(a.send, a.send_count, a.send_type)) return reason;
+  if (const char* reason = set(recv, parts, edges->source_places)) return reason;
+  return exchange(state, Operation::neighbor_allgatherv, *edges, own.packed(state.staging[0]), own.bytes, {}, recv);
+}
+
+const char* neighbor_alltoall(State& state, MPI_Comm comm, const Exchange& a) {
+  const Edges* edges = edges_at(state, comm);
+  if (!edges) return no_topology;
+  PartedView send, recv;
+  if (const char* reason = set_equal(send, a.send, a.send_count, a.send_type, edges->destination_places)) return reason;
+  if (const char* reason = set_equal(recv, a.recv, a.recv_count, a.recv_type, edges->source_places)) return reason;
+  return exchange(state, Operation::neighbor_alltoall, *edges, send.packed(state.staging[0]), 0, send.bytes(), recv);
+}
+
+const char* neighbor_alltoallv(State& state, MPI_Comm comm, Operation operation, const Parted& send_parts,
+                               const Parted& recv_parts) {
+  const Edges* edges = edges_at(state, comm);
+  if (!edges) return no_topology;
+  PartedView send, recv;
+  if (const char* reason = set(send, send_parts, edges->destination_places)) return reason;
+  if (const char* reason = set(recv, recv_parts, edges->source_places)) return reason;
+  return exchange(state, operation, *edges, send.packed(state.staging[0]), 0, send.bytes(), recv);
+}
+
+}  // namespace omnes

@@ -1,0 +1,73 @@
+// Parts one by one.
+#include "interpose/parted.hpp"
+
+#include <numeric>
+
+namespace omnes {
+
+const char* PartedView::add(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Count place,
+                            bool place_in_bytes) {
+  View view;
+  if (count != 0) {  // programs give empty parts any datatype, also the null one
+    if (const char* reason = view.set(buffer, count, type)) return reason;
+    view.address += static_cast<std::ptrdiff_t>(place) * (place_in_bytes ? 1 : view.info->extent);
+  }
+  if (view.bytes > 0) {
+    if (!first_) first_ = view.address;
+    in_row_ = in_row_ && view.contiguous() && view.address == first_ + total_;
+  }
+  total_ += view.bytes;
+  bytes_.push_back(view.bytes);
+  views_.push_back(view);
+  return nullptr;
+}
+
+const char* PartedView::set(const Parted& a, int n, std::span<const int> parts) {
+  const int count = parts.empty() ? n : static_cast<int>(parts.size());
+  if (count > 0 && (!a.counts || !a.places)) return "null counts or displacements";
+  for (int i = 0; i < count; ++i) {
+    const int part = parts.empty() ? i : parts[i];
+    const MPI_Datatype type = a.types ? a.types[part] : a.type;
+    if (const char* reason = add(a.buffer, a.counts[part], type, a.places[part], a.types != nullptr)) return reason;
+  }
+  return nullptr;
+}
+
+const char* PartedView::set_equal(const void* buffer, MPI_Count count, MPI_Datatype type, int n,
+                                  std::span<const int> parts) {
+  const int parts_there = parts.empty() ? n : static_cast<int>(parts.size());
+  for (int i = 0; i < parts_there; ++i) {
+    const MPI_Count place = (parts.empty() ? i : parts[i]) * count;
+    if (const char* reason = add(buffer, count, type, place, false)) return reason;
+  }
+  return nullptr;
+}
+
+std::size_t PartedView::before(int i) const {
+  return std::accumulate(bytes_.begin(), bytes_.begin() + i, std::size_t{0});
+}
+
+const std::byte* PartedView::packed(Staging& staging) const {
+  if (in_row_) return first_;
+  std::byte* const row = staging.room(total_);
+  std::byte* to = row;
+  for (const View& view : views_) {
+    if (view.bytes > 0) view.pack(to);
+    to += view.bytes;
+  }
+  return row;
+}
+
+void PartedView::land(const std::byte* landed) const {
+  if (in_row_) return;
+  for (const View& view : views_) {
+    if (view.bytes > 0) view.unpack(landed);
+    landed += view.bytes;
+  }
+}
+
+void PartedView::keep(int i, std::byte* landed) const {
+  if (!in_row_ && views_[i].bytes > 0) views_[i].pack(landed + before(i));
+}
+
+}  // namespace omnes

@@ -1,0 +1,65 @@
+// A program's buffer whose parts have counts, places and perhaps datatypes of their own, seen as contiguous bytes: part behind part.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "interpose/view.hpp"
+
+namespace omnes {
+
+/// An array of the program's integers: int, MPI_Count or MPI_Aint.
+class Integers {
+ public:
+  Integers() = default;
+  Integers(const int* values) : narrow_(values) {}
+  Integers(const long* values) : wide_(values) {}
+  Integers(const long long* values) : longer_(values) {}
+  explicit operator bool() const { return narrow_ || wide_ || longer_; }
+  MPI_Count operator[](int i) const { return narrow_ ? narrow_[i] : wide_ ? wide_[i] : longer_[i]; }
+
+ private:
+  const int* narrow_ = nullptr;
+  const long* wide_ = nullptr;
+  const long long* longer_ = nullptr;
+};
+
+/// The arguments that describe such a buffer.
+struct Parted {
+  const void* buffer = nullptr;
+  Integers counts, places;              ///< places in extents of `type`; in bytes with `types`
+  MPI_Datatype type{};                  ///< of all parts, unless
+  const MPI_Datatype* types = nullptr;  ///< each has its own
+};
+
+class PartedView {
+ public:
+  /// Why the host has to complain about these arguments, or null. `parts`: which of the arguments' parts, in which order; empty: the first n.
+  const char* set(const Parted& arguments, int n, std::span<const int> parts = {});
+  /// Parts of equal counts, one behind the other.
+  const char* set_equal(const void* buffer, MPI_Count count, MPI_Datatype type, int n, std::span<const int> parts);
+
+  std::span<const std::size_t> bytes() const { return bytes_; }  ///< of each part
+  std::size_t total() const { return total_; }
+
+  /// Where the parts lie in a row: in the program's buffer, or packed into staging memory.
+  const std::byte* packed(Staging& staging) const;
+  /// Where they may be written in a row, before land() brings them to the program's buffer.
+  std::byte* landing(Staging& staging) const { return in_row_ ? first_ : staging.room(total_); }
+  void land(const std::byte* landed) const;
+  /// Packs part i to its place in a row that starts at `landed`, unless it is there.
+  void keep(int i, std::byte* landed) const;
+
+ private:
+  const char* add(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Count place, bool place_in_bytes);
+  std::size_t before(int i) const;
+
+  std::vector<View> views_;
+  std::vector<std::size_t> bytes_;
+  std::size_t total_ = 0;
+  bool in_row_ = true;          // the parts that are not empty lie in the program's buffer as they have to
+  std::byte* first_ = nullptr;  // of them
+};
+
+}  // namespace omnes
