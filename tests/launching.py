@@ -39,6 +39,17 @@ def compile_c(source: Path, of: mpi.Mpi, folder: Path, standard_abi: bool = Fals
     return program
 
 
+def compile_fortran(name: str, vendor: str, folder: Path) -> Path:
+    """tests/programs/fortran/NAME.f90 compiled for Debian's MPI of that vendor, made once per folder."""
+    program = folder / f"{name}-{vendor}"
+    if not program.exists():
+        source = ROOT / "tests/programs/fortran" / f"{name}.f90"
+        # mpif.h knows no interfaces, so the compiler sees one name called with many types.
+        words = [f"mpif90.{vendor}", "-O1", "-w", "-fallow-argument-mismatch", str(source), "-o", str(program)]
+        subprocess.run(words, check=True, timeout=60)
+    return program
+
+
 def mpirun(
     of: mpi.Mpi,
     ranks: int,
