@@ -21,6 +21,8 @@ YIELDING = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
     "MPIR_CVAR_POSIX_POLL_FREQUENCY": "1",
+    "I_MPI_WAIT_MODE": "1",
+    "I_MPI_THREAD_YIELD": "2",
 }
 
 
@@ -36,6 +38,17 @@ def compile_c(source: Path, of: mpi.Mpi, folder: Path, standard_abi: bool = Fals
     program = folder / f"{source.stem}-{of.family}{'-abi' if standard_abi else ''}"
     if not program.exists():
         subprocess.run([str(compiler), "-O1", "-Wall", str(source), "-o", str(program), "-lm"], check=True, timeout=60)
+    return program
+
+
+def compile_fortran(name: str, vendor: str, folder: Path) -> Path:
+    """tests/programs/fortran/NAME.f90 compiled for Debian's MPI of that vendor, made once per folder."""
+    program = folder / f"{name}-{vendor}"
+    if not program.exists():
+        source = ROOT / "tests/programs/fortran" / f"{name}.f90"
+        # mpif.h knows no interfaces, so the compiler sees one name called with many types.
+        words = [f"mpif90.{vendor}", "-O1", "-w", "-fallow-argument-mismatch", str(source), "-o", str(program)]
+        subprocess.run(words, check=True, timeout=60)
     return program
 
 

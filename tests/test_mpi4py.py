@@ -11,8 +11,20 @@ import pytest
 
 from launching import PREFIXES, ROOT, mpirun
 
-# Test modules of mpi4py and ranks: collectives of buffers and of objects, and communicators.
-SELECTIONS = [("test_(cco_buf|cco_obj|comm|op)[.]", 2), ("test_(cco_obj|comm|op)[.]", 4)]
+# Test modules of mpi4py and ranks. Names of modules: vec are the unequal operations, nb the nonblocking, pr the
+# persistent and ngh the neighborhood ones. scripts/mpi4py-suite runs everything.
+SELECTIONS = {
+    "communicators-2": ("test_(cco_obj|comm|comm_topo|op|request)[.]", 2),
+    "communicators-4": ("test_(cco_obj|comm|op)[.]", 4),
+    "blocking-2": ("test_cco_(buf|vec)[.]", 2),
+    "blocking-3": ("test_cco_vec[.]", 3),
+    "nonblocking-2": ("test_cco_nb_(buf|vec)[.]", 2),
+    "nonblocking-3": ("test_cco_nb_vec[.]", 3),
+    "persistent-2": ("test_cco_pr_(buf|vec)[.]", 2),
+    "persistent-3": ("test_cco_pr_vec[.]", 3),
+    "neighborhoods-3": ("test_cco_(ngh_buf|ngh_obj|pr_ngh_buf)[.]", 3),
+    "between-groups-4": ("test_cco_(buf|vec|obj)_inter[.]", 4),
+}
 
 
 @pytest.fixture(scope="session")
@@ -28,8 +40,9 @@ def suite():
     return folder / "test" / "main.py"
 
 
-@pytest.mark.parametrize(("modules", "ranks"), SELECTIONS, ids=["two", "four"])
-def test_collectives(mpi, suite, monkeypatch, tmp_path, modules, ranks):
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_collectives(mpi, suite, monkeypatch, tmp_path, selection):
+    modules, ranks = SELECTIONS[selection]
     name = "openmpi" if mpi.family == "ompi" else "mpich"
     monkeypatch.setenv("MPI4PY_MPIABI", name)
     monkeypatch.setenv("LD_LIBRARY_PATH", str(PREFIXES[name] / "lib"))

@@ -1,0 +1,58 @@
+"""Every algorithm of every operation in all three forms, against computed results, in MPI programs of many sizes.
+
+One launch tries all algorithms of an operation: each is forced on a communicator of its own. OMNES_TEST_FULL=1 in the
+environment tries 2 to 9 ranks rather than a few, and every transport.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from launching import mpirun
+from omnes import _core
+from omnes.mpi import Mpi
+
+FULL = os.environ.get("OMNES_TEST_FULL") == "1"
+# A power of two, for the algorithms that need it, and, where a launch is quick, a number that is neither that nor even.
+RANKS = {"ompi": range(2, 10), "mpich": range(2, 10)} if FULL else {"ompi": [4], "mpich": [4, 5]}
+TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": {"OMNES_FAKE_NODES": "2"}}
+IN_TURNS = list(TRANSPORTS)
+
+
+def algorithms(operation: str, ranks: int) -> list[str]:
+    """Those that can serve so many ranks."""
+    of_operation = [entry["name"] for entry in _core.catalogue() if entry["operation"] == operation]
+    return [name for name in of_operation if not _core.why_not(operation, name, ranks)]
+
+
+def choices(operation: str, ranks: int) -> list[str]:
+    """Each as it is, and once more with all parameters that it takes."""
+    entries = {entry["name"]: entry for entry in _core.catalogue() if entry["operation"] == operation}
+    result = []
+    for name in algorithms(operation, ranks):
+        parameters = [f"k={entries[name]['radix'] + 1}"] if entries[name]["radix"] else []
+        parameters += ["segment=4K"] if entries[name]["segmented"] else []
+        result += [name, f"{name}:{','.join(parameters)}"] if parameters else [name]
+    return result
+
+
+def transports(operation: str) -> list[str]:
+    return IN_TURNS if FULL else [IN_TURNS[_core.operations().index(operation) % len(IN_TURNS)]]
+
+
+@pytest.mark.timeout(600 if FULL else 120)
+@pytest.mark.parametrize("operation", _core.operations())
+def test_operation(mpi: Mpi, build, tmp_path, operation):
+    for ranks in RANKS[mpi.family]:
+        for transport in transports(operation):
+            words = ["all", operation, *choices(operation, ranks)]
+            variables = {**TRANSPORTS[transport], "OMNES_STATS": str(tmp_path)}
+            run = mpirun(mpi, ranks, build("catalogue", mpi), *words, variables=variables, timeout=110)
+            assert (run.returncode, run.stdout) == (0, "OK\n"), f"{ranks} ranks, {transport}: {run.stdout}{run.stderr}"
+            report = json.loads((tmp_path / "rank-0.json").read_text())
+            ran = {e["algorithm"].split(":")[0] for e in report["entries"] if e["operation"] == operation}
+            assert set(algorithms(operation, ranks)) <= ran
+            assert report["passed"] == []

@@ -1,0 +1,45 @@
+"""Nonblocking and persistent collectives among all that programs do meanwhile, and the lives of communicators."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from launching import mpirun
+
+TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": {"OMNES_FAKE_NODES": "2"}}
+# Of nonblocking.c.
+SECTIONS = ["first", "completions", "many", "freed", "orphans", "blocked", "mixed", "threads"]
+
+
+def expect_ok(run):
+    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("section", SECTIONS)
+def test_nonblocking(mpi, build, section, transport):
+    expect_ok(mpirun(mpi, 4, build("nonblocking", mpi), section, variables=TRANSPORTS[transport]))
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_persistent(mpi, build, transport):
+    expect_ok(mpirun(mpi, 3, build("persistent", mpi), variables=TRANSPORTS[transport]))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_all_forms_of_few_and_many(mpi, build, ranks):
+    expect_ok(mpirun(mpi, ranks, build("nonblocking", mpi)))
+    expect_ok(mpirun(mpi, ranks, build("persistent", mpi), "100"))
+
+
+def test_all_forms_are_served(mpi, build, tmp_path):
+    for program in ["nonblocking", "persistent"]:
+        expect_ok(mpirun(mpi, 3, build(program, mpi), variables={"OMNES_STATS": str(tmp_path)}))
+        assert json.loads((tmp_path / "rank-1.json").read_text())["passed"] == []
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_communicators_leave_nothing_behind(mpi, build, transport):
+    expect_ok(mpirun(mpi, 3, build("lifetimes", mpi), "600", variables=TRANSPORTS[transport]))
