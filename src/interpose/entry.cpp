@@ -1,8 +1,5 @@
-// The MPI functions that a program reaches instead of its MPI's own.
+// The collectives that a program reaches instead of its MPI's own, in their three forms.
 //
-// How: each function is exported under two names, MPI_X and PMPI_X. The second catches callers inside the host, such
-// as Open MPI's Fortran layer. Handles are taken as wide as they can be in any family (see Wide), so that a program
-// of another family loses nothing when its calls are only handed on.
 // Cost: for a communicator that this thread knows, a look-up of a few nanoseconds before the operation's own
 // function.
 #include <chrono>
@@ -10,39 +7,26 @@
 #include <new>
 
 #include "interpose/call.hpp"
+#include "interpose/engine.hpp"
+#include "interpose/export.hpp"
 #include "interpose/failure.hpp"
 #include "interpose/process.hpp"
 #include "interpose/report.hpp"
 #include "interpose/state.hpp"
-
-// Declares and opens the definition of a function exported as MPI_name and PMPI_name.
-#define OMNES_EXPORT(name, ...) OMNES_EXPORT_EXPANDED(name, __VA_ARGS__)
-#define OMNES_EXPORT_EXPANDED(name, ...)                                                                              \
-  extern "C" __attribute__((visibility("default"))) int omnes_##name(__VA_ARGS__) asm("MPI_" #name);                  \
-  extern "C"                                                                                                          \
-      __attribute__((visibility("default"), alias("MPI_" #name))) int omnes_p_##name(__VA_ARGS__) asm("PMPI_" #name); \
-  extern "C" int omnes_##name(__VA_ARGS__)
+#include "interpose/world.hpp"
 
 namespace omnes {
 
 namespace {
 
-/// The host's function with handles as wide as ours. Both conventions agree: a narrower argument is the low part of a
-/// register or stack slot.
-template <class... Arguments, class Function>
-int call_host(Function function, Arguments... arguments) {
-  if (!function) return MPI_ERR_UNSUPPORTED_OPERATION;  // an older host, without large counts
-  const auto untyped = reinterpret_cast<void (*)()>(function);
-  return reinterpret_cast<int (*)(Arguments...)>(untyped)(arguments...);
-}
-
 /// Has the host do it, and counts that.
 template <class Pass>
-[[gnu::noinline]] int pass_on(Operation operation, const char* reason, Pass pass) {
+[[gnu::noinline]] int pass_on(Operation operation, Form form, const char* reason, Pass pass) {
   if (!reporting()) return pass();
   const auto start = std::chrono::steady_clock::now();
   const int code = pass();
-  count_passed(operation, reason, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  count_passed(operation, form, reason,
+               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return code;
 }
 
@@ -51,20 +35,20 @@ bool revoked(MPI_Comm comm) {
   return host.Comm_is_revoked && host.Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag;
 }
 
-/// Serves a call: `serve` returns null when it is done, or why `pass` has to do it.
+/// Serves a call: `serve` does so with the communicator's state and returns null, or why `pass` has to do it.
 template <class Serve, class Pass>
-int dispatch(Operation operation, Wide wide_comm, Serve serve, Pass pass) {
+int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass pass) {
   const MPI_Comm comm = narrow<MPI_Comm>(wide_comm);
   const char* reason = nullptr;
   try {
     State* state = known_state(comm);
     if (!state) [[unlikely]] {
-      const Found found = state_of(comm);
-      state = found.state;
+      const Found found = state_of(comm, form != Form::nonblocking);
+      state = found.state.get();  // which the communicator holds
       reason = found.reason;
     }
     if (state) {
-      reason = revoked(comm) ? "revoked communicator" : serve(*state);
+      reason = revoked(comm) ? "revoked communicator" : serve(*state, comm);
       if (!reason) [[likely]]
         return MPI_SUCCESS;
     }
@@ -76,14 +60,50 @@ int dispatch(Operation operation, Wide wide_comm, Serve serve, Pass pass) {
     return raise(comm, error.what());
   }
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(comm, complaint);
-  return pass_on(operation, reason, pass);
+  return pass_on(operation, form, reason, pass);
+}
+
+// `describe` fills the job in and returns null, or why the host has to do it.
+
+template <class Describe, class Pass>
+int blocking(Operation operation, Wide comm, Describe describe, Pass pass) {
+  const auto serve = [&](State& state, MPI_Comm) -> const char* {
+    Job job(state.staging);
+    if (const char* reason = describe(state, job)) return reason;
+    if (job.nothing) return nullptr;
+    job.load();
+    if (const int code = state.team->run(job.call); code != 0) [[unlikely]]
+      throw Failure{code == Lane::truncated ? MPI_ERR_TRUNCATE : code};
+    job.land();
+    // Programs with windows expect that what was sent before a barrier has arrived after it.
+    if (operation == Operation::barrier) poke(nullptr);
+    return nullptr;
+  };
+  return dispatch(operation, Form::blocking, comm, serve, pass);
+}
+
+/// Nonblocking and persistent: `begin` takes the described operation and makes its request.
+template <class Describe, class Pass>
+int requested(Operation operation, Form form, Wide comm, void* request, Describe describe, Pass pass) {
+  const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
+    auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), narrow_comm);
+    if (const char* reason = describe(state, pending->job)) return reason;
+    MPI_Request& made = *static_cast<MPI_Request*>(request);
+    if (form == Form::nonblocking) {
+      engine::launch(std::move(pending), made);
+    } else {
+      engine::prepare(std::move(pending), made);
+    }
+    return nullptr;
+  };
+  return dispatch(operation, form, comm, serve, pass);
 }
 
 int initialised(int code) {
   if (code != MPI_SUCCESS || find_host() != built_for) return code;
-  prepare_process();
-  const std::string complaint = take_complaint();
-  return complaint.empty() ? code : raise(handles.comm_world, complaint);
+  const char* const reason = prepare_process();
+  if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(handles.comm_world, complaint);
+  return reason ? code : meet();
 }
 
 Exchange exchange(const void* send, MPI_Count send_count, Wide send_type, void* recv, MPI_Count recv_count,
@@ -118,17 +138,48 @@ OMNES_EXPORT(Init_thread, int* argc, char*** argv, int required, int* provided) 
 }
 
 OMNES_EXPORT(Finalize, void) {
-  find_host();
+  if (find_host() == built_for && world()) engine::drain();
   const int code = host.Finalize();
   forget_states();
   return code;
 }
 
-OMNES_EXPORT(Barrier, Wide comm) {
-  return dispatch(
-      Operation::barrier, comm, [&](State& state) { return barrier(state); },
-      [&] { return call_host(host.Barrier, comm); });
-}
+#define OMNES_BEFORE(...) __VA_ARGS__ __VA_OPT__(, )
+
+// The three forms of one operation: its parameters before the communicator, the same as arguments, and what describes
+// them as a job of `state`.
+#define OMNES_FORMS(blocking_name, nonblocking_name, persistent_name, operation, parameters, arguments, description) \
+  OMNES_EXPORT(blocking_name, OMNES_BEFORE parameters Wide comm) {                                                   \
+    return blocking(                                                                                                 \
+        Operation::operation, comm, [&]([[maybe_unused]] State& state, Job& job) { return description; },            \
+        [&] { return call_host(host.blocking_name, OMNES_BEFORE arguments comm); });                                 \
+  }                                                                                                                  \
+  OMNES_EXPORT(nonblocking_name, OMNES_BEFORE parameters Wide comm, void* request) {                                 \
+    return requested(                                                                                                \
+        Operation::operation, Form::nonblocking, comm, request,                                                      \
+        [&]([[maybe_unused]] State& state, Job& job) { return description; },                                        \
+        [&] { return call_host(host.nonblocking_name, OMNES_BEFORE arguments comm, request); });                     \
+  }                                                                                                                  \
+  OMNES_EXPORT_PERSISTENT(persistent_name, OMNES_BEFORE parameters Wide comm, Wide info, void* request) {            \
+    return requested(                                                                                                \
+        Operation::operation, Form::persistent, comm, request,                                                       \
+        [&]([[maybe_unused]] State& state, Job& job) { return description; },                                        \
+        [&] { return call_host(host.persistent_name, OMNES_BEFORE arguments comm, info, request); });                \
+  }
+
+#ifdef OMNES_ABI_OMPI
+#define OMNES_EXPORT_PERSISTENT(name, ...)                                                                        \
+  OMNES_EXPORT(name, __VA_ARGS__);                                                                                \
+  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) int omnes_MPIX_##name(__VA_ARGS__) asm(  \
+      "MPIX_" #name);                                                                                             \
+  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) int omnes_PMPIX_##name(__VA_ARGS__) asm( \
+      "PMPIX_" #name);                                                                                            \
+  extern "C" int omnes_MPI_##name(__VA_ARGS__)
+#else
+#define OMNES_EXPORT_PERSISTENT OMNES_EXPORT
+#endif
+
+OMNES_FORMS(Barrier, Ibarrier, Barrier_init, barrier, (), (), barrier(state, job))
 
 #define OMNES_NAME(name) name
 #define OMNES_COUNT int

@@ -1,257 +1,269 @@
-// Makes the team of a communicator.
+// Makes the team of a communicator, and opens its lanes.
 //
-// Overview: every rank introduces itself; from the introductions all ranks derive alike who shares memory with whom.
-// The first rank of each group makes a segment and hands out its ticket; when all ranks of the communicator have
-// attached, they use it. When any rank could not, they all try the next medium, and in the end messages. Only where
-// messages are needed there is a shadow communicator.
-// How: with collectives of the host on the communicator itself. We are inside a collective of it, so they cannot meet
-// the program's own, and no further communicator is used up.
+// Overview: since MPI_Init every rank knows who shares memory with whom, so a team is made without asking. To open its
+// lanes, the first rank of each node makes a segment, and all ranks exchange tickets and tags; whoever has the tickets
+// may begin, as a new segment is what all queues start from. Only the segment's maker must keep it reachable until all
+// have come.
 #include "interpose/formation.hpp"
 
-#include <sched.h>
-#include <sys/stat.h>
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
-#include <functional>
-#include <map>
+#include <mutex>
 #include <numeric>
 #include <string>
-#include <vector>
+#include <unordered_map>
 
+#include "interpose/engine.hpp"
 #include "interpose/failure.hpp"
 #include "interpose/process.hpp"
-#include "interpose/report.hpp"
-#include "transport/mpi/port.hpp"
+#include "interpose/world.hpp"
 
 namespace omnes {
 
 namespace {
 
+OMNES_FAST_THREAD_LOCAL bool inside_host = false;
+
+struct InsideHost {
+  InsideHost() { inside_host = true; }
+  ~InsideHost() { inside_host = false; }
+};
+
 void check(int code) {
   if (code != MPI_SUCCESS) throw Failure{code, true};
 }
 
-/// Ranks with equal `memory` can map each other's segments.
-struct Introduction {
-  std::uint64_t fingerprint;
-  std::uint64_t memory;
-  std::int64_t session;  ///< see yields_reach
-  std::uint64_t cpus;    ///< which CPUs the rank may run on, as a hash
-  std::int64_t cpu_count;
-};
+/// Segments that some rank may not have found yet: kept reachable by their makers, even when the team is gone.
+struct Unsealed {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<shm::Segment>> segments;
+  std::atomic<int> count = 0;
+} unsealed;
 
-std::uint64_t mix(std::uint64_t hash, std::string_view text) {
-  return hash * 0x9E3779B97F4A7C15u + std::hash<std::string_view>{}(text);
-}
-
-/// The kernel that runs this process, and which other processes it can see.
-std::uint64_t identity_of_machine() {
-  std::uint64_t hash = 0;
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  hash = mix(hash, boot);
-  utsname names;
-  if (uname(&names) == 0) hash = mix(hash, names.nodename);
-  for (const char* space : {"/proc/self/ns/pid", "/proc/self/ns/user"}) {
-    struct stat status;
-    if (stat(space, &status) == 0) hash = mix(hash, std::to_string(status.st_ino));
-  }
-  return mix(hash, std::to_string(geteuid()));
-}
-
-Introduction introduce(int rank, int p) {
-  const Process& self = process();
-  static const std::uint64_t machine = identity_of_machine();
-  Introduction me{self.fingerprint, machine, getsid(0), 0, 0};
-  if (self.settings.transport == Transport::mpi) {
-    me.memory = mix(machine, std::to_string(rank));
-  } else if (self.settings.fake_nodes > 1) {
-    const auto pretended = static_cast<std::int64_t>(rank) * self.settings.fake_nodes / p;
-    me.memory = mix(machine, std::to_string(pretended));
-  }
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    me.cpus = mix(0, {reinterpret_cast<const char*>(&set), sizeof set});
-    me.cpu_count = CPU_COUNT(&set);
-  }
-  return me;
-}
-
-/// True when all ranks were started together. Others (MPI_Comm_spawn, MPI_Comm_connect) may not have this library.
-bool within_one_world(MPI_Comm comm, int p) {
-  MPI_Group ours, world;
+/// The members' ranks in MPI_COMM_WORLD; empty when some were not started together with this one (MPI_Comm_spawn,
+/// MPI_Comm_connect): they may not have this library.
+std::vector<int> ranks_in_world(MPI_Comm comm, int p) {
+  MPI_Group ours, all;
   check(host.Comm_group(comm, &ours));
-  check(host.Comm_group(handles.comm_world, &world));
+  check(host.Comm_group(handles.comm_world, &all));
   std::vector<int> ranks(p), in_world(p);
   std::iota(ranks.begin(), ranks.end(), 0);
-  const int code = host.Group_translate_ranks(ours, p, ranks.data(), world, in_world.data());
+  const int code = host.Group_translate_ranks(ours, p, ranks.data(), all, in_world.data());
   host.Group_free(&ours);
-  host.Group_free(&world);
+  host.Group_free(&all);
   check(code);
-  return std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) == in_world.end();
+  if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) in_world.clear();
+  return in_world;
 }
 
-/// What the ranks know about each other.
-struct Company {
-  MPI_Comm comm;
-  int p = 1;
-  int rank = 0;
-  std::vector<Introduction> all;
-  std::vector<int> node;    // rank -> first rank of its node
-  int here = 1;             // ranks on this node
-  int number = 0;           // this rank's among them
-  bool some_share = false;  // some node has several ranks
-  bool one_node = true;
-};
-
-Company meet(MPI_Comm comm, int p, int rank) {
-  Company company{comm, p, rank, std::vector<Introduction>(p), std::vector<int>(p)};
-  const Introduction me = introduce(rank, p);
-  constexpr int bytes = sizeof me;
-  check(host.Allgather(&me, bytes, handles.byte, company.all.data(), bytes, handles.byte, comm));
-  std::map<std::uint64_t, int> first;
-  for (int r = 0; r < p; ++r) company.node[r] = first.try_emplace(company.all[r].memory, r).first->second;
-  const int mine = company.node[rank];
-  company.here = static_cast<int>(std::count(company.node.begin(), company.node.end(), mine));
-  company.number = static_cast<int>(std::count(company.node.begin(), company.node.begin() + rank, mine));
-  company.some_share = first.size() < static_cast<std::size_t>(p);
-  company.one_node = first.size() == 1;
-  return company;
+int number_here(const State& state) {
+  return static_cast<int>(std::find(state.here.begin(), state.here.end(), state.rank) - state.here.begin());
 }
 
-bool all_agree(const Company& company, bool mine) {
-  const int own = mine;
-  int all = 0;
-  check(host.Allreduce(&own, &all, 1, handles.integer, handles.min, company.comm));
-  return all != 0;
-}
+bool shares(const State& state) { return state.here.size() > 1; }
 
-/// Ranks of this node against the CPUs that they may run on (ranks bound to the same CPUs share them).
-bool oversubscribed(const Company& company) {
-  std::map<std::uint64_t, std::int64_t> cpus;
-  for (int r = 0; r < company.p; ++r)
-    if (company.node[r] == company.node[company.rank]) cpus[company.all[r].cpus] = company.all[r].cpu_count;
-  std::int64_t available = 0;
-  for (const auto& [set, count] : cpus) available += count;
-  return company.here > available;
-}
-
-/// Linux may schedule each session as a group of its own ("autogroup"), and then sched_yield() hands the CPU only to
-/// processes of the same session. Some launchers start every rank in a session of its own.
-bool yields_reach(const Company& company) {
-  int grouped = 0;
-  std::ifstream("/proc/sys/kernel/sched_autogroup_enabled") >> grouped;
-  if (!grouped) return true;
-  for (int r = 0; r < company.p; ++r)
-    if (company.node[r] == company.node[company.rank] && company.all[r].session != company.all[company.rank].session)
-      return false;
-  return true;
-}
-
-struct Offer {
-  shm::Ticket ticket;
-  bool made = false;
-};
-
-/// Null, for all ranks or none with company, when it did not work everywhere.
-std::unique_ptr<shm::Endpoint> share_memory(const Company& company, shm::Medium medium, bool& agreed) {
-  const Settings& settings = process().settings;
-  std::string error;
-  std::shared_ptr<shm::Segment> segment;
-  Offer mine;
-  if (company.here > 1 && company.number == 0) {
-    const shm::Geometry geometry{company.here, settings.slots, settings.slot_bytes};
-    segment = shm::Segment::create(geometry, medium, mine.ticket, error);
-    mine.made = segment != nullptr;
+/// What this rank brings: a block of tags where messages may be needed, and, as the first of its node, a segment.
+Offer make_offer(const State& state, Lanes& lanes, int lane_count) {
+  Offer offer;
+  if (state.messages) lanes.first_tag = offer.first_tag = take_tags();
+  if (shares(state) && number_here(state) == 0) {
+    const Settings& settings = process().settings;
+    shm::Geometry geometry{static_cast<int>(state.here.size()), settings.slots, settings.slot_bytes};
+    geometry.lanes = lane_count;
+    std::string error;
+    lanes.segment = shm::Segment::create(geometry, *world()->medium, offer.ticket, error);
+    offer.made = lanes.segment != nullptr;
   }
-  std::vector<Offer> offers(company.p);
-  check(host.Allgather(&mine, sizeof mine, handles.byte, offers.data(), sizeof mine, handles.byte, company.comm));
-  const Offer& offer = offers[company.node[company.rank]];
-  if (company.number > 0 && offer.made) segment = shm::Segment::attach(offer.ticket, error);
+  return offer;
+}
 
+/// Makes use of what all have brought.
+void accept(State& state, Lanes& lanes, const std::vector<Offer>& offers) {
+  if (shares(state) && number_here(state) > 0) {
+    const Offer& offer = offers[state.here[0]];
+    std::string error;
+    if (offer.made) lanes.segment = shm::Segment::attach(offer.ticket, error);
+  }
+  if (shares(state) && !lanes.segment) throw Failure{MPI_ERR_NO_MEM};
+  if (!state.messages) return;
+  Addresses& addresses = lanes.addresses;
+  addresses.comm = world()->comm;
+  addresses.ranks = state.ranks;
+  addresses.own = state.rank;
+  for (const Offer& offer : offers) {
+    if (offer.first_tag < 0) throw Failure{MPI_ERR_OTHER};
+    addresses.tags.push_back(offer.first_tag);
+  }
+}
+
+void open(State& state, Lanes& lanes, int index, Lane& lane) {
   std::unique_ptr<shm::Endpoint> endpoint;
-  if (segment) endpoint = std::make_unique<shm::Endpoint>(segment, company.number);
-  agreed = all_agree(company, endpoint != nullptr || company.here == 1);
-  if (segment) segment->everyone_attached();
-  if (!agreed) return nullptr;
-  if (endpoint && settings.single_copy) {
-    endpoint->set_single_copy_from(*settings.single_copy);
-    endpoint->probe_single_copy();
+  if (lanes.segment) {
+    endpoint = std::make_unique<shm::Endpoint>(lanes.segment, number_here(state), 0, index);
+    if (const auto& single_copy = process().settings.single_copy) {
+      std::vector<std::int64_t> pids;
+      for (const int r : state.here) pids.push_back(world()->readable[state.ranks[r]]);
+      endpoint->set_single_copy_from(*single_copy);
+      endpoint->know_single_copy(pids);
+    }
+    const shm::WaitPolicy& waiting = state.team->waiting();
+    if (waiting.oversubscribed && !waiting.yields_reach) endpoint->fence_wakes();
   }
-  return endpoint;
+  MessagePort port;
+  if (state.messages) {
+    lanes.mailboxes[index] = {&lanes.addresses, index};
+    port = message_port(lanes.mailboxes[index]);
+  }
+  lane.open(std::move(endpoint), port);
 }
 
-MPI_Comm shadow_of(MPI_Comm comm) {
-  MPI_Group group;
-  MPI_Comm shadow;
-  check(host.Comm_group(comm, &group));
-  const int code = host.Comm_create(comm, group, &shadow);
-  host.Group_free(&group);
-  check(code);
-  check(host.Comm_set_errhandler(shadow, handles.errors_return));
-  return shadow;
+constexpr int blocking_lane = 0, nonblocking_lane = 1, first_lanes = 2;
+
+void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
+  open(state, *lanes, blocking_lane, state.team->lane());
+  open(state, *lanes, nonblocking_lane, state.nonblocking);
+  if (number_here(state) == 0 && lanes->segment) {
+    const std::lock_guard lock(unsealed.mutex);
+    unsealed.segments.push_back(lanes->segment);
+    ++unsealed.count;
+  }
+  shm::WaitPolicy waiting = state.team->waiting();
+  // Only where nothing but shared memory can bring news a rank may sleep.
+  if (lanes->segment && !state.messages && process().settings.wait != Wait::spin)
+    waiting.asleep = state.team->lane().endpoint()->asleep();
+  waiting.poke = poke;
+  state.team->wait_so(waiting);
+  state.lanes.push_back(std::move(lanes));
+  state.formed = true;
 }
 
 }  // namespace
 
-void poke(void* /*context*/) {
-  MPI_Request idle = process().idle;
-  int flag = 0;
-  host.Test(&idle, &flag, MPI_STATUS_IGNORE);
+Lanes::~Lanes() {
+  if (first_tag >= 0) return_tags(first_tag);
 }
 
-std::unique_ptr<State> form(MPI_Comm comm) {
-  auto state = std::make_unique<State>();
-  state->shadow = handles.comm_null;
+bool called_by_host() { return inside_host; }
+
+void describe_team(State& state, MPI_Comm comm) {
   int inter = 0;
   check(host.Comm_test_inter(comm, &inter));
   if (inter) {
-    state->passed = "intercommunicator";
-    return state;
+    state.passed = "intercommunicator";
+    return;
   }
-  check(host.Comm_size(comm, &state->p));
-  check(host.Comm_rank(comm, &state->rank));
-
-  if (!within_one_world(comm, state->p)) {
-    state->passed = "ranks of several MPI_COMM_WORLDs";
-    return state;
+  check(host.Comm_size(comm, &state.p));
+  check(host.Comm_rank(comm, &state.rank));
+  state.ranks = ranks_in_world(comm, state.p);
+  if (state.ranks.empty()) {
+    state.passed = "ranks of several MPI_COMM_WORLDs";
+    return;
   }
+  const World& w = *world();
+  const auto introduction = [&](int rank) -> const Introduction& { return w.all[state.ranks[rank]]; };
 
   TeamSetup setup;
-  setup.p = state->p;
-  setup.rank = state->rank;
+  setup.p = state.p;
+  setup.rank = state.rank;
   setup.selector = &*process().selector;
-  if (state->p > 1) {
-    const Company company = meet(comm, state->p, state->rank);
-    const auto differs = [&](const Introduction& other) { return other.fingerprint != company.all[0].fingerprint; };
-    if (std::any_of(company.all.begin(), company.all.end(), differs)) {
-      state->passed = "OMNES_ variables differ between ranks";
-      return state;
+  setup.waiting = w.waiting(state.ranks);
+  setup.shares_memory = w.medium.has_value();
+  std::unordered_map<std::uint64_t, int> first;  // rank with that memory
+  for (int r = 0; r < state.p; ++r) {
+    if (introduction(r).fingerprint != introduction(0).fingerprint) {
+      state.passed = "OMNES_ variables differ between ranks";
+      return;
     }
-    bool shared = !company.some_share;
-    for (const shm::Medium medium : {shm::Medium::nameless, shm::Medium::file})
-      if (!shared) setup.shm = share_memory(company, medium, shared);
-    if (!shared)
-      note("a communicator of " + std::to_string(state->p) + " ranks could not share memory: messages instead");
-    setup.node = company.node;
-    if (!company.one_node || !setup.shm) {
-      state->shadow = shadow_of(comm);
-      setup.port = message_port(state->shadow);
-    } else {
-      // Only where nothing but shared memory can bring news a rank may sleep.
-      setup.waiting.asleep = setup.shm->asleep();
-    }
-    const Wait wait = process().settings.wait;
-    setup.waiting.oversubscribed = wait == Wait::yield || (wait == Wait::automatic && oversubscribed(company));
-    setup.waiting.yields_reach = yields_reach(company);
-    if (wait == Wait::spin) setup.waiting.asleep = nullptr;
-    setup.waiting.poke = poke;
+    setup.node.push_back(first.try_emplace(introduction(r).memory, r).first->second);
+    const bool is_here = r == state.rank || (w.medium && introduction(r).memory == introduction(state.rank).memory);
+    if (is_here) state.here.push_back(r);
   }
-  state->team = std::make_unique<Team>(std::move(setup));
-  return state;
+  // Alike on all ranks: a rank that needs no messages itself may be needed by others that do.
+  state.messages = state.p > 1 && (!w.medium || first.size() > 1);
+  state.team = std::make_unique<Team>(std::move(setup));
+}
+
+void begin_formation(State& state, MPI_Comm comm) {
+  if (state.p == 1) {
+    open_first_lanes(state, std::make_unique<Lanes>());
+    return;
+  }
+  const InsideHost guard;
+  seal_segments();
+  auto formation = std::make_unique<Formation>();
+  formation->lanes = std::make_unique<Lanes>();
+  formation->mine = make_offer(state, *formation->lanes, first_lanes);
+  formation->all.resize(state.p);
+  constexpr int bytes = sizeof(Offer);
+  check(host.Iallgather(&formation->mine, bytes, handles.byte, formation->all.data(), bytes, handles.byte, comm,
+                        &formation->request));
+  state.formation = std::move(formation);
+}
+
+bool try_formation(State& state) {
+  if (state.formed) return true;
+  const InsideHost guard;
+  Formation& formation = *state.formation;
+  int flag = 0;
+  check(host.Test(&formation.request, &flag, MPI_STATUS_IGNORE));
+  if (!flag) return false;
+  const std::unique_ptr<Formation> ended = std::move(state.formation);
+  accept(state, *ended->lanes, ended->all);
+  open_first_lanes(state, std::move(ended->lanes));
+  return true;
+}
+
+void end_formation(const std::shared_ptr<State>& state) {
+  shm::Waiter waiter(state->team->waiting());
+  while (!engine::form(*state)) waiter.pause();
+}
+
+State::Own& take_lane(State& state, MPI_Comm comm) {
+  const InsideHost guard;
+  if (state.free.empty() && !state.own.empty()) {
+    std::vector<int> mine, all(state.own.size());
+    for (const State::Own& own : state.own) mine.push_back(own.released);
+    check(host.Allreduce(mine.data(), all.data(), static_cast<int>(all.size()), handles.integer, handles.min, comm));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!all[i]) continue;
+      state.own[i].released = false;
+      state.free.push_back(static_cast<int>(i));
+    }
+  }
+  if (state.free.empty()) {
+    auto lanes = std::make_unique<Lanes>();
+    if (state.p > 1) {
+      const Offer mine = make_offer(state, *lanes, lanes_per_block);
+      std::vector<Offer> all(state.p);
+      constexpr int bytes = sizeof mine;
+      check(host.Allgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, comm));
+      accept(state, *lanes, all);
+      check(host.Barrier(comm));
+      if (lanes->segment) lanes->segment->everyone_attached();
+    }
+    for (int i = 0; i < lanes_per_block; ++i) {
+      state.free.push_back(static_cast<int>(state.own.size()));
+      state.own.emplace_back();
+    }
+    state.lanes.push_back(std::move(lanes));
+  }
+  const int index = state.free.front();
+  state.free.pop_front();
+  State::Own& own = state.own[index];
+  // The first of `lanes` are those of blocking and nonblocking calls.
+  if (!own.lane.is_open()) open(state, *state.lanes[1 + index / lanes_per_block], index % lanes_per_block, own.lane);
+  return own;
+}
+
+bool seal_segments() {
+  if (unsealed.count.load(std::memory_order_relaxed) == 0) return true;
+  const std::lock_guard lock(unsealed.mutex);
+  std::erase_if(unsealed.segments, [](const std::shared_ptr<shm::Segment>& segment) {
+    if (!shm::Endpoint::all_have_come(*segment)) return false;
+    segment->everyone_attached();
+    return true;
+  });
+  unsealed.count = static_cast<int>(unsealed.segments.size());
+  return unsealed.segments.empty();
 }
 
 }  // namespace omnes

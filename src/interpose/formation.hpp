@@ -1,17 +1,49 @@
-// How the ranks of a communicator become a team.
+// How the ranks of a communicator become a team whose lanes are open.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "interpose/state.hpp"
 
 namespace omnes {
 
-/// Collective. All ranks get a team, or none (then State::passed says why). Throws Failure.
-std::unique_ptr<State> form(MPI_Comm comm);
+/// What a rank brings to the exchange.
+struct Offer {
+  shm::Ticket ticket;
+  int first_tag = -1;
+  bool made = false;  ///< the ticket is of use
+};
 
-/// Lets the host's progress engine run. (A probe would not do: hosts look for messages from oneself without running
-/// it.)
-void poke(void* context);
+/// The exchange while it is under way.
+struct Formation {
+  std::unique_ptr<Lanes> lanes;
+  Offer mine;
+  std::vector<Offer> all;
+  MPI_Request request;
+};
+
+/// Fills in who the members are and makes their team, or says why there is none; alike on all ranks. Local. Throws
+/// Failure.
+void describe_team(State& state, MPI_Comm comm);
+
+// The exchange is one collective of the host on the communicator itself. We are inside a collective of it, so it cannot
+// meet the program's own; and it is one, so that a nonblocking operation need not wait for the others before it
+// returns.
+void begin_formation(State& state, MPI_Comm comm);
+/// Opens the lanes if the exchange is over. Returns whether they are open. By one thread at a time. Throws Failure.
+bool try_formation(State& state);
+/// Waits for it.
+void end_formation(const std::shared_ptr<State>& state);
+
+/// A lane of its own for a persistent operation. Collective. Throws Failure.
+State::Own& take_lane(State& state, MPI_Comm comm);
+
+/// Lets those segments go nameless that all ranks have found. Returns whether none is left.
+bool seal_segments();
+
+/// True while this thread has the host run a collective for us, which may come back to us: then it is the host's to
+/// run.
+bool called_by_host();
 
 }  // namespace omnes

@@ -49,6 +49,12 @@ void* open_if_host(const std::string& name) {
   return nullptr;
 }
 
+/// Open MPI 4 has persistent collectives under names of its own.
+void* look_up(const std::string& name) {
+  void* const function = dlsym(library, ("PMPI_" + name).c_str());
+  return function ? function : dlsym(library, ("PMPIX_" + name).c_str());
+}
+
 Family family_of(const std::string& name) {
   if (dlsym(library, "ompi_mpi_comm_world")) return Family::ompi;
   const std::string file = name.substr(name.rfind('/') + 1);
@@ -61,7 +67,7 @@ Family find() {
     void* object = open_if_host(name);
     if (!object || base_of(dlsym(object, "PMPI_Comm_rank")) == us) continue;
     library = object;
-#define OMNES_LOOK_UP(name) host.name = reinterpret_cast<decltype(host.name)>(dlsym(library, "PMPI_" #name));
+#define OMNES_LOOK_UP(name) host.name = reinterpret_cast<decltype(host.name)>(look_up(#name));
     OMNES_HOST_FUNCTIONS(OMNES_LOOK_UP)
     OMNES_HOST_COUNT_FUNCTIONS(OMNES_LOOK_UP)
 #undef OMNES_LOOK_UP

@@ -8,31 +8,40 @@
 
 // Every function of the host that this library calls.
 // clang-format off
+#define OMNES_THREE_FORMS(X, name, operation) X(name) X(I##operation) X(name##_init)
+#define OMNES_THREE_FORMS_C(X, name, operation) X(name##_c) X(I##operation##_c) X(name##_init_c)
+// T(X, name, operation) for each collective operation with counts.
+#define OMNES_COLLECTIVES(T, X)                                                                           \
+  T(X, Bcast, bcast) T(X, Reduce, reduce) T(X, Allreduce, allreduce) T(X, Allgather, allgather)           \
+  T(X, Gather, gather) T(X, Scatter, scatter) T(X, Alltoall, alltoall) T(X, Gatherv, gatherv)             \
+  T(X, Scatterv, scatterv) T(X, Allgatherv, allgatherv) T(X, Alltoallv, alltoallv)                        \
+  T(X, Alltoallw, alltoallw) T(X, Reduce_scatter, reduce_scatter)                                         \
+  T(X, Reduce_scatter_block, reduce_scatter_block) T(X, Scan, scan) T(X, Exscan, exscan)                  \
+  T(X, Neighbor_allgather, neighbor_allgather) T(X, Neighbor_allgatherv, neighbor_allgatherv)             \
+  T(X, Neighbor_alltoall, neighbor_alltoall) T(X, Neighbor_alltoallv, neighbor_alltoallv)                 \
+  T(X, Neighbor_alltoallw, neighbor_alltoallw)
+
 #define OMNES_HOST_FUNCTIONS(X)                                                                           \
   X(Init) X(Init_thread) X(Initialized) X(Finalize) X(Finalized)                                          \
-  X(Barrier) X(Bcast) X(Reduce) X(Allreduce) X(Allgather) X(Gather) X(Scatter) X(Alltoall)                \
-  X(Gatherv) X(Scatterv) X(Allgatherv) X(Alltoallv) X(Alltoallw) X(Reduce_scatter) X(Reduce_scatter_block) \
-  X(Scan) X(Exscan) X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall)                     \
-  X(Neighbor_alltoallv) X(Neighbor_alltoallw)                                                             \
+  OMNES_THREE_FORMS(X, Barrier, barrier) OMNES_COLLECTIVES(OMNES_THREE_FORMS, X)                          \
   X(Topo_test) X(Cartdim_get) X(Cart_shift) X(Graph_neighbors_count) X(Graph_neighbors)                   \
   X(Dist_graph_neighbors_count) X(Dist_graph_neighbors)                                                   \
   X(Comm_rank) X(Comm_size) X(Comm_create) X(Comm_free) X(Comm_test_inter) X(Comm_set_errhandler)         \
-  X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_get_attr)                         \
-  X(Comm_group) X(Group_translate_ranks) X(Group_free)                                                    \
-  X(Isend) X(Irecv) X(Test) X(Cancel) X(Wait)                                                                 \
+  X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_get_attr) X(Comm_set_info)        \
+  X(Comm_group) X(Group_translate_ranks) X(Group_free) X(Info_get)                                        \
+  X(Send) X(Ssend) X(Recv) X(Sendrecv) X(Isend) X(Issend) X(Irecv) X(Recv_init)                           \
+  X(Probe) X(Iprobe) X(Mprobe) X(Improbe)                                                                 \
+  X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome)                     \
+  X(Request_get_status) X(Request_free) X(Start) X(Startall) X(Cancel)                                    \
   X(Type_get_envelope) X(Type_get_contents) X(Type_get_extent) X(Type_get_true_extent) X(Type_size_x)     \
   X(Type_contiguous) X(Type_create_struct) X(Type_commit) X(Type_free)                                    \
   X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr)                                                 \
-  X(Pack) X(Unpack) X(Reduce_local) X(Op_commutative)                                                     \
+  X(Pack) X(Unpack) X(Reduce_local) X(Op_commutative) X(Op_free)                                          \
   X(Add_error_class) X(Add_error_code) X(Add_error_string)
 
 #ifdef OMNES_LARGE_COUNTS
 #define OMNES_HOST_COUNT_FUNCTIONS(X)                                                                     \
-  X(Bcast_c) X(Reduce_c) X(Allreduce_c) X(Allgather_c) X(Gather_c) X(Scatter_c) X(Alltoall_c)             \
-  X(Gatherv_c) X(Scatterv_c) X(Allgatherv_c) X(Alltoallv_c) X(Alltoallw_c) X(Reduce_scatter_c)            \
-  X(Reduce_scatter_block_c) X(Scan_c) X(Exscan_c) X(Neighbor_allgather_c) X(Neighbor_allgatherv_c)        \
-  X(Neighbor_alltoall_c) X(Neighbor_alltoallv_c) X(Neighbor_alltoallw_c)                                  \
-  X(Type_get_envelope_c) X(Type_get_contents_c)
+  OMNES_COLLECTIVES(OMNES_THREE_FORMS_C, X) X(Type_get_envelope_c) X(Type_get_contents_c)
 #else
 #define OMNES_HOST_COUNT_FUNCTIONS(X)
 #endif

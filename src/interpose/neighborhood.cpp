@@ -2,8 +2,6 @@
 #include "interpose/call.hpp"
 #include "interpose/failure.hpp"
 #include "interpose/neighbors.hpp"
-#include "interpose/parted.hpp"
-#include "interpose/run.hpp"
 
 namespace omnes {
 
@@ -16,21 +14,10 @@ const Edges* edges_at(State& state, MPI_Comm comm) {
   return state.edges.get();
 }
 
-/// Runs what is described; `send_counts` are empty where there is one part for all.
-const char* exchange(State& state, Operation operation, const Edges& edges, const std::byte* send, std::size_t count,
-                     std::span<const std::size_t> send_counts, const PartedView& recv) {
-  Call call;
-  call.operation = operation;
-  call.neighbors = &edges.neighbors;
-  call.send = send;
-  call.count = count;
-  call.send_counts = send_counts;
-  call.recv_counts = recv.bytes();
-  std::byte* const landed = recv.landing(state.staging[1]);
-  call.recv = landed;
-  run(state, call);
-  recv.land(landed);
-  return nullptr;
+void runs_along(Job& job, Operation operation, const Edges& edges, std::size_t own_bytes) {
+  job.call.operation = operation;
+  job.call.neighbors = &edges.neighbors;
+  job.call.count = own_bytes;
 }
 
 /// The parts that lie at the edges' places, with equal counts or with their own.
@@ -44,43 +31,55 @@ const char* set(PartedView& view, const Parted& arguments, const std::vector<int
 
 }  // namespace
 
-const char* neighbor_allgather(State& state, MPI_Comm comm, const Exchange& a) {
+const char* neighbor_allgather(State& state, Job& job, MPI_Comm comm, const Exchange& a) {
   const Edges* edges = edges_at(state, comm);
   if (!edges) return no_topology;
   View own;
   PartedView recv;
   if (const char* reason = own.set(a.send, a.send_count, a.send_type)) return reason;
   if (const char* reason = set_equal(recv, a.recv, a.recv_count, a.recv_type, edges->source_places)) return reason;
-  return exchange(state, Operation::neighbor_allgather, *edges, own.packed(state.staging[0]), own.bytes, {}, recv);
+  runs_along(job, Operation::neighbor_allgather, *edges, own.bytes);
+  job.sends(own);
+  job.receives(std::move(recv));
+  return nullptr;
 }
 
-const char* neighbor_allgatherv(State& state, MPI_Comm comm, const Exchange& a, const Parted& parts) {
+const char* neighbor_allgatherv(State& state, Job& job, MPI_Comm comm, const Exchange& a, const Parted& parts) {
   const Edges* edges = edges_at(state, comm);
   if (!edges) return no_topology;
   View own;
   PartedView recv;
   if (const char* reason = own.set(a.send, a.send_count, a.send_type)) return reason;
   if (const char* reason = set(recv, parts, edges->source_places)) return reason;
-  return exchange(state, Operation::neighbor_allgatherv, *edges, own.packed(state.staging[0]), own.bytes, {}, recv);
+  runs_along(job, Operation::neighbor_allgatherv, *edges, own.bytes);
+  job.sends(own);
+  job.receives(std::move(recv));
+  return nullptr;
 }
 
-const char* neighbor_alltoall(State& state, MPI_Comm comm, const Exchange& a) {
+const char* neighbor_alltoall(State& state, Job& job, MPI_Comm comm, const Exchange& a) {
   const Edges* edges = edges_at(state, comm);
   if (!edges) return no_topology;
   PartedView send, recv;
   if (const char* reason = set_equal(send, a.send, a.send_count, a.send_type, edges->destination_places)) return reason;
   if (const char* reason = set_equal(recv, a.recv, a.recv_count, a.recv_type, edges->source_places)) return reason;
-  return exchange(state, Operation::neighbor_alltoall, *edges, send.packed(state.staging[0]), 0, send.bytes(), recv);
+  runs_along(job, Operation::neighbor_alltoall, *edges, 0);
+  job.sends(std::move(send));
+  job.receives(std::move(recv));
+  return nullptr;
 }
 
-const char* neighbor_alltoallv(State& state, MPI_Comm comm, Operation operation, const Parted& send_parts,
+const char* neighbor_alltoallv(State& state, Job& job, MPI_Comm comm, Operation operation, const Parted& send_parts,
                                const Parted& recv_parts) {
   const Edges* edges = edges_at(state, comm);
   if (!edges) return no_topology;
   PartedView send, recv;
   if (const char* reason = set(send, send_parts, edges->destination_places)) return reason;
   if (const char* reason = set(recv, recv_parts, edges->source_places)) return reason;
-  return exchange(state, operation, *edges, send.packed(state.staging[0]), 0, send.bytes(), recv);
+  runs_along(job, operation, *edges, 0);
+  job.sends(std::move(send));
+  job.receives(std::move(recv));
+  return nullptr;
 }
 
 }  // namespace omnes

@@ -43,6 +43,7 @@ class PartedView {
 
   std::span<const std::size_t> bytes() const { return bytes_; }  ///< of each part
   std::size_t total() const { return total_; }
+  std::span<const View> views() const { return views_; }  ///< part by part
 
   /// Where the parts lie in a row: in the program's buffer, or packed into staging memory.
   const std::byte* packed(Staging& staging) const;

@@ -28,14 +28,14 @@ struct Passed {
 struct Totals {
   std::mutex mutex;
   std::set<State*> live;
-  std::map<std::tuple<Operation, std::size_t, std::string>, Ran> ran;
-  std::map<std::pair<Operation, std::string>, Passed> passed;
+  std::map<std::tuple<Operation, Form, std::size_t, std::string>, Ran> ran;
+  std::map<std::tuple<Operation, Form, std::string>, Passed> passed;
   std::set<std::string> notes;
 
   void add(const State& state) {
     if (!state.team) return;
     for (const Ran& more : state.team->statistics()) {
-      Ran& sum = ran[{more.operation, more.bytes, more.algorithm}];
+      Ran& sum = ran[{more.operation, more.form, more.bytes, more.algorithm}];
       sum.calls += more.calls;
       sum.seconds += more.seconds;
     }
@@ -83,13 +83,15 @@ std::string to_json(Totals& t) {
   std::string text = "{\"rank\":" + std::to_string(self.rank) + ",\"size\":" + std::to_string(self.size) +
                      ",\"library\":" + quoted(name(built_for));
   text += ",\n\"entries\":" + list(t.ran, [](const auto& item) {
-            const auto& [operation, bytes, algorithm] = item.first;
-            return "{\"operation\":" + quoted(name(operation)) + ",\"bytes\":" + std::to_string(bytes) +
-                   ",\"algorithm\":" + quoted(algorithm) + counted(item.second.calls, item.second.seconds);
+            const auto& [operation, form, bytes, algorithm] = item.first;
+            return "{\"operation\":" + quoted(name(operation)) + ",\"form\":" + quoted(name(form)) +
+                   ",\"bytes\":" + std::to_string(bytes) + ",\"algorithm\":" + quoted(algorithm) +
+                   counted(item.second.calls, item.second.seconds);
           });
   text += ",\n\"passed\":" + list(t.passed, [](const auto& item) {
-            return "{\"operation\":" + quoted(name(item.first.first)) + ",\"reason\":" + quoted(item.first.second) +
-                   counted(item.second.calls, item.second.seconds);
+            const auto& [operation, form, reason] = item.first;
+            return "{\"operation\":" + quoted(name(operation)) + ",\"form\":" + quoted(name(form)) +
+                   ",\"reason\":" + quoted(reason) + counted(item.second.calls, item.second.seconds);
           });
   text += ",\n\"notes\":" + list(t.notes, [](const auto& item) { return quoted(item); });
   return text + "}\n";
@@ -138,9 +140,9 @@ void retire(State& state) {
   if (totals().live.erase(&state)) totals().add(state);
 }
 
-void count_passed(Operation operation, const char* reason, double seconds) {
+void count_passed(Operation operation, Form form, const char* reason, double seconds) {
   const std::lock_guard lock(totals().mutex);
-  Passed& passed = totals().passed[{operation, reason}];
+  Passed& passed = totals().passed[{operation, form, reason}];
   ++passed.calls;
   passed.seconds += seconds;
 }

@@ -18,7 +18,7 @@ bool reporting();
 void enlist(State& state);
 /// The state is about to go: its statistics are kept.
 void retire(State& state);
-void count_passed(Operation operation, const char* reason, double seconds);
+void count_passed(Operation operation, Form form, const char* reason, double seconds);
 /// Something worth knowing that is no call.
 void note(const std::string& text);
 

@@ -1,6 +1,6 @@
 // Finds the state of a communicator: in this thread's cache, in the communicator's attribute, or by making it.
 //
-// Making a state is collective, like the call that wants it, and MPI lets only one thread at a time be in a
+// Opening the lanes is collective, like the call that wants it, and MPI lets only one thread at a time be in a
 // collective of one communicator. So no lock is held meanwhile, and threads of different communicators cannot block
 // each other in different orders on different ranks.
 #include "interpose/state.hpp"
@@ -11,6 +11,7 @@
 #include "interpose/formation.hpp"
 #include "interpose/process.hpp"
 #include "interpose/report.hpp"
+#include "interpose/world.hpp"
 
 namespace omnes {
 
@@ -18,8 +19,6 @@ OMNES_FAST_THREAD_LOCAL StateCache state_cache;
 
 namespace {
 
-// The host's own collectives may come back to us while a state is being made: then they are the host's to run.
-OMNES_FAST_THREAD_LOCAL bool making = false;
 int keyval = MPI_KEYVAL_INVALID;
 
 int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
@@ -27,29 +26,27 @@ int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
   return MPI_SUCCESS;
 }
 
+// Operations under way, and persistent ones, keep the state.
 int free_state(MPI_Comm, int, void* attribute, void*) {
   StateCache::forget_all();
-  const std::unique_ptr<State> state(static_cast<State*>(attribute));
-  retire(*state);
-  // MPI_Comm_free is collective, so this may be; in MPI_Finalize it is too late for communication.
-  if (!finalizing() && state->shadow != handles.comm_null) host.Comm_free(&state->shadow);
+  delete static_cast<std::shared_ptr<State>*>(attribute);
   return MPI_SUCCESS;
 }
 
-struct Making {
-  Making() { making = true; }
-  ~Making() { making = false; }
-};
-
-State* make(MPI_Comm comm) {
-  const Making guard;
-  std::unique_ptr<State> state = form(comm);
-  if (const int code = host.Comm_set_attr(comm, keyval, state.get()); code != MPI_SUCCESS) throw Failure{code, true};
+std::shared_ptr<State> make(MPI_Comm comm) {
+  auto state = std::make_shared<State>();
+  describe_team(*state, comm);
+  auto held = std::make_unique<std::shared_ptr<State>>(state);
+  if (const int code = host.Comm_set_attr(comm, keyval, held.get()); code != MPI_SUCCESS) throw Failure{code, true};
+  held.release();
   enlist(*state);
-  return state.release();
+  return state;
 }
 
 }  // namespace
+
+State::State() = default;
+State::~State() { retire(*this); }
 
 std::byte* Staging::room(std::size_t bytes) {
   if (bytes > bytes_) {
@@ -65,20 +62,32 @@ std::byte* Staging::room(std::size_t bytes) {
   return data_;
 }
 
-Found state_of(MPI_Comm comm) {
-  if (making) return {nullptr, "called by the host itself"};
+Found local_state_of(MPI_Comm comm) {
+  if (called_by_host()) return {nullptr, "called by the host itself"};
   if (find_host() != built_for) return {nullptr, "MPI of another family"};
   if (const char* reason = prepare_process()) return {nullptr, reason};
+  if (!world()) return {nullptr, "MPI_Init did not pass through omnes"};
   if (comm == handles.comm_null) return {nullptr, "null communicator"};
   void* attribute = nullptr;
   int found = 0;
   if (const int code = host.Comm_get_attr(comm, keyval, &attribute, &found); code != MPI_SUCCESS)
     throw Failure{code, true};
   if (!found && finalizing()) return {nullptr, "during MPI_Finalize"};
-  State* state = found ? static_cast<State*>(attribute) : make(comm);
+  const std::shared_ptr<State> state = found ? *static_cast<std::shared_ptr<State>*>(attribute) : make(comm);
   if (!state->team) return {nullptr, state->passed};
-  state_cache.put(comm, state);
   return {state, nullptr};
+}
+
+Found state_of(MPI_Comm comm, bool wait) {
+  Found found = local_state_of(comm);
+  if (!found.state) return found;
+  State& state = *found.state;
+  if (!state.formed) {
+    if (!state.formation) begin_formation(state, comm);
+    if (wait) end_formation(found.state);
+  }
+  if (state.formed) state_cache.put(comm, &state);
+  return found;
 }
 
 int prepare_states() { return host.Comm_create_keyval(no_copy, free_state, &keyval, nullptr); }

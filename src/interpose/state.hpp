@@ -1,13 +1,17 @@
 // The state of one communicator: its team, made at the first collective on it and freed with it.
 #pragma once
 
+#include <atomic>
 #include <cstdlib>
+#include <deque>
 #include <memory>
+#include <vector>
 
 #include "interpose/handle_cache.hpp"
 #include "interpose/host.hpp"
 #include "interpose/neighbors.hpp"
 #include "runtime/team.hpp"
+#include "transport/mpi/port.hpp"
 
 namespace omnes {
 
@@ -26,28 +30,62 @@ class Staging {
   std::size_t bytes_ = 0;
 };
 
-struct State {
+struct Formation;  // formation.hpp
+
+/// Lanes that were made by one exchange: what they share.
+struct Lanes {
+  Lanes() = default;
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+  ~Lanes();
+  std::shared_ptr<shm::Segment> segment;  ///< null where only messages reach
+  Addresses addresses;
+  int first_tag = -1;  ///< of the block that is this rank's
+  Mailbox mailboxes[lanes_per_block];
+};
+
+struct State : std::enable_shared_from_this<State> {
+  State();
+  ~State();
   int p = 1;
   int rank = 0;
+  std::vector<int> ranks;        ///< of the members, in MPI_COMM_WORLD
   std::unique_ptr<Team> team;    ///< null: the host serves this communicator
   const char* passed = nullptr;  ///< and why
-  MPI_Comm shadow;               ///< carries the team's messages; the null communicator when there are none
-  Staging staging[3];
+  Staging staging[3];            ///< of blocking calls
   std::unique_ptr<Edges> edges;  ///< of its topology; looked up when first needed
+
+  // Where operations run, from the first one on.
+  std::vector<int> here;                 ///< the members on this node, in rank order
+  bool messages = false;                 ///< some members do not share memory with this rank
+  std::unique_ptr<Formation> formation;  ///< the exchange, while it is under way
+  std::atomic<bool> formed = false;      ///< the lanes of blocking and nonblocking calls are open
+  Lane nonblocking;
+  std::vector<std::unique_ptr<Lanes>> lanes;
+  /// Those of persistent operations: each has its own.
+  struct Own {
+    Lane lane;
+    std::atomic<bool> released = false;  ///< by the operation that had it, on this rank
+  };
+  std::deque<Own> own;
+  std::deque<int> free;  ///< indices into `own`; alike on all ranks
 };
 
 struct Found {
-  State* state = nullptr;        ///< with a team; null: call the host
+  std::shared_ptr<State> state;  ///< with a team; null: call the host
   const char* reason = nullptr;  ///< why
 };
 
-/// The state of the communicator; made, by all its ranks together, if there is none. Throws Failure.
-Found state_of(MPI_Comm comm);
+/// The state of the communicator; made if there is none, and its lanes with it by all ranks together: `wait` until they
+/// are open, or return at once. Throws Failure.
+Found state_of(MPI_Comm comm, bool wait);
+/// The same without lanes: nothing is communicated.
+Found local_state_of(MPI_Comm comm);
 
 using StateCache = HandleCache<MPI_Comm, State, 16>;
 extern OMNES_FAST_THREAD_LOCAL StateCache state_cache;
 
-/// The communicator's state if this thread knows it, else null. This is the fast path.
+/// The communicator's state if this thread knows it and its lanes are open, else null. This is the fast path.
 inline State* known_state(MPI_Comm comm) { return state_cache.find(comm); }
 
 /// Makes what state_of needs; once, after the host is initialised. Returns the host's error code.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 
 #include "interpose/failure.hpp"
 #include "interpose/process.hpp"
@@ -56,13 +57,14 @@ const char* View::set(const void* buffer, MPI_Count wanted, MPI_Datatype datatyp
   count = static_cast<std::size_t>(wanted);
   bytes = count * info->size;
   type = datatype;
+  gapless = info->contiguous;
   return set(buffer, *this);
 }
 
 const char* View::set(const void* buffer, const View& like) {
   *this = like;
   if (buffer == MPI_IN_PLACE) return "MPI_IN_PLACE where it is not allowed";
-  if (!buffer && bytes > 0 && info->contiguous) return "null buffer";
+  if (!buffer && bytes > 0 && gapless) return "null buffer";
   address = static_cast<std::byte*>(const_cast<void*>(buffer));
   return nullptr;
 }
@@ -74,13 +76,19 @@ View View::times(int parts) const {
   return all;
 }
 
-View View::part(int index) const {
-  View one = *this;
-  one.address += index * static_cast<std::ptrdiff_t>(count) * info->extent;
-  return one;
+View View::split(int parts, int number) const {
+  View part = *this;
+  part.count /= static_cast<std::size_t>(parts);
+  part.bytes /= static_cast<std::size_t>(parts);
+  part.address += number * static_cast<std::ptrdiff_t>(part.count) * info->extent;
+  return part;
 }
 
 void View::pack(std::byte* to) const {
+  if (gapless) {
+    std::memcpy(to, address, bytes);
+    return;
+  }
   in_pieces(*this, [&](std::byte* elements, int some, MPI_Datatype of, std::size_t offset, int room) {
     int position = 0;
     return host.Pack(elements, some, of, to + offset, room, &position, process().self);
@@ -88,6 +96,10 @@ void View::pack(std::byte* to) const {
 }
 
 void View::unpack(const std::byte* from) const {
+  if (gapless) {
+    std::memcpy(address, from, bytes);
+    return;
+  }
   in_pieces(*this, [&](std::byte* elements, int some, MPI_Datatype of, std::size_t offset, int size) {
     int position = 0;
     return host.Unpack(from + offset, size, &position, elements, some, of, process().self);

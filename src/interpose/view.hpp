@@ -15,17 +15,18 @@ struct View {
   std::size_t bytes = 0;
   MPI_Datatype type;
   const TypeInfo* info = nullptr;
+  bool gapless = false;  ///< as info says; still known when the program has freed the type
 
   /// Why the host has to complain about these arguments, or null.
   const char* set(const void* buffer, MPI_Count count, MPI_Datatype type);
   /// The same elements in another buffer.
   const char* set(const void* buffer, const View& like);
-  bool contiguous() const { return info->contiguous; }
+  bool contiguous() const { return gapless; }
 
   /// `parts` times as many elements (all parts of a gather, say).
   View times(int parts) const;
-  /// As many elements, after `index` times as many.
-  View part(int index) const;
+  /// Of so many equal parts the one with this number.
+  View split(int parts, int number) const;
 
   /// Reads the elements into `to`, and writes them from `from`. Throws Failure.
   void pack(std::byte* to) const;

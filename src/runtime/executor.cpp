@@ -15,8 +15,33 @@ constexpr int polls_in_order = 64;
 }  // namespace
 
 int Executor::run(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
+  take(plan, bases, reduction);
+  const std::size_t n = plan.steps.size();
+  const std::size_t done = run_in_order(n, polls_in_order);
+  if (done == n) [[likely]]
+    return error_;
+  go_on_in_any_order(done);
+  shm::Waiter waiter(policy);
+  while (!finished()) {
+    if (advance()) {
+      waiter.reset();
+    } else {
+      waiter.pause();
+    }
+  }
+  return error_;
+}
+
+void Executor::begin(const Plan& plan, const Bases& bases, const Reduction* reduction) {
+  take(plan, bases, reduction);
+  active_.clear();
+  const std::size_t done = run_in_order(plan.steps.size(), 0);
+  if (done < plan.steps.size()) go_on_in_any_order(done);
+}
+
+inline void Executor::take(const Plan& plan, const Bases& bases, const Reduction* reduction) {
   plan_ = &plan;
-  bases_ = &bases;
+  bases_ = bases;
   reduction_ = reduction;
   element_ = plan.element;
   error_ = 0;
@@ -26,13 +51,10 @@ int Executor::run(const Plan& plan, const Bases& bases, const Reduction* reducti
     waits_for_.resize(n);
     room_ = n;
   }
-  const std::size_t done = run_in_order(n);
-  if (done < n) run_in_any_order(done, policy);
-  return error_;
 }
 
 // Returns how many steps are done; the next one, if any, has been tried.
-std::size_t Executor::run_in_order(std::size_t n) {
+inline std::size_t Executor::run_in_order(std::size_t n, int most_polls) {
   for (std::size_t i = 0; i < n; ++i) {
     const Step& step = plan_->steps[i];
     Moving& moving = moving_[i];
@@ -41,13 +63,13 @@ std::size_t Executor::run_in_order(std::size_t n) {
       const Outcome outcome = move(step, moving);
       if (outcome == Outcome::done) break;
       moving.started = outcome == Outcome::started;
-      if (moving.started || polls == polls_in_order || error_ != 0) return i;
+      if (moving.started || polls == most_polls || error_ != 0) return i;
     }
   }
   return n;
 }
 
-void Executor::run_in_any_order(std::size_t tried, const shm::WaitPolicy& policy) {
+void Executor::go_on_in_any_order(std::size_t tried) {
   const auto& steps = plan_->steps;
   tried_ = tried;
   for (std::size_t i = 0; i < steps.size(); ++i) waits_for_[i] = steps[i].waits_for;
@@ -59,35 +81,31 @@ void Executor::run_in_any_order(std::size_t tried, const shm::WaitPolicy& policy
   }
   if (moving_[tried].started) release(steps[tried].first_start, steps[tried].start_count);
   std::sort(active_.begin(), active_.end());
+}
 
-  shm::Waiter waiter(policy);
-  while (!active_.empty() && error_ == 0) {
-    bool moved = false;
-    std::size_t kept = 0;
-    // active_ may grow during the pass: released steps are tried at once.
-    for (std::size_t at = 0; at < active_.size(); ++at) {
-      const std::uint32_t i = active_[at];
-      const Step& step = steps[i];
-      const Outcome outcome = move(step, moving_[i]);
-      if (outcome != Outcome::busy && !moving_[i].started) {
-        moving_[i].started = true;
-        moved = true;
-        release(step.first_start, step.start_count);
-      }
-      if (outcome == Outcome::done) {
-        moved = true;
-        release(step.first_done, step.done_count);
-      } else {
-        active_[kept++] = i;
-      }
+bool Executor::advance() {
+  const auto& steps = plan_->steps;
+  bool moved = false;
+  std::size_t kept = 0;
+  // active_ may grow during the pass: released steps are tried at once.
+  for (std::size_t at = 0; at < active_.size(); ++at) {
+    const std::uint32_t i = active_[at];
+    const Step& step = steps[i];
+    const Outcome outcome = move(step, moving_[i]);
+    if (outcome != Outcome::busy && !moving_[i].started) {
+      moving_[i].started = true;
+      moved = true;
+      release(step.first_start, step.start_count);
     }
-    active_.resize(kept);
-    if (moved) {
-      waiter.reset();
+    if (outcome == Outcome::done) {
+      moved = true;
+      release(step.first_done, step.done_count);
     } else {
-      waiter.pause();
+      active_[kept++] = i;
     }
   }
+  active_.resize(kept);
+  return moved;
 }
 
 void Executor::release(std::uint32_t first, std::uint32_t count) {
@@ -104,7 +122,7 @@ void Executor::activate(std::uint32_t step) {
 }
 
 inline Executor::Outcome Executor::move(const Step& step, Moving& moving) {
-  const Bases& bases = *bases_;
+  const Bases& bases = bases_;
   switch (step.kind) {
     case OpKind::copy: shm::copy_bytes(bases[step.dst], bases[step.a], step.bytes); return Outcome::done;
     case OpKind::reduce:
@@ -118,7 +136,7 @@ inline Executor::Outcome Executor::move(const Step& step, Moving& moving) {
 }
 
 inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
-  const std::byte* data = (*bases_)[step.a];
+  const std::byte* data = bases_[step.a];
   if (step.route == Route::shm) {
     const bool done = step.published ? endpoint_->publish(data, step.bytes, moving.transfer)
                                      : endpoint_->send({plan_->readers.data() + step.first_reader, step.reader_count},
@@ -127,20 +145,20 @@ inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
     return moving.transfer.posted() ? Outcome::started : Outcome::busy;
   }
   if (!moving.started) {
-    error_ = port_.isend(port_.context, step.peer, step.published ? Lane::published : Lane::pair, data, step.bytes,
-                         &moving.request);
+    error_ = port_.isend(port_.context, step.peer, step.published ? Channel::published : Channel::pair, data,
+                         step.bytes, &moving.request);
     return Outcome::started;
   }
   return test_port(moving);
 }
 
 inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
-  std::byte* into = step.staged ? (*bases_)[Region{Buffer::temp, step.stage}] : (*bases_)[step.dst];
+  std::byte* into = step.staged ? bases_[Region{Buffer::temp, step.stage}] : bases_[step.dst];
   Outcome outcome = Outcome::busy;
   if (step.route == Route::port) {
     if (!moving.started) {
-      error_ = port_.irecv(port_.context, step.peer, step.published ? Lane::published : Lane::pair, into, step.bytes,
-                           &moving.request);
+      error_ = port_.irecv(port_.context, step.peer, step.published ? Channel::published : Channel::pair, into,
+                           step.bytes, &moving.request);
       return Outcome::started;
     }
     outcome = test_port(moving);
@@ -167,8 +185,8 @@ Executor::Outcome Executor::test_port(Moving& moving) {
 
 void Executor::combine(const Step& step, const void* incoming, std::size_t offset, std::size_t elements) const {
   if (elements == 0) return;
-  const std::byte* a = (*bases_)[step.a] + offset;
-  std::byte* dst = (*bases_)[step.dst] + offset;
+  const std::byte* a = bases_[step.a] + offset;
+  std::byte* dst = bases_[step.dst] + offset;
   if (step.incoming_first) {
     (*reduction_)(incoming, a, dst, elements);
   } else {

@@ -1,4 +1,5 @@
-// Runs a plan: starts every step whose releases have come, and pokes the unfinished ones until none is left.
+// Runs a plan: starts every step whose releases have come, and pokes the unfinished ones until none is left. Either to the end (run), or as
+// far as it goes at the moment (begin, then advance until finished).
 //
 // How: first straight down the list, as long as each step ends at once or after a few polls: no bookkeeping, which is all that a small message
 // needs. From the first step that takes longer on, in any order that the releases allow: `active` holds the steps that may move, oldest first; a
@@ -32,6 +33,14 @@ class Executor {
   /// Runs to the end. Returns 0 or the port's error code.
   int run(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy);
 
+  /// Starts a plan and does what can be done without waiting. Plan and reduction must stay until it is finished.
+  void begin(const Plan& plan, const Bases& bases, const Reduction* reduction);
+  /// Tries every step that may move once. Returns whether any has.
+  bool advance();
+  /// Every step is done, or one has failed.
+  bool finished() const { return active_.empty() || error_ != 0; }
+  int error() const { return error_; }
+
  private:
   enum class Outcome { busy, started, done };
 
@@ -41,8 +50,9 @@ class Executor {
     bool started = false;
   };
 
-  std::size_t run_in_order(std::size_t n);
-  void run_in_any_order(std::size_t tried, const shm::WaitPolicy& policy);
+  void take(const Plan& plan, const Bases& bases, const Reduction* reduction);
+  std::size_t run_in_order(std::size_t n, int most_polls);
+  void go_on_in_any_order(std::size_t tried);
   Outcome move(const Step& step, Moving& moving);
   Outcome send(const Step& step, Moving& moving);
   Outcome receive(const Step& step, Moving& moving);
@@ -55,7 +65,7 @@ class Executor {
   shm::Endpoint* endpoint_;
   MessagePort port_;
   const Plan* plan_ = nullptr;
-  const Bases* bases_ = nullptr;
+  Bases bases_{};
   const Reduction* reduction_ = nullptr;
   const Step* combining_ = nullptr;  // the recv_reduce whose fragments arrive
   std::size_t element_ = 1;

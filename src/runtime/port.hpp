@@ -11,13 +11,14 @@ namespace omnes {
 using PortRequest = std::uint64_t;
 
 /// The two kinds of channel have a tag each, so that they never match each other.
-enum class Lane : int { pair = 0, published = 1 };
+enum class Channel : int { pair = 0, published = 1 };
 
-/// All functions return 0, or the host's error code. Messages of one lane between two ranks match in order (one communicator).
+/// All functions return 0, or the host's error code. Messages of one channel between two ranks match in order (one communicator).
 struct MessagePort {
   void* context = nullptr;
-  int (*isend)(void* context, int to, Lane lane, const void* data, std::size_t bytes, PortRequest* request) = nullptr;
-  int (*irecv)(void* context, int from, Lane lane, void* data, std::size_t bytes, PortRequest* request) = nullptr;
+  int (*isend)(void* context, int to, Channel channel, const void* data, std::size_t bytes,
+               PortRequest* request) = nullptr;
+  int (*irecv)(void* context, int from, Channel channel, void* data, std::size_t bytes, PortRequest* request) = nullptr;
   int (*test)(void* context, PortRequest* request, bool* done) = nullptr;
   void (*progress)(void* context) = nullptr;  ///< let the program's own pending messages move
 };

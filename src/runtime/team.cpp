@@ -5,14 +5,10 @@
 #include <array>
 #include <bit>
 #include <chrono>
-#include <cstdlib>
 #include <map>
-#include <new>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
-
-#include "runtime/executor.hpp"
 
 namespace omnes {
 
@@ -23,10 +19,10 @@ namespace {
 class Key {
  public:
   Key() = default;
-  Key(const Call& call, bool commutative, bool direct, std::size_t count)
+  Key(const Call& call, Form form, bool commutative, bool direct, std::size_t count)
       : what_(static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.in_place) << 8 |
               static_cast<std::uint64_t>(commutative) << 9 | static_cast<std::uint64_t>(direct) << 10 |
-              static_cast<std::uint64_t>(call.root) << 32),
+              static_cast<std::uint64_t>(form) << 11 | static_cast<std::uint64_t>(call.root) << 32),
         count_(count),
         element_(call.element) {}
 
@@ -34,6 +30,7 @@ class Key {
   bool in_place() const { return what_ >> 8 & 1; }
   bool commutative() const { return what_ >> 9 & 1; }
   bool direct() const { return what_ >> 10 & 1; }
+  Form form() const { return static_cast<Form>(what_ >> 11 & 3); }
   int root() const { return static_cast<int>(what_ >> 32); }
   std::size_t count() const { return count_; }
   std::size_t element() const { return element_; }
@@ -72,45 +69,17 @@ std::size_t digest(const Call& call) {
   return hash;
 }
 
-constexpr std::size_t arena_alignment = 64;
-
-struct Arena {
-  std::byte* data = nullptr;
-  std::size_t bytes = 0;
-  ~Arena() { std::free(data); }
-  void grow(std::size_t wanted) {
-    std::free(data);
-    bytes = (wanted + arena_alignment - 1) / arena_alignment * arena_alignment;
-    data = static_cast<std::byte*>(std::aligned_alloc(arena_alignment, bytes));
-    if (data != nullptr) return;
-    bytes = 0;
-    throw std::bad_alloc();
-  }
-};
-
-struct Cached {
-  Plan plan;
-  std::size_t bytes = 0;  // of a part; of unequal ones their average, where it is known
-  std::size_t count = 0;  // with unequal parts: what the digest stands for
-  std::vector<std::size_t> send_counts, recv_counts;
-  std::string algorithm;
-  std::string why;
-  std::uint64_t calls = 0;
-  double seconds = 0;
-};
-
 }  // namespace
 
 struct Team::State {
-  explicit State(TeamSetup given) : setup(std::move(given)), executor(setup.shm.get(), setup.port) {
-    placement.local.assign(setup.p, setup.shm ? 0 : -1);
+  explicit State(TeamSetup given) : setup(std::move(given)) {
+    placement.local.assign(setup.p, -1);
     std::int32_t next = 0;
-    for (int rank = 0; rank < setup.p && setup.shm; ++rank) {
+    for (int rank = 0; rank < setup.p && setup.shares_memory; ++rank) {
       const bool here = setup.node.empty() || setup.node[rank] == setup.node[setup.rank];
-      placement.local[rank] = here ? next++ : -1;
+      if (here) placement.local[rank] = next++;
     }
-    one_node = setup.shm != nullptr && next == setup.p;
-    if (setup.shm && setup.waiting.oversubscribed && !setup.waiting.yields_reach) setup.shm->fence_wakes();
+    one_node = setup.shares_memory && next == setup.p;
   }
 
   /// Bytes of a part that all ranks know alike: the average of unequal parts that everybody knows, 0 where nobody knows all.
@@ -125,15 +94,16 @@ struct Team::State {
     return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   }
 
-  Cached make(const Call& call, const Key& key) const {
+  std::shared_ptr<Prepared> make(const Call& call, const Key& key) const {
     Question question;
     question.operation = call.operation;
+    question.blocking = key.form() == Form::blocking;
     question.p = setup.p;
     question.bytes = common_bytes(call);
     question.elements = call.element > 0 ? question.bytes / call.element : 0;
     question.commutative = key.commutative();
     question.one_node = one_node;
-    const Answer answer = setup.selector->choose(question);
+    const Answer answer = setup.selector->choose(question, forced[static_cast<int>(call.operation)]);
 
     Problem problem;
     problem.operation = call.operation;
@@ -153,25 +123,29 @@ struct Team::State {
       return counts.empty() ? Parts{call.count, {}} : unequal_parts(counts);
     };
     const Layout layout{parts(call.send_counts), parts(call.recv_counts), call.element, schedule.pieces};
-    Cached cached;
-    cached.plan = bind(schedule, layout, placement, key.direct());
-    cached.bytes = question.bytes;
-    cached.count = call.count;
-    cached.send_counts.assign(call.send_counts.begin(), call.send_counts.end());
-    cached.recv_counts.assign(call.recv_counts.begin(), call.recv_counts.end());
-    cached.algorithm = to_string(answer.choice);
-    cached.why = answer.why;
-    return cached;
+    auto prepared = std::make_shared<Prepared>();
+    prepared->plan = bind(schedule, layout, placement, key.direct());
+    prepared->bytes = question.bytes;
+    prepared->count = call.count;
+    prepared->send_counts.assign(call.send_counts.begin(), call.send_counts.end());
+    prepared->recv_counts.assign(call.recv_counts.begin(), call.recv_counts.end());
+    prepared->algorithm = to_string(answer.choice);
+    prepared->why = answer.why;
+    return prepared;
   }
 
-  static bool same_counts(const Cached& cached, const Call& call) {
-    return cached.count == call.count && std::ranges::equal(cached.send_counts, call.send_counts) &&
-           std::ranges::equal(cached.recv_counts, call.recv_counts);
+  static bool same_counts(const Prepared& prepared, const Call& call) {
+    return prepared.count == call.count && std::ranges::equal(prepared.send_counts, call.send_counts) &&
+           std::ranges::equal(prepared.recv_counts, call.recv_counts);
   }
 
-  Cached& plan_for(const Call& call, const Key& key) {
+  const std::shared_ptr<Prepared>& prepared_for(const Call& call, Form form) {
+    const Reduction* reduction = call.reduction;
+    const Key key(call, form, reduction == nullptr || reduction->commutative,
+                  reduction != nullptr && reduction->context == nullptr && call.element <= largest_direct_element,
+                  has_counts(call) ? digest(call) : call.count);
     Recent& at = recent[key.hash() >> (64 - recent_bits)];
-    if (at.cached == nullptr || !(at.key == key)) [[unlikely]] {
+    if (at.prepared == nullptr || !(at.key == key)) [[unlikely]] {
       auto found = plans.find(key);
       if (found == plans.end()) {
         if (plans.size() >= most_plans) forget_plans();
@@ -179,90 +153,101 @@ struct Team::State {
       }
       at = {key, &found->second};
     }
-    if (has_counts(call) && !same_counts(*at.cached, call)) [[unlikely]] {  // two calls with the same digest
-      count(key, *at.cached, retired);
-      *at.cached = make(call, key);
+    if (has_counts(call) && !same_counts(**at.prepared, call)) [[unlikely]] {  // two calls with the same digest
+      retire(key, *at.prepared);
+      *at.prepared = make(call, key);
     }
-    last = at.cached;
-    return *last;
+    last = at.prepared;
+    return *at.prepared;
   }
 
   void forget_plans() {
-    for (const auto& [key, cached] : plans) count(key, cached, retired);
+    for (const auto& [key, prepared] : plans) retire(key, prepared);
     plans.clear();
     recent.fill({});
     last = nullptr;
   }
 
-  using Counts = std::map<std::tuple<Operation, std::size_t, std::string>, Ran>;
-  static void count(const Key& key, const Cached& cached, Counts& into) {
-    if (cached.calls == 0) return;
-    const std::size_t bytes = std::bit_floor(cached.bytes);
-    Ran& ran =
-        into.try_emplace({key.operation(), bytes, cached.algorithm}, Ran{key.operation(), bytes, cached.algorithm})
-            .first->second;
-    ran.calls += cached.calls;
-    ran.seconds += cached.seconds;
+  // What runs may still be counted in it.
+  void retire(const Key& key, const std::shared_ptr<Prepared>& prepared) {
+    if (counting) retired.emplace_back(key, prepared);
+  }
+
+  using Counts = std::map<std::tuple<Operation, Form, std::size_t, std::string>, Ran>;
+  static void count(const Key& key, const Prepared& prepared, Counts& into) {
+    if (prepared.calls == 0) return;
+    const std::size_t bytes = std::bit_floor(prepared.bytes);
+    Ran& ran = into.try_emplace({key.operation(), key.form(), bytes, prepared.algorithm},
+                                Ran{key.operation(), key.form(), bytes, prepared.algorithm})
+                   .first->second;
+    ran.calls += prepared.calls;
+    ran.seconds += prepared.seconds;
   }
 
   TeamSetup setup;
   Placement placement;
   bool one_node = false;
   bool counting = false;
-  Executor executor;
-  Arena arena;
-  std::unordered_map<Key, Cached, KeyHash> plans;
+  Lane lane;
+  std::array<std::optional<Choice>, operation_count> forced;
+  std::unordered_map<Key, std::shared_ptr<Prepared>, KeyHash> plans;
   struct Recent {
     Key key{};
-    Cached* cached = nullptr;
+    std::shared_ptr<Prepared>* prepared = nullptr;
   };
   std::array<Recent, 1 << recent_bits> recent{};  // in front of `plans`: one comparison for what runs again
-  Cached* last = nullptr;
-  Counts retired;
+  const std::shared_ptr<Prepared>* last = nullptr;
+  std::vector<std::pair<Key, std::shared_ptr<Prepared>>> retired;
 };
+
+std::string_view name(Form form) {
+  switch (form) {
+    case Form::blocking: return "blocking";
+    case Form::nonblocking: return "nonblocking";
+    case Form::persistent: return "persistent";
+  }
+  return "";
+}
 
 Team::Team(TeamSetup setup) : state_(std::make_unique<State>(std::move(setup))) {}
 Team::~Team() = default;
 
 int Team::p() const { return state_->setup.p; }
 int Team::rank() const { return state_->setup.rank; }
+Lane& Team::lane() { return state_->lane; }
+const shm::WaitPolicy& Team::waiting() const { return state_->setup.waiting; }
+void Team::wait_so(const shm::WaitPolicy& policy) { state_->setup.waiting = policy; }
 
 int Team::run(const Call& call) {
   State& state = *state_;
-  const Reduction* reduction = call.reduction;
-  const Key key(call, reduction == nullptr || reduction->commutative,
-                reduction != nullptr && reduction->context == nullptr && call.element <= largest_direct_element,
-                has_counts(call) ? digest(call) : call.count);
-  Cached& cached = state.plan_for(call, key);
-  if (state.arena.bytes < cached.plan.arena_bytes) [[unlikely]]
-    state.arena.grow(cached.plan.arena_bytes);
-  // Schedules are proved never to write `send`.
-  const Bases bases{
-      {static_cast<std::byte*>(const_cast<void*>(call.send)), static_cast<std::byte*>(call.recv), state.arena.data}};
+  Prepared& prepared = *state.prepared_for(call, Form::blocking);
+  const Bases bases = bases_of(call);
   if (!state.counting) [[likely]]
-    return finish(state.executor.run(cached.plan, bases, call.reduction, state.setup.waiting));
+    return state.lane.run(prepared.plan, bases, call.reduction, state.setup.waiting);
   const auto start = std::chrono::steady_clock::now();
-  const int result = state.executor.run(cached.plan, bases, call.reduction, state.setup.waiting);
-  cached.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  ++cached.calls;
-  return finish(result);
-}
-
-int Team::finish(int result) const {
-  if (result == 0 && state_->setup.shm && state_->setup.shm->mismatch()) [[unlikely]]
-    return truncated;
+  const int result = state.lane.run(prepared.plan, bases, call.reduction, state.setup.waiting);
+  prepared.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  ++prepared.calls;
   return result;
 }
 
+std::shared_ptr<Prepared> Team::prepare(const Call& call, Form form) { return state_->prepared_for(call, form); }
+
+void Team::force(Operation operation, std::optional<Choice> choice) {
+  state_->forget_plans();
+  state_->forced[static_cast<int>(operation)] = std::move(choice);
+}
+
 std::string Team::last_choice() const {
-  return state_->last == nullptr ? std::string() : state_->last->algorithm + " (" + state_->last->why + ")";
+  return state_->last == nullptr ? std::string() : (*state_->last)->algorithm + " (" + (*state_->last)->why + ")";
 }
 
 void Team::keep_statistics() { state_->counting = true; }
 
 std::vector<Ran> Team::statistics() const {
-  State::Counts all = state_->retired;
-  for (const auto& [key, cached] : state_->plans) State::count(key, cached, all);
+  State::Counts all;
+  for (const auto& [key, prepared] : state_->retired) State::count(key, *prepared, all);
+  for (const auto& [key, prepared] : state_->plans) State::count(key, *prepared, all);
   std::vector<Ran> result;
   for (auto& [key, ran] : all) result.push_back(ran);
   return result;

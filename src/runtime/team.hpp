@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/lane.hpp"
+#include "runtime/plan.hpp"
 #include "runtime/port.hpp"
 #include "runtime/reduction.hpp"
 #include "schedule/schedule.hpp"
@@ -31,26 +34,49 @@ struct Call {
   const Neighbors* neighbors = nullptr;  ///< for operations along a topology; outlives the team
 };
 
+/// The three forms of MPI's collectives. They differ in who waits when; algorithms serve all of them.
+enum class Form : std::uint8_t { blocking, nonblocking, persistent };
+inline constexpr int form_count = 3;
+std::string_view name(Form form);
+
 struct TeamSetup {
   int p = 1;
   int rank = 0;
   /// For every rank the node it is on (any number, equal for ranks that share memory). Empty: all on one.
   std::vector<int> node;
-  /// Of the ranks on this rank's node, in rank order; null: all traffic goes through the port.
-  std::unique_ptr<shm::Endpoint> shm;
-  MessagePort port;  ///< isend may be null when shm reaches everybody
+  bool shares_memory = true;  ///< the ranks of a node reach each other through shared memory
   shm::WaitPolicy waiting;
   const Selector* selector = nullptr;  ///< must outlive the team
 };
 
-/// What ran, for statistics: one entry for each distinct (operation, bytes rounded down to a power of two, algorithm).
+/// What ran, for statistics: one entry for each distinct (operation, form, bytes rounded down to a power of two,
+/// algorithm).
 struct Ran {
   Operation operation;
+  Form form;
   std::size_t bytes;      ///< of one part, rounded down to a power of two; 0 stays 0
   std::string algorithm;  ///< with parameters, as OMNES_... takes it
   std::uint64_t calls = 0;
-  double seconds = 0;
+  double seconds = 0;  ///< from start to end
 };
+
+/// What is decided and made once for all calls that are alike.
+struct Prepared {
+  Plan plan;
+  std::string algorithm;  ///< with parameters, as OMNES_<OPERATION> takes it
+  std::string why;
+  std::size_t bytes = 0;  ///< of a part; of unequal ones their average, where it is known
+  std::uint64_t calls = 0;
+  double seconds = 0;
+  // With unequal parts: what the key stands for.
+  std::size_t count = 0;
+  std::vector<std::size_t> send_counts, recv_counts;
+};
+
+/// Where a call's data lie. Schedules are proved never to write `send`.
+inline Bases bases_of(const Call& call) {
+  return {{static_cast<std::byte*>(const_cast<void*>(call.send)), static_cast<std::byte*>(call.recv), nullptr}};
+}
 
 class Team {
  public:
@@ -61,9 +87,18 @@ class Team {
 
   int p() const;
   int rank() const;
-  /// Runs the call to its end. Returns 0, the host's error code, or `truncated` when ranks disagree about a message's length.
+  /// The lane of blocking calls: opened before the first run(). `endpoint` has the ranks on this rank's node, in rank
+  /// order; null when they do not share memory. The port's isend may be null when shared memory reaches everybody.
+  Lane& lane();
+  /// Runs the call to its end. Returns what Lane::run does.
   int run(const Call& call);
-  static constexpr int truncated = -1;
+  /// What run() would run, for a lane's queue. Not while another thread is in run() or here.
+  std::shared_ptr<Prepared> prepare(const Call& call, Form form);
+  const shm::WaitPolicy& waiting() const;
+  /// How ranks wait on the lane, once it is open.
+  void wait_so(const shm::WaitPolicy& policy);
+  /// From now on `choice` runs for this operation, in all forms, wherever it can; none: what the selector says.
+  void force(Operation operation, std::optional<Choice> choice);
   /// What the last call ran, as OMNES_<OPERATION> takes it, and why; for explaining.
   std::string last_choice() const;
   /// Counts calls and their time from now on.
@@ -71,7 +106,6 @@ class Team {
   std::vector<Ran> statistics() const;
 
  private:
-  int finish(int result) const;
   struct State;
   std::unique_ptr<State> state_;
 };

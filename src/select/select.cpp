@@ -4,18 +4,27 @@
 namespace omnes {
 
 Selector::Selector(const Settings& settings, std::string_view table)
-    : forced_(settings.forced), reproducible_(settings.reproducible), rules_(parse_table(table)) {}
+    : forced_(settings.forced),
+      forced_not_blocking_(settings.forced_not_blocking),
+      reproducible_(settings.reproducible),
+      rules_(parse_table(table)) {}
 
-Answer Selector::choose(const Question& question) const {
+Answer Selector::choose(const Question& question, const std::optional<Choice>& forced) const {
   std::string passed_over;
   const auto serves = [&](const Choice& choice, const std::string& name) {
     const std::string reason = why_not(choice, question, reproducible_);
     if (!reason.empty()) passed_over += name + ": " + reason + "; ";
     return reason.empty();
   };
-  if (const auto& forced = forced_[static_cast<int>(question.operation)]) {
-    const std::string variable = variable_of(question.operation);
-    if (serves(*forced, variable + "=" + to_string(*forced))) return {*forced, variable};
+  const auto wants = [&](const std::optional<Choice>& choice, const std::string& who) {
+    return choice && serves(*choice, who + "=" + to_string(*choice));
+  };
+  if (wants(forced, "the communicator")) return {*forced, "the communicator"};
+  for (const bool for_all_forms : {false, true}) {
+    if (!for_all_forms && question.blocking) continue;
+    const auto& by_environment = (for_all_forms ? forced_ : forced_not_blocking_)[static_cast<int>(question.operation)];
+    const std::string variable = variable_of(question.operation, for_all_forms);
+    if (wants(by_environment, variable)) return {*by_environment, variable};
   }
   const Rule* chosen = nullptr;
   for (const Rule& rule : rules_) {

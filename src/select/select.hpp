@@ -16,7 +16,8 @@ namespace omnes {
 
 struct Answer {
   Choice choice;
-  std::string why;  ///< "OMNES_BCAST", or the rule of the table; before it, what was passed over and why
+  std::string
+      why;  ///< "the communicator", "OMNES_BCAST", or the rule of the table; before it, what was passed over and why
 };
 
 class Selector {
@@ -26,10 +27,11 @@ class Selector {
   /// Reads the environment. Throws std::invalid_argument on a wrong name or value.
   static Selector from_environment() { return Selector(Settings::from_environment()); }
 
-  Answer choose(const Question& question) const;
+  /// `forced`: what the communicator wants, in front of all that the environment says.
+  Answer choose(const Question& question, const std::optional<Choice>& forced = std::nullopt) const;
 
  private:
-  std::array<std::optional<Choice>, operation_count> forced_;
+  std::array<std::optional<Choice>, operation_count> forced_, forced_not_blocking_;
   bool reproducible_;
   std::vector<Rule> rules_;
 };

@@ -59,6 +59,7 @@ struct Variable {
 using S = Settings;
 using Text = std::string_view;
 constexpr Variable variables[] = {
+    {"ASYNC", [](S& s, Text text) { s.async = flag(text); }},
     {"FAKE_NODES", [](S& s, Text text) { s.fake_nodes = parse_number(text, 1, most_fake_nodes); }},
     {"OFF", [](S& s, Text text) { s.off = flag(text); }},
     {"REPRODUCIBLE", [](S& s, Text text) { s.reproducible = flag(text); }},
@@ -79,7 +80,7 @@ constexpr Variable variables[] = {
 std::string known_variables() {
   std::string known;
   for (const Variable& variable : variables) known += std::string(prefix) + variable.name + ", ";
-  known += "and OMNES_ with ";
+  known += "and OMNES_ or OMNES_I with ";
   for (int i = 0; i < operation_count; ++i)
     known += (i > 0 ? ", " : "") + variable_of(static_cast<Operation>(i)).substr(prefix.size());
   return known;
@@ -88,9 +89,11 @@ std::string known_variables() {
 void read_variable(Settings& settings, std::string_view name, std::string_view text) {
   for (int i = 0; i < operation_count; ++i) {
     const auto operation = static_cast<Operation>(i);
-    if (name != variable_of(operation)) continue;
-    settings.forced[i] = parse_choice(operation, text);
-    return;
+    for (const bool blocking : {true, false}) {
+      if (name != variable_of(operation, blocking)) continue;
+      (blocking ? settings.forced : settings.forced_not_blocking)[i] = parse_choice(operation, text);
+      return;
+    }
   }
   const auto own = name.substr(prefix.size());
   const auto* variable = std::find_if(std::begin(variables), std::end(variables),
@@ -101,8 +104,9 @@ void read_variable(Settings& settings, std::string_view name, std::string_view t
 
 }  // namespace
 
-std::string variable_of(Operation operation) {
+std::string variable_of(Operation operation, bool blocking) {
   std::string variable(prefix);
+  if (!blocking) variable += 'I';
   for (const char letter : name(operation)) variable += letter == '_' ? '_' : static_cast<char>(letter - 'a' + 'A');
   return variable;
 }

@@ -15,14 +15,17 @@ enum class Wait { automatic, spin, yield };
 
 struct Settings {
   std::array<std::optional<Choice>, operation_count> forced;  ///< OMNES_<OPERATION>, by operation
-  Transport transport = Transport::automatic;                 ///< OMNES_TRANSPORT=auto|mpi
-  int fake_nodes = 1;                                         ///< OMNES_FAKE_NODES: pretend that one machine is so many
-  std::optional<std::string> stats;                           ///< OMNES_STATS: folder for reports
-  int slots = 8;                                              ///< OMNES_SLOTS: slots in a rank's queue
-  std::size_t slot_bytes = 8192;                              ///< OMNES_SLOT_BYTES: bytes in a slot
-  std::optional<std::size_t> single_copy = 96 * 1024;         ///< OMNES_SINGLE_COPY: from so many bytes on, or "off"
-  bool off = false;                                           ///< OMNES_OFF=1: leave everything to the host MPI
-  Wait wait = Wait::automatic;                                ///< OMNES_WAIT=spin|yield|auto
+  /// OMNES_I<OPERATION>: for the nonblocking and persistent forms, in front of OMNES_<OPERATION>.
+  std::array<std::optional<Choice>, operation_count> forced_not_blocking;
+  bool async = false;                                  ///< OMNES_ASYNC=1: a thread lets nonblocking operations progress
+  Transport transport = Transport::automatic;          ///< OMNES_TRANSPORT=auto|mpi
+  int fake_nodes = 1;                                  ///< OMNES_FAKE_NODES: pretend that one machine is so many
+  std::optional<std::string> stats;                    ///< OMNES_STATS: folder for reports
+  int slots = 8;                                       ///< OMNES_SLOTS: slots in a rank's queue
+  std::size_t slot_bytes = 8192;                       ///< OMNES_SLOT_BYTES: bytes in a slot
+  std::optional<std::size_t> single_copy = 96 * 1024;  ///< OMNES_SINGLE_COPY: from so many bytes on, or "off"
+  bool off = false;                                    ///< OMNES_OFF=1: leave everything to the host MPI
+  Wait wait = Wait::automatic;                         ///< OMNES_WAIT=spin|yield|auto
   bool reproducible = false;  ///< OMNES_REPRODUCIBLE=1: the same bits for any placement and size
 
   /// Reads "NAME=value" strings, ended by a null pointer; those that do not start with OMNES_ are not ours.
@@ -31,7 +34,7 @@ struct Settings {
   static Settings from_environment();
 };
 
-/// "OMNES_BCAST" for bcast.
-std::string variable_of(Operation operation);
+/// "OMNES_BCAST" for bcast; "OMNES_IBCAST" for its forms that do not block.
+std::string variable_of(Operation operation, bool blocking = true);
 
 }  // namespace omnes

@@ -22,6 +22,7 @@ struct Question {
   std::size_t elements = 0;  ///< of one part
   bool commutative = true;
   bool one_node = true;  ///< all ranks share memory
+  bool blocking = true;  ///< else nonblocking or persistent
 };
 
 struct Rule {

@@ -28,20 +28,20 @@ class Mailbox {
     std::size_t bytes;
     bool taken = false;
   };
-  std::shared_ptr<Message> post(int from, int to, Lane lane, const void* data, std::size_t bytes) {
+  std::shared_ptr<Message> post(int from, int to, Channel channel, const void* data, std::size_t bytes) {
     auto message = std::make_shared<Message>(Message{data, bytes});
     const std::lock_guard lock(mutex_);
-    boxes_[{from, to, lane}].push_back(message);
+    boxes_[{from, to, channel}].push_back(message);
     return message;
   }
   // The k-th receive of a channel takes its k-th message.
-  std::size_t ticket(int from, int to, Lane lane) {
+  std::size_t ticket(int from, int to, Channel channel) {
     const std::lock_guard lock(mutex_);
-    return tickets_[{from, to, lane}]++;
+    return tickets_[{from, to, channel}]++;
   }
-  bool take(int from, int to, Lane lane, std::size_t ticket, void* data, std::size_t bytes) {
+  bool take(int from, int to, Channel channel, std::size_t ticket, void* data, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    auto& box = boxes_[{from, to, lane}];
+    auto& box = boxes_[{from, to, channel}];
     if (ticket >= box.size()) return false;
     EXPECT_EQ(box[ticket]->bytes, bytes);
     if (bytes > 0) std::memcpy(data, box[ticket]->data, bytes);
@@ -55,8 +55,8 @@ class Mailbox {
 
  private:
   std::mutex mutex_;
-  std::map<std::tuple<int, int, Lane>, std::deque<std::shared_ptr<Message>>> boxes_;
-  std::map<std::tuple<int, int, Lane>, std::size_t> tickets_;
+  std::map<std::tuple<int, int, Channel>, std::deque<std::shared_ptr<Message>>> boxes_;
+  std::map<std::tuple<int, int, Channel>, std::size_t> tickets_;
 };
 
 class ThreadPort {
@@ -66,11 +66,11 @@ class ThreadPort {
   MessagePort port() {
     MessagePort port;
     port.context = this;
-    port.isend = [](void* self, int to, Lane lane, const void* data, std::size_t bytes, PortRequest* request) {
-      return static_cast<ThreadPort*>(self)->isend(to, lane, data, bytes, request);
+    port.isend = [](void* self, int to, Channel channel, const void* data, std::size_t bytes, PortRequest* request) {
+      return static_cast<ThreadPort*>(self)->isend(to, channel, data, bytes, request);
     };
-    port.irecv = [](void* self, int from, Lane lane, void* data, std::size_t bytes, PortRequest* request) {
-      return static_cast<ThreadPort*>(self)->irecv(from, lane, data, bytes, request);
+    port.irecv = [](void* self, int from, Channel channel, void* data, std::size_t bytes, PortRequest* request) {
+      return static_cast<ThreadPort*>(self)->irecv(from, channel, data, bytes, request);
     };
     port.test = [](void* self, PortRequest* request, bool* done) {
       return static_cast<ThreadPort*>(self)->test(request, done);
@@ -82,18 +82,18 @@ class ThreadPort {
   struct Pending {
     std::shared_ptr<Mailbox::Message> sent;
     int from = 0;
-    Lane lane = Lane::pair;
+    Channel channel = Channel::pair;
     std::size_t ticket = 0;
     void* data = nullptr;
     std::size_t bytes = 0;
   };
-  int isend(int to, Lane lane, const void* data, std::size_t bytes, PortRequest* request) {
-    pending_.push_back({mailbox_.post(rank_, to, lane, data, bytes), 0, lane, 0, nullptr, 0});
+  int isend(int to, Channel channel, const void* data, std::size_t bytes, PortRequest* request) {
+    pending_.push_back({mailbox_.post(rank_, to, channel, data, bytes), 0, channel, 0, nullptr, 0});
     *request = pending_.size() - 1;
     return 0;
   }
-  int irecv(int from, Lane lane, void* data, std::size_t bytes, PortRequest* request) {
-    pending_.push_back({nullptr, from, lane, mailbox_.ticket(from, rank_, lane), data, bytes});
+  int irecv(int from, Channel channel, void* data, std::size_t bytes, PortRequest* request) {
+    pending_.push_back({nullptr, from, channel, mailbox_.ticket(from, rank_, channel), data, bytes});
     *request = pending_.size() - 1;
     return 0;
   }
@@ -101,7 +101,7 @@ class ThreadPort {
     const Pending& pending = pending_[*request];
     *done = pending.sent
                 ? mailbox_.taken(*pending.sent)
-                : mailbox_.take(pending.from, rank_, pending.lane, pending.ticket, pending.data, pending.bytes);
+                : mailbox_.take(pending.from, rank_, pending.channel, pending.ticket, pending.data, pending.bytes);
     return 0;
   }
 
@@ -372,10 +372,10 @@ void run_case(const Case& c, const Selector& selector) {
       setup.rank = r;
       setup.node = node;
       setup.selector = &selector;
-      setup.port = port.port();
       setup.waiting.oversubscribed = true;
-      setup.shm = std::move(endpoints[r]);
+      setup.shares_memory = endpoints[r] != nullptr;
       Team team(std::move(setup));
+      team.lane().open(std::move(endpoints[r]), port.port());
       Rank rank(c, team, r);
       for (int round = 0; round < rounds && !testing::Test::HasFatalFailure(); ++round) rank.run(round);
     });

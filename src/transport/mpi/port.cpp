@@ -1,7 +1,6 @@
 // Nonblocking messages of bytes, of any length, through the host MPI.
 //
-// A handle of any ABI fits into a pointer or a PortRequest, so that neither the communicator nor the requests need
-// memory of their own.
+// A request of any ABI fits into a PortRequest, so that it needs no memory of its own.
 #include "transport/mpi/port.hpp"
 
 #include <climits>
@@ -12,9 +11,6 @@ namespace omnes {
 namespace {
 
 static_assert(sizeof(MPI_Request) <= sizeof(PortRequest));
-static_assert(sizeof(MPI_Comm) <= sizeof(void*));
-
-MPI_Comm communicator(void* context) { return narrow<MPI_Comm>(reinterpret_cast<Wide>(context)); }
 
 /// What to pass as count and datatype for so many bytes.
 struct Length {
@@ -46,22 +42,30 @@ struct Length {
   }
 };
 
-int isend(void* context, int to, Lane lane, const void* data, std::size_t bytes, PortRequest* request) {
+int tag_at(const Mailbox& mailbox, int receiver, Channel channel) {
+  return mailbox.addresses->tags[receiver] + 2 * mailbox.lane + static_cast<int>(channel);
+}
+
+int isend(void* context, int to, Channel channel, const void* data, std::size_t bytes, PortRequest* request) {
+  const auto& mailbox = *static_cast<const Mailbox*>(context);
+  const Addresses& at = *mailbox.addresses;
   Length length;
   if (const int code = length.set(bytes); code != MPI_SUCCESS) return code;
   MPI_Request handle;
   const int code =
-      host.Isend(data, length.count, length.type, to, static_cast<int>(lane), communicator(context), &handle);
+      host.Isend(data, length.count, length.type, at.ranks[to], tag_at(mailbox, to, channel), at.comm, &handle);
   std::memcpy(request, &handle, sizeof handle);
   return code;
 }
 
-int irecv(void* context, int from, Lane lane, void* data, std::size_t bytes, PortRequest* request) {
+int irecv(void* context, int from, Channel channel, void* data, std::size_t bytes, PortRequest* request) {
+  const auto& mailbox = *static_cast<const Mailbox*>(context);
+  const Addresses& at = *mailbox.addresses;
   Length length;
   if (const int code = length.set(bytes); code != MPI_SUCCESS) return code;
   MPI_Request handle;
   const int code =
-      host.Irecv(data, length.count, length.type, from, static_cast<int>(lane), communicator(context), &handle);
+      host.Irecv(data, length.count, length.type, at.ranks[from], tag_at(mailbox, at.own, channel), at.comm, &handle);
   std::memcpy(request, &handle, sizeof handle);
   return code;
 }
@@ -78,9 +82,9 @@ int test(void*, PortRequest* request, bool* done) {
 
 }  // namespace
 
-MessagePort message_port(MPI_Comm comm) {
+MessagePort message_port(const Mailbox& mailbox) {
   MessagePort port;
-  port.context = reinterpret_cast<void*>((Wide)comm);
+  port.context = const_cast<Mailbox*>(&mailbox);
   port.isend = isend;
   port.irecv = irecv;
   port.test = test;

@@ -1,12 +1,36 @@
 // The host MPI's point-to-point messages as a MessagePort.
+//
+// All messages of all teams travel on one private communicator; tags tell them apart. Who receives names the tag: each
+// rank gives each of its teams a block of tags that is nobody else's at that rank, and tells the others. So no two
+// receives of a rank can be mistaken, and nobody has to agree on anything.
 #pragma once
+
+#include <vector>
 
 #include "interpose/host.hpp"
 #include "runtime/port.hpp"
 
 namespace omnes {
 
-/// Messages on `comm`, which is nobody else's, returns errors and must live as long as the port is used.
-MessagePort message_port(MPI_Comm comm);
+/// The ranks of a team.
+struct Addresses {
+  MPI_Comm comm;           ///< nobody else's; returns errors
+  std::vector<int> ranks;  ///< in `comm`
+  std::vector<int> tags;   ///< first of each rank's block
+  int own = 0;             ///< this rank's number in the team
+};
+
+/// Lanes that a block of tags serves.
+inline constexpr int lanes_per_block = 16;
+inline constexpr int tags_per_block = 2 * lanes_per_block;
+
+/// One lane's messages.
+struct Mailbox {
+  const Addresses* addresses = nullptr;
+  int lane = 0;
+};
+
+/// The mailbox must live as long as the port is used.
+MessagePort message_port(const Mailbox& mailbox);
 
 }  // namespace omnes

@@ -38,10 +38,10 @@ bool outstanding(std::uint32_t sequence, std::uint32_t sent, std::uint32_t taken
 
 }  // namespace
 
-Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first)
+Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first, int lane)
     : segment_(std::move(segment)),
       geometry_(segment_->geometry()),
-      layout_(geometry_, segment_->base()),
+      layout_(geometry_, segment_->base(lane)),
       rank_(rank),
       pair_lines_(static_cast<std::uint32_t>(geometry_.pair_lines())),
       single_copy_from_(default_single_copy_from),
@@ -55,7 +55,7 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
   std::random_device device;
   self.rank_nonce = static_cast<std::uint64_t>(device()) << 32 | device();
   self.address = reinterpret_cast<std::uint64_t>(&self);
-  self.pid = getpid();
+  std::atomic_ref(self.pid).store(getpid(), std::memory_order_relaxed);
 
   for (int q = 0; q < geometry_.p; ++q) {
     if (q == rank) continue;
@@ -70,6 +70,13 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
     peer.consumed = layout_.consumed(q, rank);
     peer.asleep = &layout_.bed(q)->asleep;
   }
+}
+
+bool Endpoint::all_have_come(const Segment& segment) {
+  const Layout layout(segment.geometry(), segment.base());
+  for (int q = 0; q < segment.geometry().p; ++q)
+    if (std::atomic_ref(layout.identity(q)->pid).load(std::memory_order_relaxed) == 0) return false;
+  return true;
 }
 
 // Brings the private copy of a reader's counter (everyone: of the slowest reader's) up to date.

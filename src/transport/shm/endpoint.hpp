@@ -64,16 +64,20 @@ struct Transfer {
 
 class Endpoint {
  public:
-  /// Touches the rank's own region first, so that its pages lie near it. Every rank's constructor must have returned (a
-  /// barrier) before any other call. `first` is the number that all channels start from, equal on all ranks, and at
-  /// least one lap of a ring before 2^32: unwritten lines show 0.
-  Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first = 0);
+  /// Touches the rank's own region first, so that its pages lie near it. A new segment is what all channels start from: ranks that have not come yet
+  /// are ranks that have sent and taken nothing. Where `first`, the number that channels start from, is not 0, every rank's constructor must have
+  /// returned (a barrier) before any other call; it is equal on all ranks, and at least one lap of a ring before 2^32: unwritten lines show 0.
+  Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first = 0, int lane = 0);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
-  /// Tries on each peer whether this rank can read its memory; until then, and where not, peers send to it through
-  /// slots. No barrier after it.
+  /// Tries on each peer, all of which are there, whether this rank can read its memory; until then, and where not, peers
+  /// send to it through slots. No barrier after it.
   void probe_single_copy();
+  /// The same where it is known: for each peer its process, or 0 where this rank cannot read its memory.
+  void know_single_copy(std::span<const std::int64_t> pids);
+  /// Whether every rank has an endpoint on the segment's first lane.
+  static bool all_have_come(const Segment& segment);
   /// Peers whose memory this rank can read.
   int single_copy_peers() const;
   /// Sends of at least so many bytes are single copies. Each rank may have its own value.

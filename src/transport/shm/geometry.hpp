@@ -10,6 +10,7 @@ struct Geometry {
   int p = 1;                      ///< ranks that share the segment
   int slots = 8;                  ///< s: slots in a rank's queue
   std::size_t slot_bytes = 8192;  ///< f: bytes in a slot (fragment), a multiple of 64
+  int lanes = 1;                  ///< independent sets of queues; what one carries never waits for another
 
   /// Depth of the ring from one rank to another, a power of two: at least s, and more where few ranks leave room, so that a sender of tiny
   /// messages may run ahead.
@@ -17,7 +18,8 @@ struct Geometry {
   /// a: control bytes for each slot; whole pages, enough for the lines that p readers need.
   std::size_t control_bytes() const;
   std::size_t region_bytes() const { return static_cast<std::size_t>(slots) * (slot_bytes + control_bytes()); }
-  std::size_t total_bytes() const { return static_cast<std::size_t>(p) * region_bytes(); }
+  std::size_t lane_bytes() const { return static_cast<std::size_t>(p) * region_bytes(); }
+  std::size_t total_bytes() const { return static_cast<std::size_t>(lanes) * lane_bytes(); }
 
   /// What is wrong with these sizes and what is valid, in one line; empty when they will do.
   std::string why_not() const;

@@ -46,6 +46,7 @@ std::size_t Geometry::control_bytes() const {
 
 std::string Geometry::why_not() const {
   if (p < 1) return "a segment is for 1 or more ranks, not " + std::to_string(p);
+  if (lanes < 1 || lanes > 1024) return "lanes must be 1 to 1024, not " + std::to_string(lanes);
   if (slots < 1 || slots > 1024) return "slots must be 1 to 1024, not " + std::to_string(slots);
   if (slot_bytes < line_bytes || slot_bytes > max_slot_bytes || slot_bytes % line_bytes != 0)
     return "slot bytes must be a multiple of 64 from 64 to 256M, not " + std::to_string(slot_bytes);

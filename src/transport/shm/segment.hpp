@@ -45,7 +45,7 @@ class Segment {
   void everyone_attached();
 
   const Geometry& geometry() const { return geometry_; }
-  std::byte* base() const { return base_; }
+  std::byte* base(int lane = 0) const { return base_ + static_cast<std::size_t>(lane) * geometry_.lane_bytes(); }
 
  private:
   Segment(const Geometry& geometry, std::byte* base) : geometry_(geometry), base_(base) {}

@@ -50,6 +50,14 @@ void Endpoint::probe_single_copy() {
   }
 }
 
+void Endpoint::know_single_copy(std::span<const std::int64_t> pids) {
+  for (const std::int32_t q : others_) {
+    peers_[q].pid = pids[q];
+    peers_[q].reachable = pids[q] != 0;
+    layout_.consumed(rank_, q)->may_read.store(peers_[q].reachable, std::memory_order_relaxed);
+  }
+}
+
 int Endpoint::single_copy_peers() const {
   return static_cast<int>(std::count_if(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.reachable; }));
 }

@@ -1,0 +1,293 @@
+// The engine's list of lanes that have something to do, and what happens when an operation ends.
+#include "interpose/engine.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "interpose/failure.hpp"
+#include "interpose/formation.hpp"
+#include "interpose/process.hpp"
+#include "interpose/report.hpp"
+#include "interpose/world.hpp"
+
+namespace omnes {
+
+namespace engine {
+
+std::atomic<int> under_way{0};
+
+namespace {
+
+void check(int code) {
+  if (code != MPI_SUCCESS) throw Failure{code};
+}
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// Entered by trying. Also by a thread that is in it already, from inside the host: it fails then.
+class Gate {
+ public:
+  bool try_enter() { return !busy_.test_and_set(std::memory_order_acquire); }
+  void enter() {
+    while (!try_enter()) sched_yield();
+  }
+  void leave() { busy_.clear(std::memory_order_release); }
+
+ private:
+  std::atomic_flag busy_;
+} gate;
+
+struct Inside {
+  Inside() { gate.enter(); }
+  explicit Inside(std::adopt_lock_t) {}
+  ~Inside() { gate.leave(); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+struct Active {
+  std::shared_ptr<State> state;
+  Lane* lane;
+};
+
+// Behind the gate. Never destroyed: MPI may be finalised by a destructor.
+auto& lanes = *new std::vector<Active>;
+auto& landed = *new std::vector<Pending*>;  // has ended, but for what the calling thread must do
+std::atomic<int> landed_count{0};
+
+struct Requests {
+  std::mutex mutex;
+  std::unordered_map<MPI_Request, std::unique_ptr<Pending>> persistent;
+  std::vector<int> free_tags;
+  int next_tag = 1;  // 0 is that of Process::idle
+};
+auto& requests = *new Requests;
+
+int take_tag() {
+  const std::lock_guard lock(requests.mutex);
+  if (requests.free_tags.empty()) return requests.next_tag++;
+  const int tag = requests.free_tags.back();
+  requests.free_tags.pop_back();
+  return tag;
+}
+
+void return_tag(int tag) {
+  const std::lock_guard lock(requests.mutex);
+  requests.free_tags.push_back(tag);
+}
+
+void ended(void* context, int code) {
+  auto* pending = static_cast<Pending*>(context);
+  pending->code = code;
+  landed.push_back(pending);
+  landed_count.store(static_cast<int>(landed.size()), std::memory_order_relaxed);
+}
+
+/// Behind the gate. Formations go on here, too.
+bool advance_inside() {
+  bool moved = false;
+  for (std::size_t i = 0; i < lanes.size();) {
+    Active& active = lanes[i];
+    try {
+      if (active.lane->is_open() || try_formation(*active.state)) moved |= active.lane->advance();
+    } catch (const Failure& failure) {
+      active.lane->fail(failure.code);
+    }
+    if (active.lane->front()) {
+      ++i;
+    } else {
+      active = std::move(lanes.back());
+      lanes.pop_back();
+    }
+  }
+  return moved;
+}
+
+/// Completes the program's request: with the message of no bytes that it waits for, or one that does not fit.
+void complete(const Pending& pending) {
+  static const std::byte nothing{};
+  host.Send(&nothing, pending.code == 0 ? 0 : 1, handles.byte, 0, pending.tag, process().self);
+}
+
+void let_go(Pending& pending) {
+  if (pending.own) pending.own->released = true;
+  return_tag(pending.tag);
+}
+
+void settle(Pending& pending) {
+  if (pending.code == 0) {
+    try {
+      pending.job.land();
+    } catch (const Failure& failure) {
+      pending.code = failure.code;
+    }
+  }
+  if (reporting() && pending.prepared) {
+    pending.prepared->seconds += now() - pending.started;
+    ++pending.prepared->calls;
+  }
+  if (pending.code == Lane::truncated) pending.code = MPI_ERR_TRUNCATE;
+  if (pending.code != 0) raise(pending.comm, pending.code);
+  const bool persistent = pending.own != nullptr;
+  if (!persistent) pending.job.release();
+  under_way.fetch_sub(1, std::memory_order_relaxed);
+  if (persistent && !pending.freed) {
+    pending.under_way = false;
+    complete(pending);
+    return;
+  }
+  complete(pending);
+  let_go(pending);
+  if (persistent) pending.job.release();
+  delete &pending;
+}
+
+void settle_all() {
+  while (landed_count.load(std::memory_order_relaxed) > 0) {
+    Pending* pending = nullptr;
+    {
+      if (!gate.try_enter()) return;
+      const Inside inside(std::adopt_lock);
+      if (landed.empty()) return;
+      pending = landed.front();
+      landed.erase(landed.begin());
+      landed_count.store(static_cast<int>(landed.size()), std::memory_order_relaxed);
+    }
+    settle(*pending);
+  }
+}
+
+/// Puts a loaded job on its way.
+void take_off(Pending& pending) {
+  pending.flight.bases = bases_of(pending.job.call);
+  pending.code = 0;
+  pending.under_way = true;
+  if (reporting()) pending.started = now();
+  under_way.fetch_add(1, std::memory_order_relaxed);
+  const Inside inside;
+  if (pending.job.nothing) {
+    ended(&pending, 0);
+    return;
+  }
+  const bool idle = pending.lane->front() == nullptr;
+  pending.lane->enqueue(pending.flight);
+  if (idle) lanes.push_back({pending.state, pending.lane});
+  advance_inside();
+}
+
+/// What all runs of an operation have in common.
+void get_ready(Pending& pending, Form form, Lane& lane) {
+  pending.lane = &lane;
+  pending.tag = take_tag();
+  pending.job.hold();
+  if (pending.job.nothing) return;
+  pending.prepared = pending.state->team->prepare(pending.job.call, form);
+  pending.flight.plan = {pending.prepared, &pending.prepared->plan};
+  pending.flight.reduction = pending.job.call.reduction;
+  pending.flight.context = &pending;
+  pending.flight.ended = ended;
+}
+
+}  // namespace
+
+void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
+  get_ready(*pending, Form::nonblocking, pending->state->nonblocking);
+  if (!pending->job.nothing) pending->job.load();
+  check(host.Irecv(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
+  take_off(*pending.release());
+  settle_all();
+}
+
+void prepare(std::unique_ptr<Pending> pending, MPI_Request& request) {
+  pending->own = &take_lane(*pending->state, pending->comm);
+  get_ready(*pending, Form::persistent, pending->own->lane);
+  check(host.Recv_init(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
+  const std::lock_guard lock(requests.mutex);
+  requests.persistent.emplace(request, std::move(pending));
+}
+
+bool start(MPI_Request request) {
+  Pending* pending = nullptr;
+  {
+    const std::lock_guard lock(requests.mutex);
+    const auto found = requests.persistent.find(request);
+    if (found == requests.persistent.end()) return false;
+    pending = found->second.get();
+  }
+  check(host.Start(&request));
+  if (!pending->job.nothing) pending->job.load();
+  take_off(*pending);
+  settle_all();
+  return true;
+}
+
+void forget(MPI_Request request) {
+  std::unique_ptr<Pending> pending;
+  {
+    const std::lock_guard lock(requests.mutex);
+    const auto found = requests.persistent.find(request);
+    if (found == requests.persistent.end()) return;
+    pending = std::move(found->second);
+    requests.persistent.erase(found);
+  }
+  const Inside inside;
+  if (pending->under_way) {  // its end frees it
+    pending->freed = true;
+    pending.release();
+    return;
+  }
+  let_go(*pending);
+  pending->job.release();
+}
+
+bool advance() {
+  if (!busy() || !gate.try_enter()) return false;
+  const Inside inside(std::adopt_lock);
+  return advance_inside();
+}
+
+void progress() {
+  advance();
+  settle_all();
+}
+
+bool form(State& state) {
+  const Inside inside;
+  return try_formation(state);
+}
+
+void drain() {
+  shm::Waiter waiter(waiting());
+  while (busy() || !seal_segments()) {
+    progress();
+    poke(nullptr);
+    waiter.pause();
+  }
+}
+
+const shm::WaitPolicy& waiting() {
+  static const shm::WaitPolicy policy = [] {
+    std::vector<int> all(world()->size);
+    for (int r = 0; r < world()->size; ++r) all[r] = r;
+    return world()->waiting(all);
+  }();
+  return policy;
+}
+
+}  // namespace engine
+
+void poke(void* /*context*/) {
+  engine::advance();
+  seal_segments();
+  MPI_Request idle = process().idle;
+  int flag = 0;
+  host.Test(&idle, &flag, MPI_STATUS_IGNORE);
+}
+
+}  // namespace omnes

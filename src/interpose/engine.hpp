@@ -1,0 +1,77 @@
+// Operations that are under way while the program does something else: nonblocking and persistent collectives.
+//
+// Overview. Each is a flight in a lane of its communicator. Whoever calls MPI lets all of them progress (see
+// completion.cpp, and poke() in every wait). The program holds a request that is the host's own: a receive of no bytes
+// from oneself, which ends when the operation does, as it then sends itself the message. So every function on requests
+// works as it always does, also those that never heard of this library.
+//
+// Why it is correct. One thread at a time is in the engine (it is entered by trying, so a thread that cannot loses
+// nothing: another one is at work), and it never waits there. What belongs to one communicator is only touched by the
+// thread that is in a call on it, or in the engine.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "interpose/host.hpp"
+#include "interpose/job.hpp"
+#include "interpose/state.hpp"
+
+namespace omnes {
+
+namespace engine {
+
+/// One operation; made by the call, which describes it as `job`.
+struct Pending {
+  Pending(std::shared_ptr<State> its_state, MPI_Comm its_comm) : state(std::move(its_state)), comm(its_comm) {}
+
+  std::shared_ptr<State> state;
+  MPI_Comm comm;  ///< for errors
+  Staging rooms[3];
+  Job job{rooms};
+
+  // The engine's.
+  std::shared_ptr<Prepared> prepared;
+  Flight flight;
+  Lane* lane = nullptr;
+  State::Own* own = nullptr;  ///< persistent: what holds its lane
+  int tag = -1;
+  int code = 0;
+  double started = 0;  ///< seconds, when statistics are kept
+  bool under_way = false;
+  bool freed = false;  ///< persistent: its request is gone
+};
+
+/// How many operations have been started and not ended: when none has, waiting is the host's business.
+extern std::atomic<int> under_way;
+inline bool busy() { return under_way.load(std::memory_order_relaxed) > 0; }
+
+/// Starts what is described, and makes its request. Throws Failure.
+void launch(std::unique_ptr<Pending> pending, MPI_Request& request);
+
+/// Prepares what is described for starts to come; collective. Throws Failure.
+void prepare(std::unique_ptr<Pending> pending, MPI_Request& request);
+/// Starts a request that prepare() made; else false. Throws Failure.
+bool start(MPI_Request request);
+/// The program frees its request; the host still has to.
+void forget(MPI_Request request);
+
+/// Lets data move, without a call of the program's functions on what has ended. Returns whether anything has moved.
+bool advance();
+/// Lets data move, and ends what is complete.
+void progress();
+/// Opens the lanes of a communicator if its ranks have met. Returns whether they are open. Throws Failure.
+bool form(State& state);
+/// In MPI_Finalize: until nothing is under way.
+void drain();
+
+/// How threads wait for several things at once.
+const shm::WaitPolicy& waiting();
+
+}  // namespace engine
+
+/// Lets the host's progress engine run, and ours. (A probe would not do: hosts look for messages from oneself without
+/// running it.)
+void poke(void* context);
+
+}  // namespace omnes

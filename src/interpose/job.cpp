@@ -1,0 +1,117 @@
+// Packing, and holding what is needed for it.
+#include "interpose/job.hpp"
+
+#include <cstring>
+
+#include "interpose/holds.hpp"
+#include "interpose/spread.hpp"
+
+namespace omnes {
+
+void Job::sends(const View& view) {
+  if (view.contiguous()) {
+    call.send = view.address;
+    return;
+  }
+  send_ = view;
+  needs_ |= packing;
+}
+
+void Job::sends(PartedView&& parts) {
+  send_parts_.emplace(std::move(parts));
+  call.send_counts = send_parts_->bytes();
+  needs_ |= packing;
+}
+
+void Job::receives(const View& view, Kept kept, int rank, int parts, bool lands) {
+  if (view.contiguous()) {
+    call.recv = view.address;
+    return;
+  }
+  recv_ = view;
+  kept_ = kept;
+  rank_ = rank;
+  parts_ = parts;
+  lands_ = lands;
+  needs_ |= landing;
+}
+
+void Job::receives(PartedView&& parts, Kept kept, int rank) {
+  recv_parts_.emplace(std::move(parts));
+  call.recv_counts = recv_parts_->bytes();
+  kept_ = kept;
+  rank_ = rank;
+  needs_ |= landing;
+}
+
+void Job::combines_spread(const View& own, const View* result) {
+  send_ = own;
+  has_result_ = result != nullptr;
+  if (result) recv_ = *result;
+  needs_ |= spreading;
+}
+
+void Job::combines_in_place(void* buffer, std::size_t bytes) {
+  moved_to_ = buffer;
+  moved_bytes_ = bytes;
+  needs_ |= moving;
+}
+
+void Job::load_slowly() {
+  if (needs_ & packing) call.send = send_parts_ ? send_parts_->packed(rooms_[0]) : send_.packed(rooms_[0]);
+  if (needs_ & landing) {
+    std::byte* const landed = recv_parts_ ? recv_parts_->landing(rooms_[1]) : recv_.landing(rooms_[1]);
+    call.recv = landed;
+    if (recv_parts_) {
+      const int parts = static_cast<int>(recv_parts_->bytes().size());
+      const int first = kept_ == Kept::own ? rank_ : 0;
+      const int count = kept_ == Kept::none ? 0 : kept_ == Kept::own ? 1 : parts;
+      for (int i = first; i < first + count; ++i) recv_parts_->keep(i, landed);
+    } else if (kept_ == Kept::all) {
+      recv_.pack(landed);
+    } else if (kept_ == Kept::own) {
+      const View part = recv_.split(parts_, rank_);
+      part.pack(landed + static_cast<std::size_t>(rank_) * part.bytes);
+    }
+  }
+  if (needs_ & spreading) load_spread(call, send_, has_result_ ? &recv_ : nullptr, op, rooms_);
+  if (needs_ & moving) call.recv = rooms_[1].room(std::max<std::size_t>(moved_bytes_, 1));
+}
+
+void Job::land_slowly() {
+  const auto* landed = static_cast<const std::byte*>(call.recv);
+  if (needs_ & landing && lands_) {
+    if (recv_parts_) {
+      recv_parts_->land(landed);
+    } else {
+      recv_.land(landed);
+    }
+  }
+  if (needs_ & spreading && has_result_) land_spread(call, recv_, op, rooms_);
+  if (needs_ & moving && moved_bytes_ > 0) std::memcpy(moved_to_, landed, moved_bytes_);
+}
+
+template <class Do>
+void Job::for_each_type(Do apply) {
+  const auto of_view = [&](const View& view) {
+    if (view.info && !view.contiguous()) apply(view.type);
+  };
+  of_view(send_);
+  of_view(recv_);
+  for (const auto& parts : {&send_parts_, &recv_parts_})
+    if (*parts)
+      for (const View& view : (*parts)->views()) of_view(view);
+  if (call.reduction && call.reduction->context) apply(op.type);
+}
+
+void Job::hold() {
+  for_each_type([](MPI_Datatype type) { holds::take_type(type); });
+  if (call.reduction && call.reduction->context) holds::take_op(op.op);
+}
+
+void Job::release() {
+  for_each_type([](MPI_Datatype type) { holds::give_back_type(type); });
+  if (call.reduction && call.reduction->context) holds::give_back_op(op.op);
+}
+
+}  // namespace omnes

@@ -1,0 +1,75 @@
+// A collective as the program described it, ready to run as often as it likes: what to bring to the schedule's buffers
+// before each run, and where to bring the result after it.
+//
+// Data without gaps are used where they lie; others pass through staging memory. Which operations need what is for
+// call.cpp, vectors.cpp, reduce.cpp and neighborhood.cpp to say, which fill a Job in.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "interpose/operators.hpp"
+#include "interpose/parted.hpp"
+#include "interpose/view.hpp"
+#include "runtime/team.hpp"
+
+namespace omnes {
+
+struct Job {
+  /// `rooms`: three stagings, which outlive the job.
+  explicit Job(Staging* rooms) : rooms_(rooms) {}
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  Call call;             ///< send and recv are set by load(), or before by those who need no load()
+  bool nothing = false;  ///< no rank has anything to do
+
+  /// Which parts of the receive buffer are also read: all, or that of this rank.
+  enum class Kept : std::uint8_t { none, own, all };
+  void sends(const View& view);
+  void sends(PartedView&& parts);
+  /// `rank`: whose part is kept; the view has `parts` equal ones. `lands`: what is received belongs to the program.
+  void receives(const View& view, Kept kept = Kept::none, int rank = 0, int parts = 1, bool lands = true);
+  void receives(PartedView&& parts, Kept kept = Kept::none, int rank = 0);
+  /// Operands with gaps (see reduce.cpp); `result` is null on ranks that get none.
+  void combines_spread(const View& own, const View* result);
+  /// The result of this rank's bytes goes to where the operands start.
+  void combines_in_place(void* buffer, std::size_t bytes);
+
+  /// For a predefined operation, or the program's own. Its address must not change: the reduction refers to it.
+  Operator op;
+  std::vector<std::size_t> counts;  ///< of parts, where no view has them
+
+  void load() {
+    if (needs_ != 0) [[unlikely]]
+      load_slowly();
+  }
+  void land() {
+    if (needs_ != 0) [[unlikely]]
+      land_slowly();
+  }
+
+  /// Keeps the datatypes and the operation that later runs need, though the program may free them.
+  void hold();
+  void release();
+
+ private:
+  enum Need : std::uint8_t { packing = 1, landing = 2, spreading = 4, moving = 8 };
+  void load_slowly();
+  void land_slowly();
+  template <class Do>
+  void for_each_type(Do apply);
+
+  Staging* rooms_;
+  std::uint8_t needs_ = 0;
+  Kept kept_ = Kept::none;
+  bool lands_ = true;
+  bool has_result_ = true;
+  int rank_ = 0, parts_ = 1;
+  View send_, recv_;
+  std::optional<PartedView> send_parts_, recv_parts_;
+  void* moved_to_ = nullptr;
+  std::size_t moved_bytes_ = 0;
+};
+
+}  // namespace omnes

@@ -1,0 +1,209 @@
+// Introductions, and what follows from them.
+#include "interpose/world.hpp"
+
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+
+#include "interpose/process.hpp"
+#include "interpose/report.hpp"
+#include "transport/mpi/port.hpp"
+#include "transport/shm/cma.hpp"
+
+namespace omnes {
+
+namespace {
+
+World* the_world = nullptr;  // never destroyed: MPI may be finalised by a destructor
+
+struct Tags {
+  std::mutex mutex;
+  std::vector<int> returned;
+  int next = 0;
+  int last = 0;
+} tags;
+
+std::uint64_t mix(std::uint64_t hash, std::string_view text) {
+  return hash * 0x9E3779B97F4A7C15u + std::hash<std::string_view>{}(text);
+}
+
+/// The kernel that runs this process, and which other processes it can see.
+std::uint64_t identity_of_machine() {
+  std::uint64_t hash = 0;
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  hash = mix(hash, boot);
+  utsname names;
+  if (uname(&names) == 0) hash = mix(hash, names.nodename);
+  for (const char* space : {"/proc/self/ns/pid", "/proc/self/ns/user"}) {
+    struct stat status;
+    if (stat(space, &status) == 0) hash = mix(hash, std::to_string(status.st_ino));
+  }
+  return mix(hash, std::to_string(geteuid()));
+}
+
+Introduction introduce(int rank, int size) {
+  static std::uint64_t nonce = 0;
+  std::random_device device;
+  nonce = static_cast<std::uint64_t>(device()) << 32 | device();
+
+  const Process& self = process();
+  const std::uint64_t machine = identity_of_machine();
+  Introduction me{};
+  me.fingerprint = self.fingerprint;
+  me.memory = machine;
+  if (self.settings.transport == Transport::mpi) {
+    me.memory = mix(machine, std::to_string(rank));
+  } else if (self.settings.fake_nodes > 1) {
+    const auto pretended = static_cast<std::int64_t>(rank) * self.settings.fake_nodes / size;
+    me.memory = mix(machine, std::to_string(pretended));
+  }
+  me.session = getsid(0);
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    me.cpus = mix(0, {reinterpret_cast<const char*>(&set), sizeof set});
+    me.cpu_count = CPU_COUNT(&set);
+  }
+  me.pid = getpid();
+  me.address = reinterpret_cast<std::uint64_t>(&nonce);
+  me.nonce = nonce;
+  return me;
+}
+
+int gather_introductions(Introduction& mine, std::vector<Introduction>& all) {
+  constexpr int bytes = sizeof mine;
+  return host.Allgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, handles.comm_world);
+}
+
+int least_of_all(bool mine, bool& all) {
+  const int own = mine;
+  int least = 0;
+  const int code = host.Allreduce(&own, &least, 1, handles.integer, handles.min, handles.comm_world);
+  all = least != 0;
+  return code;
+}
+
+/// Tries what the first rank with this memory offers. All ranks learn whether it worked everywhere.
+int try_medium(World& w, shm::Medium medium, Introduction& mine, bool& works) {
+  std::string error;
+  const shm::Geometry smallest{1, 1, shm::line_bytes};
+  const std::shared_ptr<shm::Segment> offered = shm::Segment::create(smallest, medium, mine.ticket, error);
+  if (!offered) mine.ticket.pid = 0;
+  if (const int code = gather_introductions(mine, w.all); code != MPI_SUCCESS) return code;
+  const auto first =
+      std::find_if(w.all.begin(), w.all.end(), [&](const Introduction& other) { return other.memory == mine.memory; });
+  const bool good =
+      first->ticket.pid != 0 && (first == w.all.begin() + w.rank || shm::Segment::attach(first->ticket, error));
+  return least_of_all(good, works);
+}
+
+/// Which ranks' memory this rank can read. A process that has gone meanwhile, or another in its place, shows no nonce.
+void find_readable(World& w, const Introduction& mine) {
+  w.readable.assign(w.size, 0);
+  for (int r = 0; r < w.size; ++r) {
+    const Introduction& other = w.all[r];
+    if (r == w.rank || other.memory != mine.memory) continue;
+    std::uint64_t found = 0;
+    if (shm::read_process(other.pid, other.address, &found, sizeof found) == 0 && found == other.nonce)
+      w.readable[r] = other.pid;
+  }
+}
+
+int make_private_communicator(MPI_Comm& made) {
+  MPI_Group group;
+  if (const int code = host.Comm_group(handles.comm_world, &group); code != MPI_SUCCESS) return code;
+  const int code = host.Comm_create(handles.comm_world, group, &made);
+  host.Group_free(&group);
+  return code == MPI_SUCCESS ? host.Comm_set_errhandler(made, handles.errors_return) : code;
+}
+
+/// Ranks of this node against the CPUs that they may run on (ranks bound to the same CPUs share them).
+bool oversubscribed(const std::vector<const Introduction*>& here) {
+  std::map<std::uint64_t, std::int64_t> cpus;
+  for (const Introduction* rank : here) cpus[rank->cpus] = rank->cpu_count;
+  std::int64_t available = 0;
+  for (const auto& [set, count] : cpus) available += count;
+  return static_cast<std::int64_t>(here.size()) > available;
+}
+
+/// Linux may schedule each session as a group of its own ("autogroup"), and then sched_yield() hands the CPU only to
+/// processes of the same session. Some launchers start every rank in a session of its own.
+bool yields_reach(const std::vector<const Introduction*>& here, std::int64_t session) {
+  static const bool grouped = [] {
+    int enabled = 0;
+    std::ifstream("/proc/sys/kernel/sched_autogroup_enabled") >> enabled;
+    return enabled != 0;
+  }();
+  return !grouped ||
+         std::all_of(here.begin(), here.end(), [&](const Introduction* rank) { return rank->session == session; });
+}
+
+}  // namespace
+
+shm::WaitPolicy World::waiting(std::span<const int> ranks) const {
+  std::vector<const Introduction*> here;
+  for (const int r : ranks)
+    if (all[r].memory == all[rank].memory) here.push_back(&all[r]);
+  const Wait wait = process().settings.wait;
+  shm::WaitPolicy policy;
+  policy.oversubscribed = wait == Wait::yield || (wait == Wait::automatic && oversubscribed(here));
+  policy.yields_reach = yields_reach(here, all[rank].session);
+  return policy;
+}
+
+int meet() {
+  auto* w = new World;
+  host.Comm_rank(handles.comm_world, &w->rank);
+  host.Comm_size(handles.comm_world, &w->size);
+  w->all.resize(w->size);
+  Introduction mine = introduce(w->rank, w->size);
+  for (const shm::Medium medium : {shm::Medium::nameless, shm::Medium::file}) {
+    bool works = false;
+    if (const int code = try_medium(*w, medium, mine, works); code != MPI_SUCCESS) return code;
+    if (!works) continue;
+    w->medium = medium;
+    break;
+  }
+  if (!w->medium) note("ranks could not share memory: messages instead");
+  find_readable(*w, mine);
+  if (const int code = make_private_communicator(w->comm); code != MPI_SUCCESS) return code;
+
+  int found = 0;
+  void* bound = nullptr;
+  constexpr int always = 32767;  // what MPI guarantees
+  if (host.Comm_get_attr(handles.comm_world, MPI_TAG_UB, &bound, &found) != MPI_SUCCESS) found = 0;
+  tags.last = (found ? std::max(*static_cast<int*>(bound), always) : always) - tags_per_block;
+  the_world = w;
+  return MPI_SUCCESS;
+}
+
+const World* world() { return the_world; }
+
+int take_tags() {
+  const std::lock_guard lock(tags.mutex);
+  int first = -1;
+  if (!tags.returned.empty()) {
+    first = tags.returned.back();
+    tags.returned.pop_back();
+  } else if (tags.next <= tags.last) {
+    first = tags.next;
+    tags.next += tags_per_block;
+  }
+  return first;
+}
+
+void return_tags(int first) {
+  const std::lock_guard lock(tags.mutex);
+  tags.returned.push_back(first);
+}
+
+}  // namespace omnes

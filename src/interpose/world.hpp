@@ -1,0 +1,51 @@
+// All ranks of MPI_COMM_WORLD, introduced to each other in MPI_Init: who runs where, and who can reach whose memory.
+//
+// From then on every rank can say of any group of ranks who shares memory with whom, without asking.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "interpose/host.hpp"
+#include "transport/shm/segment.hpp"
+#include "transport/shm/waiting.hpp"
+
+namespace omnes {
+
+/// What a rank says of itself. Ranks with equal `memory` can map each other's segments.
+struct Introduction {
+  std::uint64_t fingerprint;  ///< of its OMNES_ variables
+  std::uint64_t memory;
+  std::int64_t session;  ///< see yields_reach
+  std::uint64_t cpus;    ///< which CPUs the rank may run on, as a hash
+  std::int64_t cpu_count;
+  std::int64_t pid;
+  std::uint64_t address;  ///< in its memory, where `nonce` stands
+  std::uint64_t nonce;
+  shm::Ticket ticket;  ///< to try whether it is of use: of the first rank that has this memory
+};
+
+struct World {
+  MPI_Comm comm;  ///< private; carries all messages of all teams
+  int rank = 0;
+  int size = 1;
+  std::vector<Introduction> all;
+  std::optional<shm::Medium> medium;   ///< how ranks with the same memory share it; none: they cannot
+  std::vector<std::int64_t> readable;  ///< by rank: its process, or 0 where this rank cannot read its memory
+
+  /// How a rank of this group of ranks waits for the others that are on its node.
+  shm::WaitPolicy waiting(std::span<const int> ranks) const;
+};
+
+/// Collective over MPI_COMM_WORLD. Returns the host's error code.
+int meet();
+/// Null when the ranks have not met.
+const World* world();
+
+/// A block of tags of `world()->comm` for what this rank receives; its first tag, or -1 when there is none left.
+int take_tags();
+void return_tags(int first);
+
+}  // namespace omnes

@@ -1,0 +1,57 @@
+// The memory and the queue of a lane.
+#include "runtime/lane.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace omnes {
+
+namespace {
+
+constexpr std::size_t arena_alignment = 64;  // bytes
+
+}  // namespace
+
+Arena::~Arena() { std::free(data_); }
+
+void Arena::grow(std::size_t bytes) {
+  std::free(data_);
+  bytes_ = (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+  data_ = static_cast<std::byte*>(std::aligned_alloc(arena_alignment, bytes_));
+  if (data_ != nullptr) return;
+  bytes_ = 0;
+  throw std::bad_alloc();
+}
+
+void Lane::open(std::unique_ptr<shm::Endpoint> endpoint, const MessagePort& port) {
+  endpoint_ = std::move(endpoint);
+  executor_.emplace(endpoint_.get(), port);
+}
+
+void Lane::fail(int code) {
+  begun_ = false;
+  for (; !queue_.empty(); queue_.pop_front()) queue_.front()->ended(queue_.front()->context, code);
+}
+
+bool Lane::advance() {
+  if (!is_open()) return false;
+  bool moved = false;
+  while (!queue_.empty()) {
+    Flight& flight = *queue_.front();
+    if (begun_) {
+      moved |= executor_->advance();
+    } else {
+      Bases bases = flight.bases;
+      lend(bases, *flight.plan);
+      executor_->begin(*flight.plan, bases, flight.reduction);
+      begun_ = moved = true;
+    }
+    if (!executor_->finished()) break;
+    queue_.pop_front();
+    begun_ = false;
+    flight.ended(flight.context, result_of(executor_->error()));
+  }
+  return moved;
+}
+
+}  // namespace omnes

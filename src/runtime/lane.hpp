@@ -1,0 +1,91 @@
+// A lane: queues of its own between the ranks of a team, on which operations run one after the other.
+//
+// Why. Channels are first-in-first-out and their messages do not say which operation they belong to. On one lane all
+// ranks run the same operations in the same order, so messages cannot be mistaken; operations of different lanes may
+// overtake each other.
+// A lane may get operations before it is open, while its ranks still find each other: they wait in the queue.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "runtime/executor.hpp"
+#include "runtime/port.hpp"
+#include "transport/shm/endpoint.hpp"
+
+namespace omnes {
+
+/// Temporary memory for one operation at a time, aligned to cache lines.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena();
+  /// Throws std::bad_alloc.
+  std::byte* room(std::size_t bytes) {
+    if (bytes > bytes_) [[unlikely]]
+      grow(bytes);
+    return data_;
+  }
+
+ private:
+  void grow(std::size_t bytes);
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// An operation in a lane's queue. The lane sets the address of the temporary buffer.
+struct Flight {
+  std::shared_ptr<const Plan> plan;
+  Bases bases{};
+  const Reduction* reduction = nullptr;
+  void* context = nullptr;
+  /// Called once, by advance(), with what Lane::run would have returned; the flight is out of the queue then.
+  void (*ended)(void* context, int code) = nullptr;
+};
+
+class Lane {
+ public:
+  /// `endpoint`: null when all messages go through the port.
+  void open(std::unique_ptr<shm::Endpoint> endpoint, const MessagePort& port);
+  bool is_open() const { return executor_.has_value(); }
+  shm::Endpoint* endpoint() const { return endpoint_.get(); }
+
+  /// Runs to the end. Returns 0, the host's error code, or `truncated` when ranks disagree about a message's length.
+  /// The lane is open and its queue empty.
+  int run(const Plan& plan, Bases bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
+    lend(bases, plan);
+    return result_of(executor_->run(plan, bases, reduction, policy));
+  }
+  static constexpr int truncated = -1;
+
+  /// The flight stays where it is until it has ended.
+  void enqueue(Flight& flight) { queue_.push_back(&flight); }
+  /// The one that runs, or will next; null when none is left.
+  const Flight* front() const { return queue_.empty() ? nullptr : queue_.front(); }
+  /// Does what can be done without waiting. Returns whether anything has moved.
+  bool advance();
+  /// Ends all that is in the queue so.
+  void fail(int code);
+
+ private:
+  void lend(Bases& bases, const Plan& plan) {
+    bases.of[static_cast<int>(Buffer::temp)] = arena_.room(plan.arena_bytes);
+  }
+  int result_of(int code) const {
+    if (code == 0 && endpoint_ && endpoint_->mismatch()) [[unlikely]]
+      return truncated;
+    return code;
+  }
+
+  std::unique_ptr<shm::Endpoint> endpoint_;
+  std::optional<Executor> executor_;
+  Arena arena_;
+  std::deque<Flight*> queue_;
+  bool begun_ = false;  // the front
+};
+
+}  // namespace omnes
