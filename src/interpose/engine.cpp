@@ -149,6 +149,8 @@ void settle(Pending& pending) {
 }
 
 void settle_all() {
+  if (landed_count.load(std::memory_order_relaxed) == 0) return;
+  seal_segments();  // what has ended is likely to have needed everybody
   while (landed_count.load(std::memory_order_relaxed) > 0) {
     Pending* pending = nullptr;
     {

@@ -215,6 +215,11 @@ bool try_formation(State& state) {
 void end_formation(const std::shared_ptr<State>& state) {
   shm::Waiter waiter(state->team->waiting());
   while (!engine::form(*state)) waiter.pause();
+  // The others are in this call, too, so the maker of the segment may see it found at once.
+  const std::shared_ptr<shm::Segment>& segment = state->lanes.front()->segment;
+  if (!segment || number_here(*state) > 0) return;
+  while (!shm::Endpoint::all_have_come(*segment)) waiter.pause();
+  seal_segments();
 }
 
 State::Own& take_lane(State& state, MPI_Comm comm) {
@@ -239,6 +244,7 @@ State::Own& take_lane(State& state, MPI_Comm comm) {
       accept(state, *lanes, all);
       check(host.Barrier(comm));
       if (lanes->segment) lanes->segment->everyone_attached();
+      seal_segments();
     }
     for (int i = 0; i < lanes_per_block; ++i) {
       state.free.push_back(static_cast<int>(state.own.size()));

@@ -29,6 +29,7 @@ int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
 // Operations under way, and persistent ones, keep the state.
 int free_state(MPI_Comm, int, void* attribute, void*) {
   StateCache::forget_all();
+  seal_segments();
   delete static_cast<std::shared_ptr<State>*>(attribute);
   return MPI_SUCCESS;
 }

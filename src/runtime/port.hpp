@@ -20,7 +20,6 @@ struct MessagePort {
                PortRequest* request) = nullptr;
   int (*irecv)(void* context, int from, Channel channel, void* data, std::size_t bytes, PortRequest* request) = nullptr;
   int (*test)(void* context, PortRequest* request, bool* done) = nullptr;
-  void (*progress)(void* context) = nullptr;  ///< let the program's own pending messages move
 };
 
 }  // namespace omnes
