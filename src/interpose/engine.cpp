@@ -61,6 +61,27 @@ auto& lanes = *new std::vector<Active>;
 auto& landed = *new std::vector<Pending*>;  // has ended, but for what the calling thread must do
 std::atomic<int> landed_count{0};
 
+/// Operations under way by their requests: the last one of those that share an entry.
+class Known {
+ public:
+  void add(MPI_Request request) { at(request).store(key(request), std::memory_order_release); }
+  void remove(MPI_Request request) {
+    std::atomic<std::uint64_t>& entry = at(request);
+    if (entry.load(std::memory_order_relaxed) == key(request)) entry.store(0, std::memory_order_release);
+  }
+  bool has(MPI_Request request) { return at(request).load(std::memory_order_acquire) == key(request); }
+
+ private:
+  static std::uint64_t key(MPI_Request request) { return static_cast<std::uint64_t>((Wide)request) + 1; }
+  static constexpr int bits = 10;  // log2 of the entries
+  std::atomic<std::uint64_t>& at(MPI_Request request) {
+    constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio (Fibonacci hashing)
+    return entries_[key(request) * golden >> (64 - bits)];
+  }
+  std::atomic<std::uint64_t> entries_[1 << bits] = {};
+};
+auto& known = *new Known;
+
 struct Requests {
   std::mutex mutex;
   std::unordered_map<MPI_Request, std::unique_ptr<Pending>> persistent;
@@ -137,6 +158,7 @@ void settle(Pending& pending) {
   const bool persistent = pending.own != nullptr;
   if (!persistent) pending.job.release();
   under_way.fetch_sub(1, std::memory_order_relaxed);
+  known.remove(pending.request);
   if (persistent && !pending.freed) {
     pending.under_way = false;
     complete(pending);
@@ -148,21 +170,22 @@ void settle(Pending& pending) {
   delete &pending;
 }
 
-void settle_all() {
-  if (landed_count.load(std::memory_order_relaxed) == 0) return;
+bool settle_all() {
+  if (landed_count.load(std::memory_order_relaxed) == 0) return false;
   seal_segments();  // what has ended is likely to have needed everybody
   while (landed_count.load(std::memory_order_relaxed) > 0) {
     Pending* pending = nullptr;
     {
-      if (!gate.try_enter()) return;
+      if (!gate.try_enter()) return true;
       const Inside inside(std::adopt_lock);
-      if (landed.empty()) return;
+      if (landed.empty()) return true;
       pending = landed.front();
       landed.erase(landed.begin());
       landed_count.store(static_cast<int>(landed.size()), std::memory_order_relaxed);
     }
     settle(*pending);
   }
+  return true;
 }
 
 /// Puts a loaded job on its way.
@@ -172,6 +195,7 @@ void take_off(Pending& pending) {
   pending.under_way = true;
   if (reporting()) pending.started = now();
   under_way.fetch_add(1, std::memory_order_relaxed);
+  known.add(pending.request);
   const Inside inside;
   if (pending.job.nothing) {
     ended(&pending, 0);
@@ -202,6 +226,7 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
   get_ready(*pending, Form::nonblocking, pending->state->nonblocking);
   if (!pending->job.nothing) pending->job.load();
   check(host.Irecv(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
+  pending->request = request;
   take_off(*pending.release());
   settle_all();
 }
@@ -210,6 +235,7 @@ void prepare(std::unique_ptr<Pending> pending, MPI_Request& request) {
   pending->own = &take_lane(*pending->state, pending->comm);
   get_ready(*pending, Form::persistent, pending->own->lane);
   check(host.Recv_init(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
+  pending->request = request;
   const std::lock_guard lock(requests.mutex);
   requests.persistent.emplace(request, std::move(pending));
 }
@@ -254,9 +280,22 @@ bool advance() {
   return advance_inside();
 }
 
-void progress() {
+bool progress() {
   advance();
-  settle_all();
+  return settle_all();
+}
+
+bool pending(MPI_Request request) { return known.has(request); }
+
+void wait(MPI_Request request) {
+  shm::Waiter waiter(waiting());
+  while (known.has(request)) {
+    if (progress()) {
+      waiter.reset();
+    } else {
+      waiter.pause();
+    }
+  }
 }
 
 bool form(State& state) {
@@ -277,7 +316,9 @@ const shm::WaitPolicy& waiting() {
   static const shm::WaitPolicy policy = [] {
     std::vector<int> all(world()->size);
     for (int r = 0; r < world()->size; ++r) all[r] = r;
-    return world()->waiting(all);
+    shm::WaitPolicy all_here = world()->waiting(all);
+    all_here.poke = poke;
+    return all_here;
   }();
   return policy;
 }

@@ -35,6 +35,7 @@ struct Pending {
   Flight flight;
   Lane* lane = nullptr;
   State::Own* own = nullptr;  ///< persistent: what holds its lane
+  MPI_Request request;
   int tag = -1;
   int code = 0;
   double started = 0;  ///< seconds, when statistics are kept
@@ -58,8 +59,12 @@ void forget(MPI_Request request);
 
 /// Lets data move, without a call of the program's functions on what has ended. Returns whether anything has moved.
 bool advance();
-/// Lets data move, and ends what is complete.
-void progress();
+/// Lets data move, and ends what is complete. Returns whether something has ended.
+bool progress();
+/// Whether this is the request of an operation under way. Of one that has been started long ago it may not be known.
+bool pending(MPI_Request request);
+/// Waits until it is not pending() any more; the host still has to complete the request.
+void wait(MPI_Request request);
 /// Opens the lanes of a communicator if its ranks have met. Returns whether they are open. Throws Failure.
 bool form(State& state);
 /// In MPI_Finalize: until nothing is under way.
