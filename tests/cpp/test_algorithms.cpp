@@ -60,7 +60,7 @@ TEST(Catalogue, HoldsWhatIsPromised) {
       {Operation::allgather,
        {"linear", "ring", "recursive_doubling", "bruck", "circulant", "gather_bcast", "kring", "neighbor_exchange",
         "recursive_multiplying", "sparbit", "bine", "swing", "pat"}},
-      {Operation::alltoall, {"linear", "pairwise", "bruck", "batched", "exchange"}},
+      {Operation::alltoall, {"linear", "pairwise", "bruck", "batched", "exchange", "bine"}},
       {Operation::gatherv, {"linear", "linear_sync"}},
       {Operation::scatterv, {"linear"}},
       {Operation::allgatherv,
