@@ -12,7 +12,7 @@ void build(Builder& b) {
   if (rank + 1 < p) b.send(rank + 1, b.own());
   if (rank == 0) return;
   b.recv(rank - 1, received);
-  scan_doubling(b, 1, received);
+  scan_doubling(b, {1, p}, received);
 }
 
 const Algorithm algorithm{
