@@ -11,13 +11,13 @@ struct Line {
   int stride = 1;
 };
 
-/// On the line's ranks: recv <- their `own`, from `first` to this rank, combined, by passing sums on at distance 1, 2, 4,
-/// ... along the line. `own` may be recv.
+/// On the line's ranks: recv <- their `own`, from `first` to this rank, combined, by passing sums on at distance 1, 2,
+/// 4, ... along the line. `own` may be recv.
 void scan_doubling(Builder& b, Line line, Blocks own);
 
-/// The same for the ranks `first`, which is at most 1, to p - 1, in groups of k >= 2 consecutive ranks: each group scans,
-/// then the groups' last ranks, which pass the sums of all lower groups on to the first rank of the next group and that
-/// one to its group. So of all messages as few go from group to group as in a scan of one rank per group.
+/// The same for the ranks from `first`, which is 0 or 1, to p - 1, in groups of k >= 2 consecutive ranks: each group
+/// scans, then the groups' last ranks, which pass the sums of all lower groups on to the first rank of the next group,
+/// and that one to its group.
 void scan_grouped(Builder& b, int first, int k, Blocks own);
 
 /// A rank's neighbours in the two sweeps of a scan: with d the lowest set bit of rank + 1, the sum of d ranks that ends

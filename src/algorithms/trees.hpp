@@ -28,9 +28,9 @@ Tree doubling_tree(int v, int p);
 /// Binomial tree over the k consecutive ranks, fewer at the end, that the rank is one of; rooted at the first of them.
 Tree group_tree(int rank, int p, int k);
 
-/// Binomial trees over groups of k consecutive ranks, the heads of which are a binomial tree over all of them: the
-/// root, and the first ranks of the other groups. With root 0 every subtree is a range of ranks, and children ascend;
-/// else they do so from each head on and, behind them, from the root's group on.
+/// A binomial tree over each group of k consecutive ranks, and one over their heads: the root, and the first ranks of
+/// the other groups. Children: those of the group first, then other heads, each with the largest subtree last. With root
+/// 0 they ascend, and every subtree is a range of ranks.
 Tree smp_tree(int rank, int p, int root, int k);
 
 /// Complete k-ary tree rooted at 0: the children of v are kv + 1, ..., kv + k.

@@ -28,7 +28,7 @@ const Algorithm algorithm{
     .operation = Operation::bcast,
     .name = "circulant",
     .summary = "segments on a circulant graph, as few rounds as possible",
-    .source = "Traff 2024",
+    .source = "Träff 2024",
     .build = build,
     .segmented = true,
 };

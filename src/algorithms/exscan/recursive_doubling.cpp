@@ -19,7 +19,7 @@ const Algorithm algorithm{
     .operation = Operation::exscan,
     .name = "recursive_doubling",
     .summary = "contributions move up by one rank, then a scan at doubling distance",
-    .source = "shift, then scan: as described by Traff 2025",
+    .source = "shift, then scan: as described by Träff 2025",
     .build = build,
     .ordered = true,
 };

@@ -19,7 +19,7 @@ const Algorithm algorithm{
     .operation = Operation::exscan,
     .name = "smp",
     .summary = "contributions move up by one rank, then scans among k ranks each and the last of each k",
-    .source = "shift, then MPICH's SMP-aware scan; from last rank to first here",
+    .source = "Intel MPI (SMP); as a shift and a scan here",
     .build = build,
     .default_radix = 4,
     .ordered = true,
