@@ -2,12 +2,13 @@
 // one partner, at the distances 1, 1, 3, 5, 11, ...
 //
 // How. As in Bruck's algorithm, each part has a way of its own, some of the rounds 0, 1, 2, ..., and moves to the
-// partner of whoever has it in each of them; all parts that move in a round travel packed. Where parts lie is only
-// noted (`at`): at the end every part is copied once to its place.
+// partner of whoever has it in each of them; all parts that move in a round travel packed, from two areas in turn. Where
+// parts lie is only noted (`at`): at the end every part is copied once to its place.
 // Why it is correct. In each round ranks swap places in pairs, so any way leads from every rank to another one, and of
 // the parts with the same way each rank has one at any time. How far a way leads is a sum of distances, the same from
 // all even ranks, and the opposite from all odd ones. That some way leads everywhere is what makes the allgather
 // complete (bine.cpp there); of several, the one with the fewest rounds is taken.
+#include <algorithm>
 #include <bit>
 #include <vector>
 
@@ -49,15 +50,22 @@ void build(Builder& b) {
   std::vector<Blocks> at;  // the part that is here, for each of the ways
   for (const unsigned way : to) at.push_back(b.part(source, end_of(rank, way, p)));
 
-  for (int round = 0; 1 << round < p; ++round) {
-    std::vector<int> moving;
-    for (int i = 0; i < p; ++i)
-      if ((to[i] >> round & 1) != 0) moving.push_back(i);
-    const std::vector<std::int32_t> sizes(moving.size(), 0);
-    const Blocks packed = b.temp_like(sizes), arrived = b.temp_like(sizes);
-    for (std::size_t m = 0; m < moving.size(); ++m) {
-      b.copy(at[moving[m]], sub(packed, static_cast<int>(m)));
-      at[moving[m]] = sub(arrived, static_cast<int>(m));
+  std::vector<std::vector<int>> moves(std::bit_width(static_cast<unsigned>(p - 1)));  // ways, for each round
+  for (int i = 0; i < p; ++i)
+    for (std::size_t round = 0; round < moves.size(); ++round)
+      if ((to[i] >> round & 1) != 0) moves[round].push_back(i);
+  std::size_t most = 0;
+  for (const std::vector<int>& moving : moves) most = std::max(most, moving.size());
+  std::vector<Blocks> areas;
+  for (int round = 0; round < std::ssize(moves); ++round) {
+    const std::vector<int>& moving = moves[round];
+    if (round < 2) areas.push_back(b.temp_like(std::vector<std::int32_t>(most, 0)));
+    const int count = static_cast<int>(moving.size());
+    const Blocks packed = sub(areas[round % 2], 0, count);
+    const Blocks arrived = b.temp_like(std::vector<std::int32_t>(count, 0));
+    for (int m = 0; m < count; ++m) {
+      b.copy(at[moving[m]], sub(packed, m));
+      at[moving[m]] = sub(arrived, m);
     }
     const int peer = alternating_partner(rank, round, p);
     b.send(peer, packed);
