@@ -76,7 +76,7 @@ TEST(Catalogue, HoldsWhatIsPromised) {
        {"linear", "pairwise", "ring", "recursive_halving", "recursive_doubling", "butterfly", "circulant", "bine",
         "swing", "pat", "reduce_then_scatter"}},
       {Operation::scan, {"linear", "recursive_doubling", "binomial", "smp"}},
-      {Operation::exscan, {"linear", "recursive_doubling", "binomial", "smp"}},
+      {Operation::exscan, {"linear", "recursive_doubling", "doubling_123", "binomial", "smp"}},
       {Operation::neighbor_allgather, {"linear"}},
       {Operation::neighbor_allgatherv, {"linear"}},
       {Operation::neighbor_alltoall, {"linear"}},
