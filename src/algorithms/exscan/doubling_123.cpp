@@ -1,5 +1,5 @@
-// Exscan, 123-doubling: ranks pass sums on at distance 1, 2, 3, 6, 12, ...: in most cases as few rounds as a scan, where
-// recursive_doubling takes one more, and no more reductions.
+// Exscan, 123-doubling: ranks pass sums on at distance 1, 2, 3, 6, 12, ...: for about half of all p, those just above a
+// power of two, one round less than recursive_doubling, and never more. Somebody may have one reduction more.
 //
 // How. First every rank passes its contribution to the next one; then what it got and its contribution together to the
 // rank 2 above, so that each has the sum of the 3 ranks below it. From then on sums are exclusive: in the round at
