@@ -17,8 +17,9 @@ std::vector<const Algorithm*>& entries() {
   return all;
 }
 
-// Names from the literature, Open MPI, MPICH, Intel MPI and oneCCL (nreduce). What LibNBC calls dissemination is a
-// binomial reduce and bcast in Iallreduce, and Bruck's algorithm in Ialltoall. MPICH's Ibcast ring is a chain.
+// Names from the literature, Open MPI, MPICH and Intel MPI. What LibNBC calls dissemination is a binomial reduce and
+// bcast in Iallreduce, and Bruck's algorithm in Ialltoall. MPICH's Ibcast ring is a chain. Intel MPI's source is not
+// public: its nreduce is taken to be oneCCL's, and its linear ssend to mean that the root sets the pace.
 constexpr auto aliases = std::to_array<Alias>({
     {.name = "binomial", .algorithm = "knomial", .radix = 2},
     {.name = "blocked", .algorithm = "batched"},

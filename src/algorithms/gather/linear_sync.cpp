@@ -29,7 +29,7 @@ const Algorithm algorithm{
     .operation = Operation::gather,
     .name = "linear_sync",
     .summary = "everybody sends to the root, which asks k ranks at a time",
-    .source = "Open MPI (linear with synchronisation), Intel MPI (linear ssend); batches are ours",
+    .source = "Open MPI (linear with synchronisation); batches are ours",
     .build = build,
     .default_radix = 8,
     .min_radix = 1,
