@@ -29,8 +29,8 @@ Tree doubling_tree(int v, int p);
 Tree group_tree(int rank, int p, int k);
 
 /// A binomial tree over each group of k consecutive ranks, and one over their heads: the root, and the first ranks of
-/// the other groups. Children: those of the group first, then other heads, each with the largest subtree last. With root
-/// 0 they ascend, and every subtree is a range of ranks.
+/// the other groups. Children: those of the group first, then other heads, each with the largest subtree last. With
+/// root 0 they ascend, and every subtree is a range of ranks.
 Tree smp_tree(int rank, int p, int root, int k);
 
 /// Complete k-ary tree rooted at 0: the children of v are kv + 1, ..., kv + k.

@@ -2,8 +2,8 @@
 // one partner, at the distances 1, 1, 3, 5, 11, ...
 //
 // How. As in Bruck's algorithm, each part has a way of its own, some of the rounds 0, 1, 2, ..., and moves to the
-// partner of whoever has it in each of them; all parts that move in a round travel packed, from two areas in turn. Where
-// parts lie is only noted (`at`): at the end every part is copied once to its place.
+// partner of whoever has it in each of them; all parts that move in a round travel packed, from two areas in turn.
+// Where parts lie is only noted (`at`): at the end every part is copied once to its place.
 // Why it is correct. In each round ranks swap places in pairs, so any way leads from every rank to another one, and of
 // the parts with the same way each rank has one at any time. How far a way leads is a sum of distances, the same from
 // all even ranks, and the opposite from all odd ones. That some way leads everywhere is what makes the allgather

@@ -4,8 +4,8 @@
 // How. The part for the rank i places to the right has to travel the distance i, digit by digit in base k. In the round
 // of weight w = 1, k, k^2 ... all parts whose i has the digit j > 0 there move j * w places to the right, packed into
 // one message for each j. Where part i lies is only noted (`at`), so nothing is rotated or unpacked: each round packs,
-// and at the end every part is copied once to its place. Rounds pack into two areas in turn, as what was sent two rounds
-// ago has long arrived; where parts arrive they may stay, so each round has a place of its own for them.
+// and at the end every part is copied once to its place. Rounds pack into two areas in turn, as what was sent two
+// rounds ago has long arrived; where parts arrive they may stay, so each round has a place of its own for them.
 #include <algorithm>
 #include <vector>
 

@@ -5,7 +5,8 @@
 // rank 2 above, so that each has the sum of the 3 ranks below it. From then on sums are exclusive: in the round at
 // distance d each is of the d ranks below, and spans 2d when that of the rank d below comes on its left. Who has all
 // lower ranks receives no more.
-// Source: Träff 2025, "Communication Round and Computation Efficient Exclusive Prefix-Sums Algorithms (for MPI_Exscan)".
+// Source: Träff 2025, "Communication Round and Computation Efficient Exclusive Prefix-Sums Algorithms
+// (for MPI_Exscan)".
 #include <utility>
 
 #include "algorithms/registry.hpp"
