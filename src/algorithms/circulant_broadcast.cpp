@@ -69,20 +69,36 @@ std::vector<int> CirculantBroadcast::phase_of(int rank) const {
   return blocks;
 }
 
+// The last phase is whole.
+int CirculantBroadcast::start(int blocks) const { return (phase() - count(blocks) % phase()) % phase(); }
+
 std::vector<int> CirculantBroadcast::receives(int rank, int blocks) const {
-  std::vector<int> received(rounds(blocks), -1);
+  std::vector<int> received(count(blocks), -1);
   if (rank == 0) return received;
   const std::vector<int> first_phase = phase_of(rank);
-  // The last phase is whole; the first lacks the rounds before `start`.
-  const int q = phase(), start = (q - rounds(blocks) % q) % q;
+  const int q = phase(), first = start(blocks);
   bool has_last = false;
-  for (int i = 0; i < rounds(blocks); ++i) {
-    const int block = first_phase[(start + i) % q] + (start + i) / q * q - start;
+  for (int i = 0; i < count(blocks); ++i) {
+    const int block = first_phase[(first + i) % q] + (first + i) / q * q - first;
     if (block < 0 || (block >= blocks - 1 && has_last)) continue;  // blocks from the last one on stand for the last
     has_last |= block >= blocks - 1;
     received[i] = std::min(block, blocks - 1);
   }
   return received;
+}
+
+std::vector<CirculantRound> CirculantBroadcast::rounds(int rank, int blocks) const {
+  const int p = skips_.back(), q = phase();
+  if (p == 1) return {};
+  std::vector<std::vector<int>> theirs;  // what the rank at each skip receives, from all of its senders
+  for (int k = 0; k < q; ++k) theirs.push_back(receives((rank + skips_[k]) % p, blocks));
+  const std::vector<int> mine = receives(rank, blocks);
+  std::vector<CirculantRound> found;
+  for (int i = 0; i < count(blocks); ++i) {
+    const int k = (start(blocks) + i) % q;
+    found.push_back({skips_[k], theirs[k][i], mine[i]});
+  }
+  return found;
 }
 
 }  // namespace omnes

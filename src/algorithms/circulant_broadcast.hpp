@@ -15,18 +15,23 @@
 
 namespace omnes {
 
+/// What a rank sends to the rank `skip` above it and receives from the rank `skip` below it: a block, or -1.
+struct CirculantRound {
+  int skip, sent, received;
+};
+
 class CirculantBroadcast {
  public:
   explicit CirculantBroadcast(int p);
 
-  int phase() const { return static_cast<int>(skips_.size()) - 1; }  ///< its rounds: ceil(log2(p))
-  int skip(int k) const { return skips_[k]; }
-  int rounds(int blocks) const { return blocks - 1 + phase(); }
-
-  /// For each round of a broadcast of `blocks` blocks from rank 0: which one `rank` receives, or -1. Each once.
-  std::vector<int> receives(int rank, int blocks) const;
+  /// The rounds of a broadcast of `blocks` blocks from rank 0; the others receive each block once.
+  std::vector<CirculantRound> rounds(int rank, int blocks) const;
 
  private:
+  int phase() const { return static_cast<int>(skips_.size()) - 1; }  // its rounds: ceil(log2(p))
+  int count(int blocks) const { return blocks - 1 + phase(); }       // of rounds
+  int start(int blocks) const;                                       // the round of a phase with which it begins
+  std::vector<int> receives(int rank, int blocks) const;
   int base_block(int rank) const;
   std::vector<int> phase_of(int rank) const;
 

@@ -6,29 +6,34 @@
 
 namespace omnes {
 
-void allreduce_exchanging(Builder& b, Exchange (*exchange)(int member, int round, int members)) {
-  const Folding fold(b.p());
-  const int partner = fold.partner(b.rank());
+Exchange exchange_doubling(int member, int round, int) {
+  const int other = member ^ 1 << round;
+  return {other, other < member};
+}
+
+void allreduce_exchanging(Builder& b, Blocks own, Exchange (*exchange)(int member, int round, int members), int every) {
+  const Folding fold((b.p() + every - 1) / every);
+  const int self = b.rank() / every, partner = fold.partner(self);
   const Blocks result = recv_blocks(0);
-  if (!fold.leads(b.rank())) {
-    b.send(partner, b.own());
-    b.recv(partner, result);
+  if (!fold.leads(self)) {
+    b.send(partner * every, own);
+    b.recv(partner * every, result);
     return;
   }
   const int rounds = std::countr_zero(static_cast<unsigned>(fold.members));
   const Blocks spare = b.temp(rounds > 0 ? 1 : 0);
   Blocks here = rounds % 2 == 0 ? result : spare, next = rounds % 2 == 0 ? spare : result;
-  Blocks sum = b.own();
+  Blocks sum = own;
   if (partner >= 0) {
-    b.recv_reduce(partner, sum, here);
+    b.recv_reduce(partner * every, sum, here);
     sum = here;
   } else if (sum == next) {  // in place, an odd number of rounds
     b.copy(sum, here);
     sum = here;
   }
   for (int round = 0; round < rounds; ++round) {
-    const auto [other, is_left] = exchange(fold.member(b.rank()), round, fold.members);
-    const int peer = fold.leader(other);
+    const auto [other, is_left] = exchange(fold.member(self), round, fold.members);
+    const int peer = fold.leader(other) * every;
     b.send(peer, sum);
     if (is_left)
       b.recv_reduce_first(peer, sum, next);
@@ -38,7 +43,7 @@ void allreduce_exchanging(Builder& b, Exchange (*exchange)(int member, int round
     std::swap(here, next);
   }
   b.copy(sum, result);
-  if (partner >= 0) b.send(partner, result);
+  if (partner >= 0) b.send(partner * every, result);
 }
 
 }  // namespace omnes

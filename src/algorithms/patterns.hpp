@@ -16,6 +16,9 @@ void flow_down(Builder& b, const Tree& tree, int root);
 /// root the result.
 void flow_up(Builder& b, const Tree& tree, Blocks own, Blocks into);
 
+/// The whole reduce along a tree rooted at rank 0, which forwards the segments to the root.
+void flow_up_to_root(Builder& b, const Tree& tree);
+
 /// into <- a ∘ incoming, or incoming ∘ a when `from` stands for lower ranks.
 void recv_reduce_in_order(Builder& b, int from, Blocks a, Blocks into);
 

@@ -17,13 +17,29 @@ std::vector<const Algorithm*>& entries() {
   return all;
 }
 
-// Names from Open MPI, MPICH and the literature.
-constexpr std::array<Alias, 4> aliases = {{
+// Names from the literature, Open MPI, MPICH and Intel MPI. What LibNBC calls dissemination is a binomial reduce and
+// bcast in Iallreduce, and Bruck's algorithm in Ialltoall. MPICH's Ibcast ring is a chain. Intel MPI's source is not
+// public: its nreduce is taken to be oneCCL's, and its linear ssend to mean that the root sets the pace.
+constexpr auto aliases = std::to_array<Alias>({
     {.name = "binomial", .algorithm = "knomial", .radix = 2},
+    {.name = "blocked", .algorithm = "batched"},
+    {.name = "dissemination", .algorithm = "knomial", .radix = 2, .only = Operation::allreduce},
+    {.name = "dissemination", .algorithm = "bruck", .radix = 2, .only = Operation::alltoall},
     {.name = "flat", .algorithm = "linear"},
+    {.name = "inplace", .algorithm = "exchange"},
+    {.name = "linear_ssend", .algorithm = "linear_sync"},
     {.name = "naive", .algorithm = "linear"},
+    {.name = "noncommutative", .algorithm = "butterfly"},
+    {.name = "nreduce", .algorithm = "sliced", .only = Operation::allreduce},
     {.name = "pipeline", .algorithm = "chain"},
-}};
+    {.name = "reduce_bcast", .algorithm = "knomial", .only = Operation::allreduce},
+    {.name = "reduce_scatter_allgather", .algorithm = "rabenseifner", .only = Operation::allreduce},
+    {.name = "reduce_scatter_gather", .algorithm = "rabenseifner", .only = Operation::reduce},
+    {.name = "ring", .algorithm = "chain", .only = Operation::bcast},
+    {.name = "scatter_recursive_doubling_allgather", .algorithm = "scatter_recursive_doubling"},
+    {.name = "scatter_ring_allgather", .algorithm = "scatter_ring"},
+    {.name = "scattered", .algorithm = "batched"},
+});
 
 bool before(const Algorithm* a, const Algorithm* b) {
   if (a->operation != b->operation) return a->operation < b->operation;
@@ -60,7 +76,8 @@ const Algorithm* find_algorithm(Operation operation, std::string_view wanted) {
 
 const Alias* find_alias(Operation operation, std::string_view wanted) {
   for (const Alias& alias : aliases)
-    if (alias.name == wanted && !find_algorithm(operation, wanted) && find_algorithm(operation, alias.algorithm))
+    if (alias.name == wanted && (!alias.only || *alias.only == regular(operation)) &&
+        !find_algorithm(operation, wanted) && find_algorithm(operation, alias.algorithm))
       return &alias;
   return nullptr;
 }
@@ -68,7 +85,7 @@ const Alias* find_alias(Operation operation, std::string_view wanted) {
 std::vector<const Alias*> aliases_of(const Algorithm& algorithm) {
   std::vector<const Alias*> found;
   for (const Alias& alias : aliases)
-    if (std::string_view(alias.algorithm) == algorithm.name && find_alias(algorithm.operation, alias.name))
+    if (std::string_view(alias.algorithm) == algorithm.name && find_alias(algorithm.operation, alias.name) == &alias)
       found.push_back(&alias);
   return found;
 }

@@ -4,6 +4,7 @@
 // it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,8 @@ const Algorithm* find_algorithm(Operation operation, std::string_view name);
 struct Alias {
   const char* name;
   const char* algorithm;
-  int radix = 0;  ///< the k that the name means; 0: any
+  int radix = 0;                       ///< the k that the name means; 0: any
+  std::optional<Operation> only = {};  ///< where the name means this algorithm: here, with equal and unequal parts
 };
 /// nullptr when `name` is none for this operation.
 const Alias* find_alias(Operation operation, std::string_view name);

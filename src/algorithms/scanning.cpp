@@ -1,14 +1,15 @@
 // Prefix sums by doubling, and the tree of the sweeps.
 #include "algorithms/scanning.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace omnes {
 
-void scan_doubling(Builder& b, int first, Blocks own) {
-  const int p = b.p(), rank = b.rank();
+void scan_doubling(Builder& b, Line line, Blocks own) {
+  const int rank = b.rank(), first = line.first, end = line.end;
   int incoming = 0;
-  for (int d = 1; rank - d >= first; d *= 2) ++incoming;
+  for (int d = line.stride; rank - d >= first; d *= 2) ++incoming;
   // Sums alternate between `recv` and a temporary, so that the last lands in `recv` and none is overwritten while it is
   // being sent.
   const Blocks result = recv_blocks(0), spare = b.temp(incoming > 1 || (incoming == 1 && own == result) ? 1 : 0);
@@ -18,14 +19,36 @@ void scan_doubling(Builder& b, int first, Blocks own) {
     b.copy(sum, here);
     sum = here;
   }
-  for (int d = 1; rank - d >= first || rank + d < p; d *= 2) {
-    if (rank + d < p) b.send(rank + d, sum);
+  for (int d = line.stride; rank - d >= first || rank + d < end; d *= 2) {
+    if (rank + d < end) b.send(rank + d, sum);
     if (rank - d < first) continue;
     b.recv_reduce_first(rank - d, sum, next);
     sum = next;
     std::swap(here, next);
   }
   b.copy(sum, result);
+}
+
+void scan_grouped(Builder& b, int first, int k, Blocks own) {
+  const int p = b.p(), rank = b.rank(), group = rank / k;
+  const int begin = std::max(first, group * k), end = std::min(p, (group + 1) * k);
+  const int below_last = (p - 1) / k * k;  // end of the groups that others need the sums of
+  const Blocks result = recv_blocks(0);
+  scan_doubling(b, {begin, end}, own);
+  const bool hands_on = end <= below_last && rank == end - 1;
+  if (hands_on) {
+    scan_doubling(b, {k - 1, below_last, k}, result);
+    b.send(end, result);
+  }
+  if (group == 0 || hands_on) return;
+  if (rank > begin) return b.recv_reduce_first(begin, result, result);
+  std::vector<std::int32_t> others;  // the last rank has the sum, where it hands it on
+  for (int other = begin + 1; other < (end <= below_last ? end - 1 : end); ++other) others.push_back(other);
+  if (others.empty()) return b.recv_reduce_first(begin - 1, result, result);
+  const Blocks lower = b.temp(1);
+  b.recv(begin - 1, lower);
+  b.send(others, lower);
+  b.reduce(lower, result, result);
 }
 
 Sweeps::Sweeps(int rank, int p) {

@@ -5,8 +5,20 @@
 
 namespace omnes {
 
-/// recv <- the ranks' `own`, from rank `first` to this one, combined, by passing sums on at distance 1, 2, 4, ...
-void scan_doubling(Builder& b, int first, Blocks own);
+/// The ranks first, first + stride, first + 2 stride, ... below `end`.
+struct Line {
+  int first, end;
+  int stride = 1;
+};
+
+/// On the line's ranks: recv <- their `own`, from `first` to this rank, combined, by passing sums on at distance 1, 2,
+/// 4, ... along the line. `own` may be recv.
+void scan_doubling(Builder& b, Line line, Blocks own);
+
+/// The same for the ranks from `first`, which is 0 or 1, to p - 1, in groups of k >= 2 consecutive ranks: each group
+/// scans, then the groups' last ranks, which pass the sums of all lower groups on to the first rank of the next group,
+/// and that one to its group.
+void scan_grouped(Builder& b, int first, int k, Blocks own);
 
 /// A rank's neighbours in the two sweeps of a scan: with d the lowest set bit of rank + 1, the sum of d ranks that ends
 /// here is combined from those that end `below`, and goes `up` to be part of the next larger one. Then the sum of all

@@ -41,6 +41,31 @@ Tree doubling_tree(int v, int p) {
   return tree;
 }
 
+Tree group_tree(int rank, int p, int k) {
+  const int first = rank / k * k;
+  Tree tree = knomial_tree(rank - first, std::min(k, p - first), 2);
+  if (tree.parent >= 0) tree.parent += first;
+  for (std::int32_t& child : tree.children) child += first;
+  return tree;
+}
+
+Tree smp_tree(int rank, int p, int root, int k) {
+  const int groups = (p + k - 1) / k, top = root / k;
+  const auto head = [&](int group) { return group == top ? root : group * k; };
+  const int group = rank / k, first = group * k, size = std::min(k, p - first), here = head(group);
+
+  Tree tree = knomial_tree((rank - here + size) % size, size, 2);
+  const auto in_group = [&](int v) { return first + (here - first + v) % size; };
+  if (tree.parent >= 0) tree.parent = in_group(tree.parent);
+  for (std::int32_t& child : tree.children) child = in_group(child);
+  if (rank != here) return tree;
+
+  const Tree above = knomial_tree((group - top + groups) % groups, groups, 2);
+  if (above.parent >= 0) tree.parent = head((above.parent + top) % groups);
+  for (const int child : above.children) tree.children.push_back(head((child + top) % groups));
+  return tree;
+}
+
 Tree kary_tree(int v, int p, int k) {
   Tree tree;
   if (v > 0) tree.parent = (v - 1) / k;

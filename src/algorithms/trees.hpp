@@ -25,6 +25,14 @@ int knomial_extent(int v, int p, int k);
 /// Binomial tree rooted at 0 in which the ranks below 2^i send to those at distance 2^i; the largest subtree is the last.
 Tree doubling_tree(int v, int p);
 
+/// Binomial tree over the k consecutive ranks, fewer at the end, that the rank is one of; rooted at the first of them.
+Tree group_tree(int rank, int p, int k);
+
+/// A binomial tree over each group of k consecutive ranks, and one over their heads: the root, and the first ranks of
+/// the other groups. Children: those of the group first, then other heads, each with the largest subtree last. With
+/// root 0 they ascend, and every subtree is a range of ranks.
+Tree smp_tree(int rank, int p, int root, int k);
+
 /// Complete k-ary tree rooted at 0: the children of v are kv + 1, ..., kv + k.
 Tree kary_tree(int v, int p, int k);
 inline Tree binary_tree(int v, int p) { return kary_tree(v, p, 2); }

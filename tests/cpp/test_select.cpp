@@ -75,8 +75,16 @@ TEST(Choice, KnowsOtherNames) {
       {"pipeline:segment=8K", "chain:segment=8K"},
       {"flat", "linear"},
       {"naive", "linear"},
+      {"ring", "chain"},
+      {"scatter_ring_allgather", "scatter_ring"},
   };
   for (const auto& [text, meant] : cases) EXPECT_EQ(to_string(parse_choice(Operation::bcast, text)), meant);
+  EXPECT_EQ(to_string(parse_choice(Operation::allreduce, "dissemination")), "knomial:k=2");
+  EXPECT_EQ(to_string(parse_choice(Operation::allreduce, "ring")), "ring");
+  EXPECT_EQ(to_string(parse_choice(Operation::alltoall, "dissemination")), "bruck:k=2");
+  EXPECT_EQ(to_string(parse_choice(Operation::barrier, "dissemination")), "dissemination");
+  EXPECT_EQ(to_string(parse_choice(Operation::alltoallw, "blocked")), "batched");
+  EXPECT_TRUE(complaint([] { parse_choice(Operation::reduce, "ring"); }).starts_with("no algorithm \"ring\""));
   EXPECT_EQ(complaint([] { parse_choice(Operation::bcast, "binomial:k=4"); }),
             "k=4 contradicts the name, which means knomial:k=2");
   EXPECT_TRUE(

@@ -18,7 +18,7 @@ Exchange exchange(int member, int round, int members) {
   return {alternating_partner(member, rounds - 1 - round, members), (swing_place(member, members) >> round & 1) != 0};
 }
 
-void build(Builder& b) { allreduce_exchanging(b, exchange); }
+void build(Builder& b) { allreduce_exchanging(b, b.own(), exchange); }
 
 const Algorithm algorithm{
     .operation = Operation::allreduce,

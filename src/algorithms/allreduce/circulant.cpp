@@ -26,7 +26,7 @@ const Algorithm algorithm{
     .operation = Operation::allreduce,
     .name = "circulant",
     .summary = "reduce-scatter, then allgather, each in ceil(log2(p)) rounds on a circulant graph",
-    .source = "Traff 2024",
+    .source = "Träff 2024",
     .build = build,
 };
 const Register registered{algorithm};

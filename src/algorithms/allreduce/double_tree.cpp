@@ -17,7 +17,7 @@ const Algorithm algorithm{
     .operation = Operation::allreduce,
     .name = "double_tree",
     .summary = "halves of the message up two binary trees to rank 0 and down again, segments pipelined",
-    .source = "Sanders, Speck, Traff 2009",
+    .source = "Sanders, Speck, Träff 2009",
     .build = build,
     .segmented = true,
     .ordered = true,

@@ -73,7 +73,7 @@ const Algorithm algorithm{
     .operation = Operation::allreduce,
     .name = "dual_root",
     .summary = "up and down two binary trees whose roots exchange, segments pipelined",
-    .source = "Traff 2021",
+    .source = "Träff 2021",
     .build = build,
     .segmented = true,
     .ordered = true,

@@ -9,12 +9,7 @@
 namespace omnes {
 namespace {
 
-Exchange exchange(int member, int round, int) {
-  const int other = member ^ 1 << round;
-  return {other, other < member};
-}
-
-void build(Builder& b) { allreduce_exchanging(b, exchange); }
+void build(Builder& b) { allreduce_exchanging(b, b.own(), exchange_doubling); }
 
 const Algorithm algorithm{
     .operation = Operation::allreduce,

@@ -29,7 +29,7 @@ const Algorithm algorithm{
     .operation = Operation::allreduce,
     .name = "sliced",
     .summary = "every rank combines one slice in rank order and publishes it",
-    .source = "direct reduce-scatter + allgather: Chan et al. 2007",
+    .source = "oneCCL (nreduce); in rank order here",
     .build = build,
     .segmented = true,
     .ordered = true,

@@ -4,7 +4,8 @@
 // How. The part for the rank i places to the right has to travel the distance i, digit by digit in base k. In the round
 // of weight w = 1, k, k^2 ... all parts whose i has the digit j > 0 there move j * w places to the right, packed into
 // one message for each j. Where part i lies is only noted (`at`), so nothing is rotated or unpacked: each round packs,
-// and at the end every part is copied once to its place.
+// and at the end every part is copied once to its place. Rounds pack into two areas in turn, as what was sent two
+// rounds ago has long arrived; where parts arrive they may stay, so each round has a place of its own for them.
 #include <algorithm>
 #include <vector>
 
@@ -19,7 +20,11 @@ void build(Builder& b) {
   std::vector<Blocks> at(p);  // after the last round at[i] is the part that came from the rank i places to the left
   for (int i = 0; i < p; ++i) at[i] = b.part(source, static_cast<int>((rank + i) % p));
 
-  for (std::int64_t weight = 1; weight < p; weight *= k) {
+  const std::vector<std::int32_t> most(p - (p + k - 1) / k, 0);  // parts that a round moves
+  std::vector<Blocks> areas;
+  for (std::int64_t weight = 1, round = 0; weight < p; weight *= k, ++round) {
+    if (round < 2) areas.push_back(b.temp_like(most));
+    int used = 0;  // blocks of the area
     struct Message {
       int distance;
       Blocks packed, arrived;
@@ -27,13 +32,16 @@ void build(Builder& b) {
     std::vector<Message> messages;
     for (std::int64_t distance = weight; distance < std::min(p, k * weight); distance += weight) {
       std::vector<std::int32_t> moving;
-      for (std::int64_t i = distance; i < p; ++i)
-        if (i / weight % k == distance / weight) moving.push_back(static_cast<std::int32_t>(i));
-      const std::vector<std::int32_t> sizes(moving.size(), 0);
-      const Blocks packed = b.temp_like(sizes), arrived = b.temp_like(sizes);
-      for (std::size_t m = 0; m < moving.size(); ++m) {
-        b.copy(at[moving[m]], sub(packed, static_cast<int>(m)));
-        at[moving[m]] = sub(arrived, static_cast<int>(m));
+      for (std::int64_t first = distance; first < p; first += k * weight)
+        for (std::int64_t i = first; i < std::min(p, first + weight); ++i)
+          moving.push_back(static_cast<std::int32_t>(i));
+      const int count = static_cast<int>(moving.size());
+      const Blocks packed = sub(areas[round % 2], used, count);
+      const Blocks arrived = b.temp_like(std::vector<std::int32_t>(count, 0));
+      used += count;
+      for (int m = 0; m < count; ++m) {
+        b.copy(at[moving[m]], sub(packed, m));
+        at[moving[m]] = sub(arrived, m);
       }
       messages.push_back({static_cast<int>(distance), packed, arrived});
     }

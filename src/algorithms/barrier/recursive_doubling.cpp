@@ -30,7 +30,7 @@ const Algorithm algorithm{
     .operation = Operation::barrier,
     .name = "recursive_doubling",
     .summary = "pairs at doubling distance exchange tokens",
-    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .source = "butterfly barrier: Brooks 1986; folded as in Thakur, Rabenseifner, Gropp 2005",
     .build = build,
 };
 const Register registered{algorithm};

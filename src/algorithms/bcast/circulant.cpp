@@ -8,19 +8,11 @@ namespace omnes {
 namespace {
 
 void build(Builder& b) {
-  const int p = b.p(), v = b.vrank(), n = b.segments();
-  b.cut(n);
-  if (p == 1) return;
-  const CirculantBroadcast graph(p);
-  const int q = graph.phase(), start = (q - graph.rounds(n) % q) % q;
-
-  std::vector<std::vector<int>> theirs;  // what the rank at each skip receives, from all of its senders
-  for (int k = 0; k < q; ++k) theirs.push_back(graph.receives((v + graph.skip(k)) % p, n));
-  const std::vector<int> mine = graph.receives(v, n);
-  for (int i = 0; i < graph.rounds(n); ++i) {
-    const int k = (start + i) % q;
-    if (theirs[k][i] >= 0) b.send(b.real(v + graph.skip(k)), recv_blocks(theirs[k][i]));
-    if (mine[i] >= 0) b.recv(b.real(v - graph.skip(k)), recv_blocks(mine[i]));
+  const int v = b.vrank();
+  b.cut(b.segments());
+  for (const auto [skip, sent, received] : CirculantBroadcast(b.p()).rounds(v, b.segments())) {
+    if (sent >= 0) b.send(b.real(v + skip), recv_blocks(sent));
+    if (received >= 0) b.recv(b.real(v - skip), recv_blocks(received));
   }
 }
 
@@ -28,7 +20,7 @@ const Algorithm algorithm{
     .operation = Operation::bcast,
     .name = "circulant",
     .summary = "segments on a circulant graph, as few rounds as possible",
-    .source = "Traff 2024",
+    .source = "Träff 2024",
     .build = build,
     .segmented = true,
 };

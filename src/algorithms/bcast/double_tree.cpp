@@ -28,7 +28,7 @@ const Algorithm algorithm{
     .operation = Operation::bcast,
     .name = "double_tree",
     .summary = "halves of the message down two binary trees, segments pipelined",
-    .source = "Sanders, Speck, Traff 2009",
+    .source = "Sanders, Speck, Träff 2009",
     .build = build,
     .segmented = true,
 };

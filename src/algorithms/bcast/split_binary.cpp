@@ -44,7 +44,7 @@ const Algorithm algorithm{
     .operation = Operation::bcast,
     .name = "split_binary",
     .summary = "halves of the message down the halves of a binary tree, then swapped",
-    .source = "Pjesivac-Grbovic et al. 2007",
+    .source = "Pješivac-Grbović et al. 2007",
     .build = build,
     .segmented = true,
 };

@@ -29,7 +29,7 @@ const Algorithm algorithm{
     .operation = Operation::exscan,
     .name = "linear",
     .summary = "along a path, segments pipelined",
-    .source = "MPICH, Open MPI (linear)",
+    .source = "Open MPI (linear)",
     .build = build,
     .segmented = true,
     .ordered = true,

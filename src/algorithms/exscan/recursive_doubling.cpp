@@ -12,14 +12,14 @@ void build(Builder& b) {
   if (rank + 1 < p) b.send(rank + 1, b.own());
   if (rank == 0) return;
   b.recv(rank - 1, received);
-  scan_doubling(b, 1, received);
+  scan_doubling(b, {1, p}, received);
 }
 
 const Algorithm algorithm{
     .operation = Operation::exscan,
     .name = "recursive_doubling",
     .summary = "contributions move up by one rank, then a scan at doubling distance",
-    .source = "shift, then scan: as described by Traff 2025",
+    .source = "shift, then scan: as described by Träff 2025",
     .build = build,
     .ordered = true,
 };

@@ -14,7 +14,7 @@ const Algorithm algorithm{
     .operation = Operation::gather,
     .name = "linear",
     .summary = "everybody sends to the root",
-    .source = "Romanyuta, Kurnosov 2023 (flat)",
+    .source = "MPICH, Open MPI (linear)",
     .build = build,
     .unequal = true,
 };

@@ -18,7 +18,7 @@ const Algorithm algorithm{
     .operation = Operation::reduce,
     .name = "binary",
     .summary = "in-order binary tree, segments pipelined",
-    .source = "Sanders, Speck, Traff 2009 (in-order pipelined binary tree)",
+    .source = "Sanders, Speck, Träff 2009 (in-order pipelined binary tree)",
     .build = build,
     .segmented = true,
     .ordered = true,

@@ -48,7 +48,7 @@ const Algorithm algorithm{
     .operation = Operation::reduce,
     .name = "circulant",
     .summary = "reduce-scatter in ceil(log2(p)) rounds on a circulant graph, then a gather along its edges",
-    .source = "reduce-scatter: Traff 2024",
+    .source = "reduce-scatter: Träff 2024",
     .build = build,
 };
 const Register registered{algorithm};

@@ -18,7 +18,7 @@ const Algorithm algorithm{
     .operation = Operation::reduce,
     .name = "double_tree",
     .summary = "halves of the message up two binary trees, segments pipelined",
-    .source = "Sanders, Speck, Traff 2009",
+    .source = "Sanders, Speck, Träff 2009",
     .build = build,
     .segmented = true,
     .ordered = true,

@@ -8,16 +8,7 @@ namespace {
 
 void build(Builder& b) {
   b.cut(b.segments());
-  const Tree tree = knomial_tree(b.rank(), b.p(), b.problem().radix);
-  const bool at_root = b.rank() == b.root();
-  Blocks sum = recv_blocks(0, b.pieces());
-  if (!at_root) sum = b.temp(tree.children.empty() ? 0 : b.pieces());
-  flow_up(b, tree, b.own(), sum);
-  if (b.root() == 0) return;
-  for (int s = 0; s < b.pieces(); ++s) {
-    if (b.rank() == 0) b.send(b.root(), sub(sum, s));
-    if (at_root) b.recv(0, recv_blocks(s));
-  }
+  flow_up_to_root(b, knomial_tree(b.rank(), b.p(), b.problem().radix));
 }
 
 const Algorithm algorithm{

@@ -31,7 +31,7 @@ const Algorithm algorithm{
     .operation = Operation::reduce,
     .name = "sliced",
     .summary = "every rank combines one slice in rank order, the root gathers",
-    .source = "direct reduce-scatter + gather: Chan et al. 2007",
+    .source = "first half of oneCCL's nreduce, then a gather; in rank order here",
     .build = build,
     .segmented = true,
     .ordered = true,

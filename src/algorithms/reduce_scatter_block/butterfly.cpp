@@ -15,7 +15,7 @@ const Algorithm algorithm{
     .operation = Operation::reduce_scatter_block,
     .name = "butterfly",
     .summary = "pairs at doubling distance exchange halves, in rank order",
-    .source = "Traff 2005",
+    .source = "Träff 2005",
     .build = build,
     .ordered = true,
     .unequal = true,

@@ -14,7 +14,7 @@ const Algorithm algorithm{
     .operation = Operation::reduce_scatter_block,
     .name = "circulant",
     .summary = "ceil(log2(p)) rounds on a circulant graph, for any p",
-    .source = "Traff 2024",
+    .source = "Träff 2024",
     .build = build,
     .unequal = true,
 };

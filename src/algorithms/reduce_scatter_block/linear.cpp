@@ -23,7 +23,7 @@ const Algorithm algorithm{
     .operation = Operation::reduce_scatter_block,
     .name = "linear",
     .summary = "everybody sends to everybody, every rank combines its part in rank order",
-    .source = "the direct form of Chan et al. 2007",
+    .source = "first half of oneCCL's nreduce; in rank order here",
     .build = build,
     .segmented = true,
     .ordered = true,

@@ -20,7 +20,7 @@ const Algorithm algorithm{
     .operation = Operation::scan,
     .name = "linear",
     .summary = "along a path, segments pipelined",
-    .source = "MPICH, Open MPI (linear)",
+    .source = "Open MPI (linear)",
     .build = build,
     .segmented = true,
     .ordered = true,

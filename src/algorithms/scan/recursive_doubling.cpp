@@ -6,7 +6,7 @@
 namespace omnes {
 namespace {
 
-void build(Builder& b) { scan_doubling(b, 0, b.own()); }
+void build(Builder& b) { scan_doubling(b, {0, b.p()}, b.own()); }
 
 const Algorithm algorithm{
     .operation = Operation::scan,

@@ -14,7 +14,7 @@ const Algorithm algorithm{
     .operation = Operation::scatter,
     .name = "linear",
     .summary = "the root sends to everybody",
-    .source = "Romanyuta, Kurnosov 2023 (flat)",
+    .source = "MPICH (linear scatterv), Open MPI (linear)",
     .build = build,
     .unequal = true,
 };
