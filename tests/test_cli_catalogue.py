@@ -49,6 +49,25 @@ def test_other_names_are_listed_and_found():
     assert omnes("draw", "gather/flat", "-n", "4").output == omnes("draw", "gather/linear", "-n", "4").output
 
 
+@pytest.mark.parametrize("operation", _core.operations())
+def test_list_tells_how_to_force_an_algorithm(operation):
+    title, by_variable, by_form, by_info = omnes("list", operation).output.splitlines()[-4:]
+    variable, _, choice = by_variable.split()[0].partition("=")
+    assert title == "To force one:" and variable == f"OMNES_{operation.upper()}"
+    assert _core.parse_choice(operation, choice)["text"] == choice
+    assert by_form.split()[0] == f"OMNES_I{operation.upper()}=..." and "nonblocking and persistent" in by_form
+    assert by_info.split()[0] == f"omnes_{operation}" and "MPI_Comm_set_info" in by_info
+
+
+def test_list_of_all_tells_how_to_force_any():
+    assert [line.split()[0] for line in omnes("list").output.splitlines()[-3:]] == [
+        "OMNES_<OPERATION>=ALGORITHM[:k=N,segment=BYTES]",
+        "OMNES_I<OPERATION>=...",
+        "omnes_<operation>",
+    ]
+    assert "To force" not in omnes("list", "--json").output
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

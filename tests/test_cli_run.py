@@ -59,9 +59,10 @@ def test_flags_only_where_needed(build, mpi):
 
 def test_settings_reach_the_ranks(build, mpi, monkeypatch):
     monkeypatch.setenv("OMNES_BCAST", "knomial:k=4")
+    monkeypatch.setenv("OMNES_IBCAST", "chain")
     monkeypatch.setenv("LD_PRELOAD", "libm.so.6")
     words = " ".join(dry_run("-n", 2, build("exits", mpi)))
-    assert re.search(r"OMNES_BCAST[= ]knomial:k=4", words)
+    assert re.search(r"OMNES_BCAST[= ]knomial:k=4", words) and re.search(r"OMNES_IBCAST[= ]chain", words)
     assert re.search(r"LD_PRELOAD[= ]\S*libomnes-\w+\.so:libm\.so\.6", words)
 
 
@@ -104,13 +105,34 @@ def test_statistics_and_exit_code(build, mpi, tmp_path):
     report = json.loads(file.read_text())
     [entry] = report["entries"]
     assert (report["ranks"], entry["operation"], entry["bytes"], entry["calls"]) == (3, "allreduce", 4, 3)
-    assert entry["algorithm"] in done.stderr
+    assert entry["algorithm"] in done.stderr and entry["form"] == "blocking"
 
 
-def test_a_wrong_setting_is_told(build):
+def test_forms_are_reported_and_forced_apart(build, mpi, tmp_path):
+    """persistent.c has persistent operations, and ends with a blocking MPI_Allreduce."""
+    file = tmp_path / "stats.json"
+    forced = {"OMNES_ALLREDUCE": "linear", "OMNES_IALLREDUCE": "recursive_doubling", "OMNES_BCAST": "binary"}
+    program = build("persistent", mpi)
+    done = run_cli("run", "-n", 3, "--stats", "--stats-json", file, program, environment=forced)
+    assert done.returncode == 0, done.stderr
+    ran = {}
+    for entry in json.loads(file.read_text())["entries"]:
+        ran.setdefault((entry["operation"], entry["form"]), set()).add(entry["algorithm"])
+    assert ran["allreduce", "blocking"] == {"linear"}
+    assert ran["allreduce", "persistent"] == {"recursive_doubling"}
+    assert ran["bcast", "persistent"] == {"binary"}
+    assert re.search(r"bcast +│ persistent +│", done.stderr)
+
+
+@pytest.mark.parametrize("variable", ["OMNES_ALLREDUCE", "OMNES_IALLREDUCE"])
+def test_a_wrong_setting_is_told(build, variable):
     mpi = the_mpi("openmpi")  # MPICH leaves its shared memory behind when it aborts
-    done = run_cli("run", "-n", 2, build("exits", mpi), environment={"OMNES_ALLREDUCE": "nonsense"})
-    assert done.returncode != 0 and "nonsense" in done.stderr and "recursive_doubling" in done.stderr
+    done = run_cli("run", "-n", 2, build("exits", mpi), environment={variable: "nonsense"})
+    assert (
+        done.returncode != 0
+        and f'{variable}: no algorithm "nonsense"' in done.stderr
+        and "recursive_doubling" in done.stderr
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

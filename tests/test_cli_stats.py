@@ -32,6 +32,12 @@ def shown(report):
     return console.export_text()
 
 
+def rows(report, operation):
+    """The table rows of an operation, without calls and times."""
+    cells = [[cell.strip() for cell in line.split("│")[1:-4]] for line in shown(report).splitlines()]
+    return [row for row in cells if row[:1] == [operation]]
+
+
 def test_ranks_are_summed(tmp_path):
     rank_file(tmp_path, 0, 2, [ran("bcast", 8, "linear", 10, 0.001), ran("barrier", 0, "linear", 1, 0.5)])
     passed = {"operation": "bcast", "reason": "intercommunicator", "calls": 3, "seconds": 0.25}
@@ -59,7 +65,44 @@ def test_forms_are_told_apart(tmp_path):
         "omnes ran 90% of 10 calls (blocking all 4 calls; nonblocking 0% of 1 calls; persistent all 5 calls); "
         "passed to the host MPI: intercommunicator (1)"
     )
-    assert "nonblocking" in shown(report)
+    assert rows(report, "bcast") == [
+        ["bcast", "", "8", "linear"],
+        ["bcast", "persistent", "8", "linear"],
+        ["bcast", "nonblocking", "intercommunicator"],
+    ]
+
+
+def test_only_blocking_calls_need_no_form(tmp_path):
+    passed = {"operation": "bcast", "form": "blocking", "reason": "intercommunicator", "calls": 1, "seconds": 0.0}
+    rank_file(tmp_path, 0, 1, [ran("bcast", 8, "linear", 4, 0.001)], [passed])
+    report = stats.merge(tmp_path)
+    assert rows(report, "bcast") == [["bcast", "8", "linear"], ["bcast", "intercommunicator"]]
+    assert "form" not in shown(report)
+
+
+def test_operations_and_forms_are_in_their_own_order(tmp_path):
+    entries = [
+        {**ran(operation, count, "linear", 1, 0.001), "form": form}
+        for operation in ("scan", "allgather", "bcast")
+        for form in ("persistent", "nonblocking", "blocking")
+        for count in (64, 8)
+    ]
+    passed = [
+        {"operation": operation, "form": "persistent", "reason": reason, "calls": 1, "seconds": 0.0}
+        for operation in ("scan", "barrier")
+        for reason in ("invalid root", "intercommunicator")
+    ]
+    rank_file(tmp_path, 0, 1, entries, passed)
+    report = stats.merge(tmp_path)
+    assert [(entry["operation"], entry["form"], entry["bytes"]) for entry in report["entries"]] == [
+        (operation, form, count)
+        for operation in ("bcast", "allgather", "scan")
+        for form in stats.FORMS
+        for count in (8, 64)
+    ]
+    assert [(entry["operation"], entry["reason"]) for entry in report["passed"]] == [
+        (operation, reason) for operation in ("barrier", "scan") for reason in ("intercommunicator", "invalid root")
+    ]
 
 
 def test_a_share_is_100_percent_only_when_it_is_all(tmp_path):

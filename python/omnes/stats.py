@@ -3,7 +3,7 @@
 Each rank writes DIR/rank-<world rank>.json when it finalises MPI: what omnes ran ("entries"), what it passed to the
 host MPI ("passed"), and what else is worth knowing ("notes"). An entry says its form: blocking (where it says nothing),
 nonblocking, or persistent, of which every start counts. Ranks may differ in calls and times: the report sums them up,
-the tables show means.
+the tables show means. Both follow MPI's order of operations, and tell forms apart behind it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from omnes import _core
 from omnes.units import format_bytes, format_seconds
 
 FORMS = ("blocking", "nonblocking", "persistent")
@@ -45,7 +46,16 @@ def _sum(ranks: list[dict[str, Any]], section: str, key_names: tuple[str, ...]) 
             total["ranks"] += 1
             total["calls"] += entry["calls"]
             total["seconds"] += entry["seconds"]
-    return [sums[key] for key in sorted(sums)]
+    return sorted(sums.values(), key=_place)
+
+
+def _place(entry: dict[str, Any]) -> tuple[Any, ...]:
+    """Where an entry belongs: operations and forms in their own order, the rest as it compares."""
+    operations = _core.operations()
+    name = entry["operation"]
+    rest = [entry[field] for field in ("bytes", "algorithm", "reason") if field in entry]
+    known = operations.index(name) if name in operations else len(operations)
+    return known, name, FORMS.index(entry["form"]), *rest
 
 
 def calls_by_form(report: dict[str, Any]) -> dict[str, tuple[int, int]]:
@@ -84,22 +94,28 @@ def _share(served: int, calls: int) -> str:
 
 
 def show(report: dict[str, Any], console: Console) -> None:
-    """Tables of what ran and of what was passed on, and the share of each."""
+    """Tables of what ran and of what was passed on, and the share of each. Blocking calls need not say their form."""
     title = f"Collectives of each of {report['ranks']} ranks ({report['library']})"
+    other_forms = any(entry["form"] != FORMS[0] for section in ("entries", "passed") for entry in report[section])
+    forms = ["form"] if other_forms else []
+
+    def what(entry: dict[str, Any]) -> list[str]:
+        form = "" if entry["form"] == FORMS[0] else entry["form"]
+        return [entry["operation"], form] if other_forms else [entry["operation"]]
+
     if report["entries"]:
-        table = Table("operation", "form", "bytes", "algorithm", title=f"{title}: run by omnes")
+        table = Table("operation", *forms, "bytes", "algorithm", title=f"{title}: run by omnes")
         _columns(table)
         for entry in report["entries"]:
-            size = format_bytes(entry["bytes"])
-            table.add_row(entry["operation"], entry["form"], size, entry["algorithm"], *_times(entry))
+            table.add_row(*what(entry), format_bytes(entry["bytes"]), entry["algorithm"], *_times(entry))
         console.print(table)
     else:
         console.print(f"{title}: none ran by omnes")
     if report["passed"]:
-        table = Table("operation", "form", "why", title="Passed to the host MPI")
+        table = Table("operation", *forms, "why", title="Passed to the host MPI")
         _columns(table)
         for entry in report["passed"]:
-            table.add_row(entry["operation"], entry["form"], entry["reason"], *_times(entry))
+            table.add_row(*what(entry), entry["reason"], *_times(entry))
         console.print(table)
     console.print(escape(summary(report)))
     for note in report["notes"]:

@@ -164,6 +164,47 @@ TEST(Selector, ForcedChoiceWins) {
   EXPECT_EQ(answer.why, "OMNES_BCAST");
 }
 
+// Who may force, in the order of who is asked first.
+TEST(Selector, TheCommunicatorGoesBeforeTheFormBeforeAllForms) {
+  const Selector all = with({"OMNES_BCAST=linear"});
+  const Selector both = with({"OMNES_BCAST=linear", "OMNES_IBCAST=chain"});
+  const Selector not_blocking = with({"OMNES_IBCAST=chain"}, table("{use='binary'}"));
+  const Choice by_communicator = parse_choice(Operation::bcast, "knomial:k=3");
+  struct Case {
+    const Selector& selector;
+    bool blocking, by_communicator;
+    const char* wanted;
+  };
+  const std::vector<Case> cases = {
+      {all, true, false, "linear by OMNES_BCAST"},
+      {all, false, false, "linear by OMNES_BCAST"},
+      {both, true, false, "linear by OMNES_BCAST"},
+      {both, false, false, "chain by OMNES_IBCAST"},
+      {not_blocking, true, false, "binary by table rule 1 of bcast: always"},
+      {not_blocking, false, false, "chain by OMNES_IBCAST"},
+      {both, true, true, "knomial:k=3 by the communicator"},
+      {both, false, true, "knomial:k=3 by the communicator"},
+  };
+  for (const Case& c : cases) {
+    const Question question{.operation = Operation::bcast, .p = 5, .blocking = c.blocking};
+    const Answer answer =
+        c.selector.choose(question, c.by_communicator ? std::optional(by_communicator) : std::nullopt);
+    EXPECT_EQ(to_string(answer.choice) + " by " + answer.why, c.wanted);
+  }
+}
+
+TEST(Selector, PassesOverWhateverCannotDoIt) {
+  const Selector selector = with({"OMNES_ALLREDUCE=ring", "OMNES_IALLREDUCE=swing"}, table("{use='linear'}"));
+  const Choice by_communicator = parse_choice(Operation::allreduce, "bine");
+  const Question question{
+      .operation = Operation::allreduce, .p = 5, .bytes = 8, .commutative = false, .blocking = false};
+  const Answer answer = selector.choose(question, by_communicator);
+  EXPECT_EQ(to_string(answer.choice), "sliced");
+  const std::string reason = ": needs a commutative operation; ";
+  EXPECT_EQ(answer.why, "the communicator=bine" + reason + "OMNES_IALLREDUCE=swing" + reason + "OMNES_ALLREDUCE=ring" +
+                            reason + "table rule 1 of allreduce: always");
+}
+
 TEST(Selector, SaysWhyAForcedChoiceIsPassedOver) {
   const Selector selector = with({"OMNES_ALLREDUCE=ring"}, table("{use='linear'}"));
   const Question question{.operation = Operation::allreduce, .p = 5, .bytes = 8, .commutative = false};

@@ -30,14 +30,14 @@ TEST(Settings, HaveDefaults) {
   EXPECT_EQ(settings.slots, 8);
   EXPECT_EQ(settings.slot_bytes, 8192u);
   EXPECT_EQ(settings.single_copy, 96u * 1024);
-  EXPECT_FALSE(settings.stats || settings.off || settings.reproducible);
-  for (const auto& forced : settings.forced) EXPECT_FALSE(forced);
+  EXPECT_FALSE(settings.stats || settings.off || settings.reproducible || settings.async);
+  for (int i = 0; i < operation_count; ++i) EXPECT_FALSE(settings.forced[i] || settings.forced_not_blocking[i]);
 }
 
 TEST(Settings, AreRead) {
   const Settings settings = read({"OMNES_TRANSPORT=mpi", "OMNES_WAIT=yield", "OMNES_FAKE_NODES=3", "OMNES_SLOTS=2",
                                   "OMNES_SLOT_BYTES=4K", "OMNES_SINGLE_COPY=1M", "OMNES_STATS=/tmp/a=b", "OMNES_OFF=1",
-                                  "OMNES_REPRODUCIBLE=1", "OMNES_BCAST=knomial:k=4,segment=16K"});
+                                  "OMNES_REPRODUCIBLE=1", "OMNES_ASYNC=1", "OMNES_BCAST=knomial:k=4,segment=16K"});
   EXPECT_EQ(settings.transport, Transport::mpi);
   EXPECT_EQ(settings.wait, Wait::yield);
   EXPECT_EQ(settings.fake_nodes, 3);
@@ -45,9 +45,26 @@ TEST(Settings, AreRead) {
   EXPECT_EQ(settings.slot_bytes, 4096u);
   EXPECT_EQ(settings.single_copy, 1u << 20);
   EXPECT_EQ(settings.stats, "/tmp/a=b");
-  EXPECT_TRUE(settings.off && settings.reproducible);
+  EXPECT_TRUE(settings.off && settings.reproducible && settings.async);
   EXPECT_EQ(to_string(settings.forced[static_cast<int>(Operation::bcast)].value()), "knomial:k=4,segment=16K");
   EXPECT_EQ(read({"OMNES_SINGLE_COPY=off"}).single_copy, std::nullopt);
+}
+
+TEST(Settings, ForceTheFormsThatDoNotBlockApart) {
+  const Settings settings = read({"OMNES_IBCAST=chain:segment=1K", "OMNES_BCAST=linear", "OMNES_IALLTOALLW=flat"});
+  const auto at = [](const auto& forced, Operation operation) {
+    const auto& choice = forced[static_cast<int>(operation)];
+    return choice ? to_string(*choice) : "nothing";
+  };
+  EXPECT_EQ(at(settings.forced, Operation::bcast), "linear");
+  EXPECT_EQ(at(settings.forced_not_blocking, Operation::bcast), "chain:segment=1K");
+  EXPECT_EQ(at(settings.forced, Operation::alltoallw), "nothing");
+  EXPECT_EQ(at(settings.forced_not_blocking, Operation::alltoallw), "linear");
+}
+
+TEST(Settings, AreNamedAfterTheirOperation) {
+  EXPECT_EQ(variable_of(Operation::reduce_scatter_block), "OMNES_REDUCE_SCATTER_BLOCK");
+  EXPECT_EQ(variable_of(Operation::reduce_scatter_block, false), "OMNES_IREDUCE_SCATTER_BLOCK");
 }
 
 TEST(Settings, WrongOnesAreOneClearLine) {
@@ -68,10 +85,12 @@ TEST(Settings, WrongOnesAreOneClearLine) {
        " or off"},
       {"OMNES_STATS=", "OMNES_STATS: \"\" is not valid; valid: a folder"},
       {"OMNES_SCATTERV=knomail", "OMNES_SCATTERV: no algorithm \"knomail\" for scatterv; valid: linear"},
+      {"OMNES_ASYNC=yes", "OMNES_ASYNC: \"yes\" is not valid; valid: 0, 1"},
+      {"OMNES_ISCATTERV=knomail", "OMNES_ISCATTERV: no algorithm \"knomail\" for scatterv; valid: linear"},
       {"OMNES_ALLREDUCEE=ring",
-       "OMNES_ALLREDUCEE: no such variable; known: OMNES_FAKE_NODES, OMNES_OFF, OMNES_REPRODUCIBLE, "
+       "OMNES_ALLREDUCEE: no such variable; known: OMNES_ASYNC, OMNES_FAKE_NODES, OMNES_OFF, OMNES_REPRODUCIBLE, "
        "OMNES_SINGLE_COPY, OMNES_SLOTS, OMNES_SLOT_BYTES, OMNES_STATS, OMNES_TRANSPORT, OMNES_WAIT, "
-       "and OMNES_ with BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, "
+       "and OMNES_ or OMNES_I with BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, "
        "ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, SCAN, EXSCAN, "
        "NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW"},
   };

@@ -18,7 +18,8 @@ from omnes import catalogue
 def command(operation: str | None, as_json: bool) -> None:
     """List the algorithms of all operations, or of one with who described them.
 
-    An algorithm that also serves operations with unequal parts is listed once, with the names of these.
+    An algorithm that also serves operations with unequal parts is listed once, with the names of these. At the end:
+    how to force one.
 
     \b
     omnes list
@@ -34,6 +35,7 @@ def command(operation: str | None, as_json: bool) -> None:
         own = [entry for entry in algorithms if entry["operation"] == name and _key(entry) in also]
         if own:
             _show(own, also, with_source=operation is not None)
+    click.echo(_how_to_force(algorithms, operation))
 
 
 def _key(algorithm: dict[str, Any]) -> tuple[str, str]:
@@ -68,7 +70,7 @@ def _show(algorithms: list[dict[str, Any]], also: dict[tuple[str, str], list[str
     for algorithm in algorithms:
         notes = [f"also {', '.join(also[_key(algorithm)])}"] if also[_key(algorithm)] else []
         notes += [f"or {', '.join(algorithm['aliases'])}"] if algorithm.get("aliases") else []
-        notes += [f"takes {_takes(algorithm)}"] if _takes(algorithm) else []
+        notes += [f"takes {', '.join(_takes(algorithm))}"] if _takes(algorithm) else []
         notes += [f"only {_restrictions(algorithm)}"] if _restrictions(algorithm) else []
         text = algorithm["summary"] + (f" [dim]({'; '.join(notes)})[/]" if notes else "")
         table.add_row(f"  {algorithm['name']}", text)
@@ -77,13 +79,31 @@ def _show(algorithms: list[dict[str, Any]], also: dict[tuple[str, str], list[str
     Console().print(table)
 
 
-def _takes(algorithm: dict[str, Any]) -> str:
+def _how_to_force(algorithms: list[dict[str, Any]], operation: str | None) -> str:
+    """By the environment and on one communicator, with an example that is among these algorithms."""
+    if operation is None:
+        name, choice = "<operation>", "ALGORITHM[:k=N,segment=BYTES]"
+    else:
+        example = max(algorithms, key=lambda algorithm: len(_takes(algorithm)))
+        parameters = ",".join(_takes(example, "segment=16K"))
+        name, choice = example["operation"], example["name"] + (f":{parameters}" if parameters else "")
+    ways = [
+        (f"OMNES_{name.upper()}={choice}", "in all forms"),
+        (f"OMNES_I{name.upper()}=...", "in the nonblocking and persistent forms, before the one above"),
+        (f"omnes_{name}", "info key for MPI_Comm_set_info: on one communicator, before both"),
+    ]
+    width = max(len(way) for way, _ in ways)
+    return "\n".join(["To force one:", *(f"  {way:<{width}}  {where}" for way, where in ways)])
+
+
+def _takes(algorithm: dict[str, Any], segment: str = "segment") -> list[str]:
+    """Its parameters, the radix with its default."""
     words = []
     if algorithm["radix"]:
         words.append(f"k={algorithm['radix']}")
     if algorithm["segmented"]:
-        words.append("segment")
-    return ", ".join(words)
+        words.append(segment)
+    return words
 
 
 def _restrictions(algorithm: dict[str, Any]) -> str:

@@ -62,7 +62,8 @@ def command(
     omnes run -n 8 ./app input.txt
     omnes run -n 4 --stats python solver.py
     omnes run -n 8 --map-by core -- ./app -n 100
-    OMNES_BCAST=knomial:k=4 omnes run -n 8 ./app
+    OMNES_BCAST=knomial:k=4 omnes run -n 8 ./app     an algorithm forced in all forms of MPI_Bcast
+    OMNES_IBCAST=chain omnes run -n 8 ./app          only in those that do not block
     """
     split: arguments.Arguments = ctx.obj
     if not split.program:
