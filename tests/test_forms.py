@@ -24,6 +24,13 @@ def test_nonblocking(mpi, build, section, transport):
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
+def test_with_a_thread_that_progresses(mpi, build, transport):
+    variables = {"OMNES_ASYNC": "1", **TRANSPORTS[transport]}
+    for program in ["nonblocking", "persistent"]:
+        expect_ok(mpirun(mpi, 3, build(program, mpi), variables=variables))
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
 def test_persistent(mpi, build, transport):
     expect_ok(mpirun(mpi, 3, build("persistent", mpi), variables=TRANSPORTS[transport]))
 

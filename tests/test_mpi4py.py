@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tarfile
@@ -49,4 +50,8 @@ def test_collectives(mpi, suite, monkeypatch, tmp_path, selection):
     words = [sys.executable, suite, "-q", "--no-builddir", "-i", modules]
     run = mpirun(mpi, ranks, *words, variables={"OMNES_STATS": str(tmp_path)}, timeout=110)
     assert run.returncode == 0, run.stdout + run.stderr
-    assert '"operation":"allreduce"' in (tmp_path / "rank-0.json").read_text()
+    report = json.loads((tmp_path / "rank-0.json").read_text())
+    assert report["entries"]
+    # The host serves intercommunicators, and has to complain about what is wrong.
+    if selection.split("-")[0] in ("blocking", "nonblocking", "persistent", "neighborhoods"):
+        assert report["passed"] == []

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpose/background.hpp"
 #include "interpose/failure.hpp"
 #include "interpose/formation.hpp"
 #include "interpose/process.hpp"
@@ -111,12 +112,13 @@ void ended(void* context, int code) {
 }
 
 /// Behind the gate. Formations go on here, too.
-bool advance_inside() {
+bool advance_inside(bool may_call_host = true) {
   bool moved = false;
   for (std::size_t i = 0; i < lanes.size();) {
     Active& active = lanes[i];
     try {
-      if (active.lane->is_open() || try_formation(*active.state)) moved |= active.lane->advance();
+      if (active.lane->is_open() || (may_call_host && try_formation(*active.state)))
+        moved |= active.lane->advance(may_call_host);
     } catch (const Failure& failure) {
       active.lane->fail(failure.code);
     }
@@ -205,6 +207,7 @@ void take_off(Pending& pending) {
   pending.lane->enqueue(pending.flight);
   if (idle) lanes.push_back({pending.state, pending.lane});
   advance_inside();
+  wake_background();
 }
 
 /// What all runs of an operation have in common.
@@ -216,6 +219,8 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
   pending.prepared = pending.state->team->prepare(pending.job.call, form);
   pending.flight.plan = {pending.prepared, &pending.prepared->plan};
   pending.flight.reduction = pending.job.call.reduction;
+  pending.flight.calls_host =
+      pending.prepared->plan.messages || (pending.job.call.reduction && pending.job.call.reduction->context);
   pending.flight.context = &pending;
   pending.flight.ended = ended;
 }
@@ -225,6 +230,7 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
 void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
   get_ready(*pending, Form::nonblocking, pending->state->nonblocking);
   if (!pending->job.nothing) pending->job.load();
+  start_background();
   check(host.Irecv(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
   pending->request = request;
   take_off(*pending.release());
@@ -232,6 +238,7 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
 }
 
 void prepare(std::unique_ptr<Pending> pending, MPI_Request& request) {
+  start_background();
   pending->own = &take_lane(*pending->state, pending->comm);
   get_ready(*pending, Form::persistent, pending->own->lane);
   check(host.Recv_init(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
@@ -274,10 +281,18 @@ void forget(MPI_Request request) {
   pending->job.release();
 }
 
-bool advance() {
+bool advance(bool may_call_host) {
   if (!busy() || !gate.try_enter()) return false;
   const Inside inside(std::adopt_lock);
-  return advance_inside();
+  return advance_inside(may_call_host);
+}
+
+std::shared_ptr<std::atomic<std::uint32_t>> bed() {
+  const Inside inside;
+  if (lanes.size() != 1 || !lanes[0].lane->is_open() || lanes[0].state->messages) return nullptr;
+  shm::Endpoint* const endpoint = lanes[0].lane->endpoint();
+  if (!endpoint) return nullptr;
+  return {lanes[0].state, endpoint->asleep()};  // which keeps the segment
 }
 
 bool progress() {
@@ -304,6 +319,7 @@ bool form(State& state) {
 }
 
 void drain() {
+  stop_background();
   shm::Waiter waiter(waiting());
   while (busy() || !seal_segments()) {
     progress();

@@ -57,8 +57,8 @@ bool start(MPI_Request request);
 /// The program frees its request; the host still has to.
 void forget(MPI_Request request);
 
-/// Lets data move, without a call of the program's functions on what has ended. Returns whether anything has moved.
-bool advance();
+/// Lets data move. Returns whether anything has moved.
+bool advance(bool may_call_host = true);
 /// Lets data move, and ends what is complete. Returns whether something has ended.
 bool progress();
 /// Whether this is the request of an operation under way. Of one that has been started long ago it may not be known.
@@ -69,6 +69,9 @@ void wait(MPI_Request request);
 bool form(State& state);
 /// In MPI_Finalize: until nothing is under way.
 void drain();
+
+/// A bed in which a thread can wait for what comes next; null when several things may come, or by other ways.
+std::shared_ptr<std::atomic<std::uint32_t>> bed();
 
 /// How threads wait for several things at once.
 const shm::WaitPolicy& waiting();

@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 
+#include "interpose/background.hpp"
 #include "interpose/call.hpp"
 #include "interpose/engine.hpp"
 #include "interpose/export.hpp"
@@ -128,12 +129,14 @@ Parted parted(const void* buffer, Integers counts, Integers places, const MPI_Da
 }  // namespace
 
 OMNES_EXPORT(Init, int* argc, char*** argv) {
-  find_host();
+  int provided = 0;
+  if (find_host() == built_for && wants_thread())
+    return initialised(host.Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided));
   return initialised(host.Init(argc, argv));
 }
 
 OMNES_EXPORT(Init_thread, int* argc, char*** argv, int required, int* provided) {
-  find_host();
+  if (find_host() == built_for && wants_thread()) required = MPI_THREAD_MULTIPLE;
   return initialised(host.Init_thread(argc, argv, required, provided));
 }
 

@@ -106,7 +106,7 @@ void open(State& state, Lanes& lanes, int index, Lane& lane) {
       endpoint->know_single_copy(pids);
     }
     const shm::WaitPolicy& waiting = state.team->waiting();
-    if (waiting.oversubscribed && !waiting.yields_reach) endpoint->fence_wakes();
+    if ((waiting.oversubscribed && !waiting.yields_reach) || process().settings.async) endpoint->fence_wakes();
   }
   MessagePort port;
   if (state.messages) {

@@ -22,7 +22,7 @@
   T(X, Neighbor_alltoallw, neighbor_alltoallw)
 
 #define OMNES_HOST_FUNCTIONS(X)                                                                           \
-  X(Init) X(Init_thread) X(Initialized) X(Finalize) X(Finalized)                                          \
+  X(Init) X(Init_thread) X(Query_thread) X(Initialized) X(Finalize) X(Finalized)                                          \
   OMNES_THREE_FORMS(X, Barrier, barrier) OMNES_COLLECTIVES(OMNES_THREE_FORMS, X)                          \
   X(Topo_test) X(Cartdim_get) X(Cart_shift) X(Graph_neighbors_count) X(Graph_neighbors)                   \
   X(Dist_graph_neighbors_count) X(Dist_graph_neighbors)                                                   \

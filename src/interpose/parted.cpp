@@ -9,8 +9,13 @@ const char* PartedView::add(const void* buffer, MPI_Count count, MPI_Datatype ty
                             bool place_in_bytes) {
   View view;
   if (count != 0) {  // programs give empty parts any datatype, also the null one
-    if (const char* reason = view.set(buffer, count, type)) return reason;
-    view.address += static_cast<std::ptrdiff_t>(place) * (place_in_bytes ? 1 : view.info->extent);
+    if (const char* reason = view.set(count, type)) return reason;
+    if (buffer == MPI_IN_PLACE) return "MPI_IN_PLACE where it is not allowed";
+    // From MPI_BOTTOM, a null address, places are addresses.
+    const auto base = reinterpret_cast<std::uintptr_t>(buffer);
+    const auto distance = static_cast<std::ptrdiff_t>(place) * (place_in_bytes ? 1 : view.info->extent);
+    view.address = reinterpret_cast<std::byte*>(base + static_cast<std::uintptr_t>(distance));
+    if (!view.address && view.bytes > 0 && view.gapless) return "null buffer";
   }
   if (view.bytes > 0) {
     if (!first_) first_ = view.address;

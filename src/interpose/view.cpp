@@ -50,6 +50,11 @@ void in_pieces(const View& view, Move move) {
 }  // namespace
 
 const char* View::set(const void* buffer, MPI_Count wanted, MPI_Datatype datatype) {
+  if (const char* reason = set(wanted, datatype)) return reason;
+  return set(buffer, *this);
+}
+
+const char* View::set(MPI_Count wanted, MPI_Datatype datatype) {
   if (wanted < 0) return "negative count";
   if (datatype == handles.type_null) return "null datatype";
   info = type_info(datatype);
@@ -58,7 +63,7 @@ const char* View::set(const void* buffer, MPI_Count wanted, MPI_Datatype datatyp
   bytes = count * info->size;
   type = datatype;
   gapless = info->contiguous;
-  return set(buffer, *this);
+  return nullptr;
 }
 
 const char* View::set(const void* buffer, const View& like) {

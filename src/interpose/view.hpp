@@ -19,6 +19,8 @@ struct View {
 
   /// Why the host has to complain about these arguments, or null.
   const char* set(const void* buffer, MPI_Count count, MPI_Datatype type);
+  /// The same without an address: that is for the caller to set.
+  const char* set(MPI_Count count, MPI_Datatype type);
   /// The same elements in another buffer.
   const char* set(const void* buffer, const View& like);
   bool contiguous() const { return gapless; }

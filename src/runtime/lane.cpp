@@ -33,11 +33,12 @@ void Lane::fail(int code) {
   for (; !queue_.empty(); queue_.pop_front()) queue_.front()->ended(queue_.front()->context, code);
 }
 
-bool Lane::advance() {
+bool Lane::advance(bool may_call_host) {
   if (!is_open()) return false;
   bool moved = false;
   while (!queue_.empty()) {
     Flight& flight = *queue_.front();
+    if (flight.calls_host && !may_call_host) break;
     if (begun_) {
       moved |= executor_->advance();
     } else {

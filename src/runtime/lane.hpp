@@ -42,6 +42,7 @@ struct Flight {
   std::shared_ptr<const Plan> plan;
   Bases bases{};
   const Reduction* reduction = nullptr;
+  bool calls_host = false;  ///< it sends messages through the port, or combines by a function of the host
   void* context = nullptr;
   /// Called once, by advance(), with what Lane::run would have returned; the flight is out of the queue then.
   void (*ended)(void* context, int code) = nullptr;
@@ -66,8 +67,9 @@ class Lane {
   void enqueue(Flight& flight) { queue_.push_back(&flight); }
   /// The one that runs, or will next; null when none is left.
   const Flight* front() const { return queue_.empty() ? nullptr : queue_.front(); }
-  /// Does what can be done without waiting. Returns whether anything has moved.
-  bool advance();
+  /// Does what can be done without waiting, and, unless `may_call_host`, without the host. Returns whether anything has
+  /// moved.
+  bool advance(bool may_call_host = true);
   /// Ends all that is in the queue so.
   void fail(int code);
 

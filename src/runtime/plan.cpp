@@ -1,6 +1,7 @@
 // Binding a schedule: bytes, routes, and who releases whom.
 #include "runtime/plan.hpp"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -198,7 +199,9 @@ std::size_t Layout::offset(Buffer buffer, std::int64_t block) const {
 }
 
 Plan bind(const Schedule& schedule, const Layout& layout, const Placement& placement, bool direct) {
-  return Binder(schedule, layout, placement, direct).bind();
+  Plan plan = Binder(schedule, layout, placement, direct).bind();
+  plan.messages = std::ranges::any_of(plan.steps, [](const Step& step) { return step.route == Route::port; });
+  return plan;
 }
 
 }  // namespace omnes

@@ -74,6 +74,7 @@ struct Plan {
   std::vector<std::int32_t> readers;  ///< pool of local ranks
   std::size_t element = 1;            ///< bytes
   std::size_t arena_bytes = 0;        ///< temporary blocks, then landing places
+  bool messages = false;              ///< some steps go through the port
 };
 
 /// `direct`: an incoming operand may be combined straight from shared memory, piece by piece (predefined types); otherwise it is staged.

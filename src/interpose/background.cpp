@@ -1,0 +1,145 @@
+// The hook into the host's progress engine, and the thread.
+#include "interpose/background.hpp"
+
+#include <dlfcn.h>
+#include <signal.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "interpose/engine.hpp"
+#include "interpose/process.hpp"
+
+namespace omnes {
+
+namespace {
+
+// What is under way changes, and with it where to wait: about a ms of looks.
+constexpr int looks_in_one_bed = 1000;
+
+// Never destroyed: a program may leave without MPI_Finalize.
+struct Background {
+  std::mutex mutex;
+  std::condition_variable news;
+  std::thread thread;
+  bool started = false;
+  bool stopping = false;
+};
+auto& background = *new Background;
+std::atomic<bool> idle{false};  // the thread waits for news
+
+#if defined(OMNES_ABI_OMPI)
+
+// Open MPI's own nonblocking collectives send messages from such a callback, so we may.
+int from_host() { return engine::advance(true); }
+
+using Change = int (*)(int (*)());
+
+void change_hook(const char* function) {
+  if (const auto change = reinterpret_cast<Change>(host_data(function))) change(from_host);
+}
+void add_hook() { change_hook("opal_progress_register"); }
+void remove_hook() { change_hook("opal_progress_unregister"); }
+
+#elif defined(OMNES_ABI_MPICH)
+
+std::atomic<bool> hook_removed{false};
+
+// Called with MPICH's locks held, so without calls of it.
+int from_host(void* /*thing*/) {
+  constexpr int nothing_moved = 0, over = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE
+  if (hook_removed) return over;
+  engine::advance(false);
+  return nothing_moved;
+}
+
+using Start = int (*)(int (*)(void*), void*, MPIX_Stream);
+
+void add_hook() {
+  if (const auto start = reinterpret_cast<Start>(host_data("PMPIX_Async_start")))
+    start(from_host, nullptr, MPIX_STREAM_NULL);
+}
+void remove_hook() { hook_removed = true; }
+
+#else
+
+void add_hook() {}
+void remove_hook() {}
+
+#endif
+
+void run() {
+  int level = 0;
+  const bool may_call_host = host.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
+  for (;;) {
+    {
+      std::unique_lock lock(background.mutex);
+      idle = true;
+      background.news.wait(lock, [] { return background.stopping || engine::busy(); });
+      idle = false;
+      if (background.stopping) return;
+    }
+    shm::WaitPolicy policy;
+    policy.oversubscribed = true;  // the program's own work goes first
+    policy.yields_reach = false;
+    const auto bed = engine::bed();
+    policy.asleep = bed.get();
+    shm::Waiter waiter(policy);
+    for (int looks = 0; engine::busy() && looks < looks_in_one_bed; ++looks) {
+      if (engine::advance(may_call_host)) {
+        waiter.reset();
+      } else {
+        waiter.pause();
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool wants_thread() {
+  try {
+    return Settings::from_environment().async;
+  } catch (const std::invalid_argument&) {
+    return false;  // the complaint follows
+  }
+}
+
+void start_background() {
+  static std::atomic<bool> started{false};
+  if (started.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(background.mutex);
+  if (background.started) return;
+  background.started = true;
+  started = true;
+  add_hook();
+  if (!process().settings.async) return;
+  // Signals are for the program's own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  background.thread = std::thread(run);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void wake_background() {
+  if (!idle.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(background.mutex);
+  background.news.notify_one();
+}
+
+void stop_background() {
+  {
+    const std::lock_guard lock(background.mutex);
+    if (!background.started || background.stopping) return;
+    background.stopping = true;
+    background.news.notify_one();
+  }
+  if (background.thread.joinable()) background.thread.join();
+  remove_hook();
+}
+
+}  // namespace omnes

@@ -1,0 +1,19 @@
+// Progress while the program is elsewhere: inside a function of the host that we know nothing of, or computing.
+//
+// The host's progress engine calls us where it lets others in (Open MPI, MPICH 4.3 and later). With OMNES_ASYNC=1 there
+// is a thread, too. It sleeps while nothing is under way, and while what is under way waits for other ranks. Unless
+// the host allows calls from any thread, it only does what needs no host: data in shared memory.
+#pragma once
+
+namespace omnes {
+
+/// Whether OMNES_ASYNC asks for a thread, and so for a host that allows calls from any thread.
+bool wants_thread();
+
+/// At the first operation.
+void start_background();
+/// Something is under way.
+void wake_background();
+void stop_background();
+
+}  // namespace omnes
