@@ -234,6 +234,20 @@ TEST_P(Lanes, DoNotHoldUpEachOther) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Lanes, testing::Values(1, 2, 3, 5));
 
+TEST(Lane, LeavesTheHostAloneWhenItHasTo) {
+  Rank rank(1, 0);
+  rank.open(nullptr);
+  rank.queue(3);
+  rank.trip(1).flight.calls_host = true;
+  EXPECT_TRUE(rank.lane().advance(false));
+  EXPECT_EQ(rank.ended(), numbers(0, 1));
+  EXPECT_FALSE(rank.lane().advance(false));  // nor does it overtake
+  EXPECT_EQ(rank.lane().front(), &rank.trip(1).flight);
+  EXPECT_TRUE(rank.lane().advance());
+  EXPECT_EQ(rank.ended(), numbers(0, 3));
+  rank.expect_success();
+}
+
 TEST(Lane, FailsAllThatWaitsForItToOpen) {
   Rank rank(1, 0);
   rank.queue(3);
