@@ -10,7 +10,7 @@ from launching import mpirun
 
 TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": {"OMNES_FAKE_NODES": "2"}}
 # Of nonblocking.c.
-SECTIONS = ["first", "completions", "many", "freed", "orphans", "blocked", "mixed", "threads"]
+SECTIONS = ["first", "completions", "many", "freed", "orphans", "blocked", "mixed", "threads", "others"]
 
 
 def expect_ok(run):
@@ -21,6 +21,10 @@ def expect_ok(run):
 @pytest.mark.parametrize("section", SECTIONS)
 def test_nonblocking(mpi, build, section, transport):
     expect_ok(mpirun(mpi, 4, build("nonblocking", mpi), section, variables=TRANSPORTS[transport]))
+
+
+def test_progress_inside_functions_of_the_host(mpi, build):
+    expect_ok(mpirun(mpi, 4, build("nonblocking", mpi), "inside_dup"))
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)

@@ -34,7 +34,7 @@ std::atomic<bool> idle{false};  // the thread waits for news
 #if defined(OMNES_ABI_OMPI)
 
 // Open MPI's own nonblocking collectives send messages from such a callback, so we may.
-int from_host() { return engine::advance(true); }
+int from_host() { return engine::advance(engine::Allowed::everything); }
 
 using Change = int (*)(int (*)());
 
@@ -48,17 +48,20 @@ void remove_hook() { change_hook("opal_progress_unregister"); }
 
 std::atomic<bool> hook_removed{false};
 
-// Called with MPICH's locks held, so without calls of it.
+bool locks = false;  // the host has locks, which it holds when it calls us
+
 int from_host(void* /*thing*/) {
   constexpr int nothing_moved = 0, over = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE
   if (hook_removed) return over;
-  engine::advance(false);
+  engine::advance(locks ? engine::Allowed::nothing : engine::Allowed::to_take_note);
   return nothing_moved;
 }
 
 using Start = int (*)(int (*)(void*), void*, MPIX_Stream);
 
 void add_hook() {
+  int level = 0;
+  locks = host.Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
   if (const auto start = reinterpret_cast<Start>(host_data("PMPIX_Async_start")))
     start(from_host, nullptr, MPIX_STREAM_NULL);
 }
@@ -74,11 +77,12 @@ void remove_hook() {}
 void run() {
   int level = 0;
   const bool may_call_host = host.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
+  const auto allowed = may_call_host ? engine::Allowed::everything : engine::Allowed::nothing;
   for (;;) {
     {
       std::unique_lock lock(background.mutex);
       idle = true;
-      background.news.wait(lock, [] { return background.stopping || engine::busy(); });
+      background.news.wait(lock, [] { return background.stopping || engine::moving(); });
       idle = false;
       if (background.stopping) return;
     }
@@ -88,8 +92,8 @@ void run() {
     const auto bed = engine::bed();
     policy.asleep = bed.get();
     shm::Waiter waiter(policy);
-    for (int looks = 0; engine::busy() && looks < looks_in_one_bed; ++looks) {
-      if (engine::advance(may_call_host)) {
+    for (int looks = 0; engine::moving() && looks < looks_in_one_bed; ++looks) {
+      if (engine::advance(allowed)) {
         waiter.reset();
       } else {
         waiter.pause();

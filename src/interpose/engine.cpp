@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -28,6 +29,8 @@ namespace {
 void check(int code) {
   if (code != MPI_SUCCESS) throw Failure{code};
 }
+
+constexpr double most_seconds_to_seal = 10;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -59,6 +62,8 @@ struct Active {
 
 // Behind the gate. Never destroyed: MPI may be finalised by a destructor.
 auto& lanes = *new std::vector<Active>;
+auto& forming = *new std::vector<std::shared_ptr<State>>;
+std::atomic<int> moving_count{0};           // of lanes
 auto& landed = *new std::vector<Pending*>;  // has ended, but for what the calling thread must do
 std::atomic<int> landed_count{0};
 
@@ -86,6 +91,7 @@ auto& known = *new Known;
 struct Requests {
   std::mutex mutex;
   std::unordered_map<MPI_Request, std::unique_ptr<Pending>> persistent;
+  std::atomic<int> persistent_count = 0;
   std::vector<int> free_tags;
   int next_tag = 1;  // 0 is that of Process::idle
 };
@@ -112,15 +118,31 @@ void ended(void* context, int code) {
 }
 
 /// Behind the gate. Formations go on here, too.
-bool advance_inside(bool may_call_host = true) {
+bool advance_inside(Allowed allowed = Allowed::everything) {
   bool moved = false;
+  for (std::size_t i = 0; i < forming.size() && allowed != Allowed::nothing;) {
+    const std::shared_ptr<State> state = forming[i];
+    bool over = true;
+    try {
+      over = try_formation(*state, allowed == Allowed::everything);
+    } catch (const Failure&) {  // those who wait for it hear of it
+    }
+    if (over) {
+      forming.erase(forming.begin() + static_cast<std::ptrdiff_t>(i));
+      under_way.fetch_sub(1, std::memory_order_relaxed);
+    } else {
+      ++i;
+    }
+  }
   for (std::size_t i = 0; i < lanes.size();) {
     Active& active = lanes[i];
     try {
-      if (active.lane->is_open() || (may_call_host && try_formation(*active.state)))
-        moved |= active.lane->advance(may_call_host);
+      if (const int code = active.state->broken) throw Failure{code};
+      if (active.lane->is_open()) moved |= active.lane->advance(allowed == Allowed::everything);
     } catch (const Failure& failure) {
       active.lane->fail(failure.code);
+    } catch (const std::bad_alloc&) {
+      active.lane->fail(MPI_ERR_NO_MEM);
     }
     if (active.lane->front()) {
       ++i;
@@ -129,6 +151,7 @@ bool advance_inside(bool may_call_host = true) {
       lanes.pop_back();
     }
   }
+  moving_count.store(static_cast<int>(lanes.size() + forming.size()), std::memory_order_relaxed);
   return moved;
 }
 
@@ -138,38 +161,29 @@ void complete(const Pending& pending) {
   host.Send(&nothing, pending.code == 0 ? 0 : 1, handles.byte, 0, pending.tag, process().self);
 }
 
-void let_go(Pending& pending) {
-  if (pending.own) pending.own->released = true;
-  return_tag(pending.tag);
-}
-
 void settle(Pending& pending) {
   if (pending.code == 0) {
     try {
       pending.job.land();
     } catch (const Failure& failure) {
       pending.code = failure.code;
+    } catch (const std::bad_alloc&) {
+      pending.code = MPI_ERR_NO_MEM;
     }
   }
+  if (pending.code == Lane::truncated) pending.code = MPI_ERR_TRUNCATE;
+  if (pending.code != 0) raise(pending.state->detached ? handles.comm_self : pending.comm, pending.code);
+  std::unique_ptr<Pending> over;
+  const Inside inside;
   if (reporting() && pending.prepared) {
     pending.prepared->seconds += now() - pending.started;
     ++pending.prepared->calls;
   }
-  if (pending.code == Lane::truncated) pending.code = MPI_ERR_TRUNCATE;
-  if (pending.code != 0) raise(pending.comm, pending.code);
-  const bool persistent = pending.own != nullptr;
-  if (!persistent) pending.job.release();
-  under_way.fetch_sub(1, std::memory_order_relaxed);
+  pending.under_way = false;
+  if (!pending.own || pending.freed) over.reset(&pending);
   known.remove(pending.request);
-  if (persistent && !pending.freed) {
-    pending.under_way = false;
-    complete(pending);
-    return;
-  }
+  under_way.fetch_sub(1, std::memory_order_relaxed);
   complete(pending);
-  let_go(pending);
-  if (persistent) pending.job.release();
-  delete &pending;
 }
 
 bool settle_all() {
@@ -204,8 +218,8 @@ void take_off(Pending& pending) {
     return;
   }
   const bool idle = pending.lane->front() == nullptr;
-  pending.lane->enqueue(pending.flight);
   if (idle) lanes.push_back({pending.state, pending.lane});
+  pending.lane->enqueue(pending.flight);
   advance_inside();
   wake_background();
 }
@@ -215,6 +229,7 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
   pending.lane = &lane;
   pending.tag = take_tag();
   pending.job.hold();
+  pending.held = true;
   if (pending.job.nothing) return;
   pending.prepared = pending.state->team->prepare(pending.job.call, form);
   pending.flight.plan = {pending.prepared, &pending.prepared->plan};
@@ -226,6 +241,12 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
 }
 
 }  // namespace
+
+Pending::~Pending() {
+  if (held) job.release();
+  if (own) own->released = true;
+  if (tag >= 0) return_tag(tag);
+}
 
 void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
   get_ready(*pending, Form::nonblocking, pending->state->nonblocking);
@@ -245,9 +266,11 @@ void prepare(std::unique_ptr<Pending> pending, MPI_Request& request) {
   pending->request = request;
   const std::lock_guard lock(requests.mutex);
   requests.persistent.emplace(request, std::move(pending));
+  ++requests.persistent_count;
 }
 
 bool start(MPI_Request request) {
+  if (requests.persistent_count.load(std::memory_order_relaxed) == 0) return false;
   Pending* pending = nullptr;
   {
     const std::lock_guard lock(requests.mutex);
@@ -255,14 +278,15 @@ bool start(MPI_Request request) {
     if (found == requests.persistent.end()) return false;
     pending = found->second.get();
   }
-  check(host.Start(&request));
   if (!pending->job.nothing) pending->job.load();
+  check(host.Start(&request));
   take_off(*pending);
   settle_all();
   return true;
 }
 
 void forget(MPI_Request request) {
+  if (requests.persistent_count.load(std::memory_order_relaxed) == 0) return;
   std::unique_ptr<Pending> pending;
   {
     const std::lock_guard lock(requests.mutex);
@@ -270,21 +294,18 @@ void forget(MPI_Request request) {
     if (found == requests.persistent.end()) return;
     pending = std::move(found->second);
     requests.persistent.erase(found);
+    --requests.persistent_count;
   }
   const Inside inside;
-  if (pending->under_way) {  // its end frees it
-    pending->freed = true;
-    pending.release();
-    return;
-  }
-  let_go(*pending);
-  pending->job.release();
+  if (!pending->under_way) return;
+  pending->freed = true;  // its end frees it
+  pending.release();
 }
 
-bool advance(bool may_call_host) {
+bool advance(Allowed allowed) {
   if (!busy() || !gate.try_enter()) return false;
   const Inside inside(std::adopt_lock);
-  return advance_inside(may_call_host);
+  return advance_inside(allowed);
 }
 
 std::shared_ptr<std::atomic<std::uint32_t>> bed() {
@@ -313,15 +334,33 @@ void wait(MPI_Request request) {
   }
 }
 
+void forms(const std::shared_ptr<State>& state) {
+  under_way.fetch_add(1, std::memory_order_relaxed);
+  const Inside inside;
+  forming.push_back(state);
+}
+
+void abandon(State& state) {
+  const Inside inside;
+  if (std::erase_if(forming, [&](const auto& one) { return one.get() == &state; }) > 0)
+    under_way.fetch_sub(1, std::memory_order_relaxed);
+  state.broken = MPI_ERR_OTHER;
+  state.formation.release();  // the host may still write to it
+}
+
+bool moving() { return moving_count.load(std::memory_order_relaxed) > 0; }
+
 bool form(State& state) {
   const Inside inside;
-  return try_formation(state);
+  return try_formation(state, true);  // the engine's list forgets it at the next advance()
 }
 
 void drain() {
   stop_background();
   shm::Waiter waiter(waiting());
-  while (busy() || !seal_segments()) {
+  const double since = now();
+  // What never comes, others may have lost; they will not look for our segments, either.
+  while (busy() || (!seal_segments() && now() - since < most_seconds_to_seal)) {
     progress();
     poke(nullptr);
     waiter.pause();

@@ -5,8 +5,8 @@
 // from oneself, which ends when the operation does, as it then sends itself the message. So every function on requests
 // works as it always does, also those that never heard of this library.
 //
-// Why it is correct. One thread at a time is in the engine (it is entered by trying, so a thread that cannot loses
-// nothing: another one is at work), and it never waits there. What belongs to one communicator is only touched by the
+// Why it is correct. One thread at a time is in the engine, and it never waits there; to let things progress it is
+// entered by trying, as a thread that cannot loses nothing: another one is at work. What belongs to one communicator is only touched by the
 // thread that is in a call on it, or in the engine.
 #pragma once
 
@@ -24,6 +24,9 @@ namespace engine {
 /// One operation; made by the call, which describes it as `job`.
 struct Pending {
   Pending(std::shared_ptr<State> its_state, MPI_Comm its_comm) : state(std::move(its_state)), comm(its_comm) {}
+  ~Pending();
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
 
   std::shared_ptr<State> state;
   MPI_Comm comm;  ///< for errors
@@ -37,13 +40,14 @@ struct Pending {
   State::Own* own = nullptr;  ///< persistent: what holds its lane
   MPI_Request request;
   int tag = -1;
+  bool held = false;  ///< what the job needs
   int code = 0;
   double started = 0;  ///< seconds, when statistics are kept
   bool under_way = false;
   bool freed = false;  ///< persistent: its request is gone
 };
 
-/// How many operations have been started and not ended: when none has, waiting is the host's business.
+/// How many operations have been started and not ended, and formations: when none has, waiting is the host's business.
 extern std::atomic<int> under_way;
 inline bool busy() { return under_way.load(std::memory_order_relaxed) > 0; }
 
@@ -57,19 +61,28 @@ bool start(MPI_Request request);
 /// The program frees its request; the host still has to.
 void forget(MPI_Request request);
 
+/// What a caller may do with the host: everything; only take note of what it has completed; nothing.
+enum class Allowed : std::uint8_t { everything, to_take_note, nothing };
+
 /// Lets data move. Returns whether anything has moved.
-bool advance(bool may_call_host = true);
+bool advance(Allowed allowed = Allowed::everything);
 /// Lets data move, and ends what is complete. Returns whether something has ended.
 bool progress();
 /// Whether this is the request of an operation under way. Of one that has been started long ago it may not be known.
 bool pending(MPI_Request request);
 /// Waits until it is not pending() any more; the host still has to complete the request.
 void wait(MPI_Request request);
+/// A formation has begun: it goes on in advance().
+void forms(const std::shared_ptr<State>& state);
+/// It will never end.
+void abandon(State& state);
 /// Opens the lanes of a communicator if its ranks have met. Returns whether they are open. Throws Failure.
 bool form(State& state);
 /// In MPI_Finalize: until nothing is under way.
 void drain();
 
+/// Whether some data are still to move.
+bool moving();
 /// A bed in which a thread can wait for what comes next; null when several things may come, or by other ways.
 std::shared_ptr<std::atomic<std::uint32_t>> bed();
 

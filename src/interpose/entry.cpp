@@ -31,11 +31,6 @@ template <class Pass>
   return code;
 }
 
-bool revoked(MPI_Comm comm) {
-  int flag = 0;
-  return host.Comm_is_revoked && host.Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag;
-}
-
 /// Serves a call: `serve` does so with the communicator's state and returns null, or why `pass` has to do it.
 template <class Serve, class Pass>
 int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass pass) {
@@ -49,7 +44,7 @@ int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass p
       reason = found.reason;
     }
     if (state) {
-      reason = revoked(comm) ? "revoked communicator" : serve(*state, comm);
+      reason = revoked(comm) ? revoked_communicator : serve(*state, comm);
       if (!reason) [[likely]]
         return MPI_SUCCESS;
     }
@@ -102,9 +97,9 @@ int requested(Operation operation, Form form, Wide comm, void* request, Describe
 
 int initialised(int code) {
   if (code != MPI_SUCCESS || find_host() != built_for) return code;
-  const char* const reason = prepare_process();
+  prepare_process();
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(handles.comm_world, complaint);
-  return reason ? code : meet();
+  return meet();  // also with OMNES_OFF, which other ranks may not have
 }
 
 Exchange exchange(const void* send, MPI_Count send_count, Wide send_type, void* recv, MPI_Count recv_count,

@@ -3,6 +3,11 @@
 
 namespace omnes {
 
+bool revoked(MPI_Comm comm) {
+  int flag = 0;
+  return host.Comm_is_revoked && host.Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag;
+}
+
 int raise(MPI_Comm comm, int code) {
   host.Comm_call_errhandler(comm, code);
   return code;

@@ -13,6 +13,10 @@ struct Failure {
   bool raised = false;  ///< the host has called the error handler itself
 };
 
+/// Whether a process of the communicator has failed and another one has said so (ULFM): then the host complains.
+bool revoked(MPI_Comm comm);
+inline constexpr const char* revoked_communicator = "revoked communicator";
+
 /// Calls the error handler. Returns the code for the program.
 int raise(MPI_Comm comm, int code);
 /// The same with a new code whose MPI_Error_string is this line.

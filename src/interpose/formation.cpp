@@ -25,7 +25,8 @@ OMNES_FAST_THREAD_LOCAL bool inside_host = false;
 
 struct InsideHost {
   InsideHost() { inside_host = true; }
-  ~InsideHost() { inside_host = false; }
+  ~InsideHost() { inside_host = before; }
+  const bool before = inside_host;
 };
 
 void check(int code) {
@@ -65,7 +66,8 @@ bool shares(const State& state) { return state.here.size() > 1; }
 Offer make_offer(const State& state, Lanes& lanes, int lane_count) {
   Offer offer;
   if (state.messages) lanes.first_tag = offer.first_tag = take_tags();
-  if (shares(state) && number_here(state) == 0) {
+  offer.wanted = shares(state) && number_here(state) == 0;
+  if (offer.wanted) {
     const Settings& settings = process().settings;
     shm::Geometry geometry{static_cast<int>(state.here.size()), settings.slots, settings.slot_bytes};
     geometry.lanes = lane_count;
@@ -76,23 +78,28 @@ Offer make_offer(const State& state, Lanes& lanes, int lane_count) {
   return offer;
 }
 
-/// Makes use of what all have brought.
+/// Makes use of what all have brought. Throws Failure, on all ranks alike where it can be seen in the offers.
 void accept(State& state, Lanes& lanes, const std::vector<Offer>& offers) {
-  if (shares(state) && number_here(state) > 0) {
-    const Offer& offer = offers[state.here[0]];
-    std::string error;
-    if (offer.made) lanes.segment = shm::Segment::attach(offer.ticket, error);
-  }
-  if (shares(state) && !lanes.segment) throw Failure{MPI_ERR_NO_MEM};
-  if (!state.messages) return;
-  Addresses& addresses = lanes.addresses;
-  addresses.comm = world()->comm;
-  addresses.ranks = state.ranks;
-  addresses.own = state.rank;
   for (const Offer& offer : offers) {
-    if (offer.first_tag < 0) throw Failure{MPI_ERR_OTHER};
-    addresses.tags.push_back(offer.first_tag);
+    if (offer.wanted && !offer.made) throw Failure{MPI_ERR_NO_MEM};
+    if (state.messages && offer.first_tag < 0) throw Failure{MPI_ERR_OTHER};
   }
+  if (state.messages) {
+    Addresses& addresses = lanes.addresses;
+    addresses.comm = world()->comm;
+    addresses.ranks = state.ranks;
+    addresses.own = state.rank;
+    for (const Offer& offer : offers) addresses.tags.push_back(offer.first_tag);
+  }
+  if (!shares(state) || number_here(state) == 0) return;
+  std::string error;
+  lanes.segment = shm::Segment::attach(offers[state.here[0]].ticket, error);
+  if (!lanes.segment) throw Failure{MPI_ERR_NO_MEM};
+}
+
+/// Runs a collective of the host to its end, while ours go on.
+void finish(MPI_Request request) {
+  for (int flag = 0; !flag; engine::advance()) check(host.Test(&request, &flag, MPI_STATUS_IGNORE));
 }
 
 void open(State& state, Lanes& lanes, int index, Lane& lane) {
@@ -115,6 +122,9 @@ void open(State& state, Lanes& lanes, int index, Lane& lane) {
   }
   lane.open(std::move(endpoint), port);
 }
+
+// Looks for others, when nothing tells that they will come soon.
+constexpr int patience = 10000;
 
 constexpr int blocking_lane = 0, nonblocking_lane = 1, first_lanes = 2;
 
@@ -166,6 +176,7 @@ void describe_team(State& state, MPI_Comm comm) {
   setup.rank = state.rank;
   setup.selector = &*process().selector;
   setup.waiting = w.waiting(state.ranks);
+  setup.waiting.others = &engine::under_way;
   setup.shares_memory = w.medium.has_value();
   std::unordered_map<std::uint64_t, int> first;  // rank with that memory
   for (int r = 0; r < state.p; ++r) {
@@ -182,7 +193,9 @@ void describe_team(State& state, MPI_Comm comm) {
   state.team = std::make_unique<Team>(std::move(setup));
 }
 
-void begin_formation(State& state, MPI_Comm comm) {
+void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm) {
+  State& state = *shared;
+  state.begun = true;
   if (state.p == 1) {
     open_first_lanes(state, std::make_unique<Lanes>());
     return;
@@ -197,37 +210,58 @@ void begin_formation(State& state, MPI_Comm comm) {
   check(host.Iallgather(&formation->mine, bytes, handles.byte, formation->all.data(), bytes, handles.byte, comm,
                         &formation->request));
   state.formation = std::move(formation);
+  engine::forms(shared);
 }
 
-bool try_formation(State& state) {
+bool try_formation(State& state, bool may_progress) {
   if (state.formed) return true;
+  if (state.broken != 0) throw Failure{state.broken};
+  if (!may_progress && !(host.Request_is_complete && host.Request_is_complete(state.formation->request))) return false;
   const InsideHost guard;
-  Formation& formation = *state.formation;
   int flag = 0;
-  check(host.Test(&formation.request, &flag, MPI_STATUS_IGNORE));
-  if (!flag) return false;
-  const std::unique_ptr<Formation> ended = std::move(state.formation);
-  accept(state, *ended->lanes, ended->all);
-  open_first_lanes(state, std::move(ended->lanes));
+  try {
+    check(host.Test(&state.formation->request, &flag, MPI_STATUS_IGNORE));
+    if (!flag) return false;
+    const std::unique_ptr<Formation> ended = std::move(state.formation);
+    accept(state, *ended->lanes, ended->all);
+    open_first_lanes(state, std::move(ended->lanes));
+  } catch (const Failure& failure) {
+    state.broken = failure.code;
+    throw;
+  }
   return true;
 }
 
-void end_formation(const std::shared_ptr<State>& state) {
-  shm::Waiter waiter(state->team->waiting());
-  while (!engine::form(*state)) waiter.pause();
-  // The others are in this call, too, so the maker of the segment may see it found at once.
-  const std::shared_ptr<shm::Segment>& segment = state->lanes.front()->segment;
-  if (!segment || number_here(*state) > 0) return;
-  while (!shm::Endpoint::all_have_come(*segment)) waiter.pause();
+void end_formation(State& state, MPI_Comm comm) {
+  shm::Waiter waiter(state.team->waiting());
+  while (!engine::form(state)) {
+    if (revoked(comm)) {
+      engine::abandon(state);
+      throw Failure{MPI_ERR_OTHER};
+    }
+    engine::advance();
+    waiter.pause();
+  }
+  engine::advance();  // which need not think of it any more
+  // If the others are in this call, too, the maker of the segment sees it found at once.
+  const std::shared_ptr<shm::Segment> segment = state.lanes.front()->segment;
+  if (!segment || number_here(state) > 0) return;
+  for (int looks = 0; looks < patience && !shm::Endpoint::all_have_come(*segment); ++looks) {
+    engine::advance();
+    waiter.pause();
+  }
   seal_segments();
 }
 
 State::Own& take_lane(State& state, MPI_Comm comm) {
   const InsideHost guard;
+  MPI_Request request;
   if (state.free.empty() && !state.own.empty()) {
     std::vector<int> mine, all(state.own.size());
     for (const State::Own& own : state.own) mine.push_back(own.released);
-    check(host.Allreduce(mine.data(), all.data(), static_cast<int>(all.size()), handles.integer, handles.min, comm));
+    const int count = static_cast<int>(all.size());
+    check(host.Iallreduce(mine.data(), all.data(), count, handles.integer, handles.min, comm, &request));
+    finish(request);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!all[i]) continue;
       state.own[i].released = false;
@@ -240,11 +274,18 @@ State::Own& take_lane(State& state, MPI_Comm comm) {
       const Offer mine = make_offer(state, *lanes, lanes_per_block);
       std::vector<Offer> all(state.p);
       constexpr int bytes = sizeof mine;
-      check(host.Allgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, comm));
-      accept(state, *lanes, all);
-      check(host.Barrier(comm));
+      check(host.Iallgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, comm, &request));
+      finish(request);
+      int accepted = 1, by_all = 0;
+      try {
+        accept(state, *lanes, all);
+      } catch (const Failure&) {
+        accepted = 0;
+      }
+      check(host.Iallreduce(&accepted, &by_all, 1, handles.integer, handles.min, comm, &request));
+      finish(request);
       if (lanes->segment) lanes->segment->everyone_attached();
-      seal_segments();
+      if (!by_all) throw Failure{MPI_ERR_NO_MEM};
     }
     for (int i = 0; i < lanes_per_block; ++i) {
       state.free.push_back(static_cast<int>(state.own.size()));

@@ -12,7 +12,8 @@ namespace omnes {
 struct Offer {
   shm::Ticket ticket;
   int first_tag = -1;
-  bool made = false;  ///< the ticket is of use
+  bool wanted = false;  ///< this rank is to make a segment for its node
+  bool made = false;    ///< and did: the ticket is of use
 };
 
 /// The exchange while it is under way.
@@ -30,11 +31,12 @@ void describe_team(State& state, MPI_Comm comm);
 // The exchange is one collective of the host on the communicator itself. We are inside a collective of it, so it cannot
 // meet the program's own; and it is one, so that a nonblocking operation need not wait for the others before it
 // returns.
-void begin_formation(State& state, MPI_Comm comm);
-/// Opens the lanes if the exchange is over. Returns whether they are open. By one thread at a time. Throws Failure.
-bool try_formation(State& state);
-/// Waits for it.
-void end_formation(const std::shared_ptr<State>& state);
+void begin_formation(const std::shared_ptr<State>& state, MPI_Comm comm);
+/// Opens the lanes if the exchange is over; `may_progress`: the host may do something for that. Returns whether they are
+/// open. By one thread at a time. Throws Failure.
+bool try_formation(State& state, bool may_progress);
+/// Waits for it. Throws Failure.
+void end_formation(State& state, MPI_Comm comm);
 
 /// A lane of its own for a persistent operation. Collective. Throws Failure.
 State::Own& take_lane(State& state, MPI_Comm comm);

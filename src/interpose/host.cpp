@@ -71,6 +71,7 @@ Family find() {
     OMNES_HOST_FUNCTIONS(OMNES_LOOK_UP)
     OMNES_HOST_COUNT_FUNCTIONS(OMNES_LOOK_UP)
 #undef OMNES_LOOK_UP
+    host.Request_is_complete = reinterpret_cast<int (*)(MPI_Request)>(dlsym(library, "PMPIX_Request_is_complete"));
     host.Comm_is_revoked = reinterpret_cast<int (*)(MPI_Comm, int*)>(dlsym(library, "PMPIX_Comm_is_revoked"));
     const Family family = family_of(name);
     if (family == built_for) {

@@ -21,6 +21,12 @@
   T(X, Neighbor_alltoall, neighbor_alltoall) T(X, Neighbor_alltoallv, neighbor_alltoallv)                 \
   T(X, Neighbor_alltoallw, neighbor_alltoallw)
 
+#define OMNES_MESSAGES(X)                                                                                 \
+  X(Send) X(Ssend) X(Rsend) X(Recv) X(Mrecv) X(Sendrecv) X(Isend) X(Issend) X(Irsend) X(Irecv) X(Imrecv)
+#define OMNES_MESSAGES_C(X)                                                                               \
+  X(Send_c) X(Ssend_c) X(Rsend_c) X(Recv_c) X(Mrecv_c) X(Sendrecv_c)                                      \
+  X(Isend_c) X(Issend_c) X(Irsend_c) X(Irecv_c) X(Imrecv_c)
+
 #define OMNES_HOST_FUNCTIONS(X)                                                                           \
   X(Init) X(Init_thread) X(Query_thread) X(Initialized) X(Finalize) X(Finalized)                                          \
   OMNES_THREE_FORMS(X, Barrier, barrier) OMNES_COLLECTIVES(OMNES_THREE_FORMS, X)                          \
@@ -29,7 +35,7 @@
   X(Comm_rank) X(Comm_size) X(Comm_create) X(Comm_free) X(Comm_test_inter) X(Comm_set_errhandler)         \
   X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_get_attr) X(Comm_set_info)        \
   X(Comm_group) X(Group_translate_ranks) X(Group_free) X(Info_get)                                        \
-  X(Send) X(Ssend) X(Recv) X(Sendrecv) X(Isend) X(Issend) X(Irecv) X(Recv_init)                           \
+  OMNES_MESSAGES(X) X(Sendrecv_replace) X(Recv_init) X(Pack_size)                           \
   X(Probe) X(Iprobe) X(Mprobe) X(Improbe)                                                                 \
   X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome)                     \
   X(Request_get_status) X(Request_free) X(Start) X(Startall) X(Cancel)                                    \
@@ -41,7 +47,9 @@
 
 #ifdef OMNES_LARGE_COUNTS
 #define OMNES_HOST_COUNT_FUNCTIONS(X)                                                                     \
-  OMNES_COLLECTIVES(OMNES_THREE_FORMS_C, X) X(Type_get_envelope_c) X(Type_get_contents_c)
+  OMNES_COLLECTIVES(OMNES_THREE_FORMS_C, X) X(Type_get_envelope_c) X(Type_get_contents_c) \
+  OMNES_MESSAGES_C(X)                                                                                     \
+  X(Request_get_status_all) X(Request_get_status_any) X(Request_get_status_some)
 #else
 #define OMNES_HOST_COUNT_FUNCTIONS(X)
 #endif
@@ -54,7 +62,9 @@ struct Host {
   OMNES_HOST_FUNCTIONS(OMNES_MEMBER)
   OMNES_HOST_COUNT_FUNCTIONS(OMNES_MEMBER)
 #undef OMNES_MEMBER
-  int (*Comm_is_revoked)(MPI_Comm comm, int* flag);  ///< MPIX_Comm_is_revoked, where the host has it
+  // MPIX_..., where the host has them:
+  int (*Comm_is_revoked)(MPI_Comm comm, int* flag);
+  int (*Request_is_complete)(MPI_Request request);  ///< without any progress
 };
 
 /// Predefined handles that calls are compared with, looked up once.

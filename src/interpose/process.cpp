@@ -52,8 +52,8 @@ const char* set_up() {
     complaint = error.what();
     return "wrong OMNES_ variable";
   }
-  if (p.settings.off) return "OMNES_OFF";
   p.fingerprint = fingerprint_of_settings();
+  if (p.settings.off) return "OMNES_OFF";
   host.Comm_rank(handles.comm_world, &p.rank);
   host.Comm_size(handles.comm_world, &p.size);
   if (!make_private_communicator(p.self)) return "no private communicator";

@@ -30,7 +30,8 @@ int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
 int free_state(MPI_Comm, int, void* attribute, void*) {
   StateCache::forget_all();
   seal_segments();
-  delete static_cast<std::shared_ptr<State>*>(attribute);
+  const std::unique_ptr<std::shared_ptr<State>> state(static_cast<std::shared_ptr<State>*>(attribute));
+  (*state)->detached = true;
   return MPI_SUCCESS;
 }
 
@@ -84,8 +85,9 @@ Found state_of(MPI_Comm comm, bool wait) {
   if (!found.state) return found;
   State& state = *found.state;
   if (!state.formed) {
-    if (!state.formation) begin_formation(state, comm);
-    if (wait) end_formation(found.state);
+    if (revoked(comm)) return {nullptr, revoked_communicator};
+    if (!state.begun) begin_formation(found.state, comm);
+    if (wait) end_formation(state, comm);
   }
   if (state.formed) state_cache.put(comm, &state);
   return found;

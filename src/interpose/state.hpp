@@ -58,8 +58,11 @@ struct State : std::enable_shared_from_this<State> {
   // Where operations run, from the first one on.
   std::vector<int> here;                 ///< the members on this node, in rank order
   bool messages = false;                 ///< some members do not share memory with this rank
-  std::unique_ptr<Formation> formation;  ///< the exchange, while it is under way
+  bool begun = false;                    ///< the exchange; by the program's calls on the communicator, one at a time
+  std::unique_ptr<Formation> formation;  ///< it, while it is under way: the engine's
   std::atomic<bool> formed = false;      ///< the lanes of blocking and nonblocking calls are open
+  std::atomic<int> broken = 0;           ///< the code of what went wrong in it
+  std::atomic<bool> detached = false;    ///< the communicator is gone
   Lane nonblocking;
   std::vector<std::unique_ptr<Lanes>> lanes;
   /// Those of persistent operations: each has its own.

@@ -145,8 +145,8 @@ inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
     return moving.transfer.posted() ? Outcome::started : Outcome::busy;
   }
   if (!moving.started) {
-    error_ = port_.isend(port_.context, step.peer, step.published ? Channel::published : Channel::pair, data,
-                         step.bytes, &moving.request);
+    note(port_.isend(port_.context, step.peer, step.published ? Channel::published : Channel::pair, data, step.bytes,
+                     &moving.request));
     return Outcome::started;
   }
   return test_port(moving);
@@ -157,8 +157,8 @@ inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
   Outcome outcome = Outcome::busy;
   if (step.route == Route::port) {
     if (!moving.started) {
-      error_ = port_.irecv(port_.context, step.peer, step.published ? Channel::published : Channel::pair, into,
-                           step.bytes, &moving.request);
+      note(port_.irecv(port_.context, step.peer, step.published ? Channel::published : Channel::pair, into, step.bytes,
+                       &moving.request));
       return Outcome::started;
     }
     outcome = test_port(moving);
@@ -179,7 +179,7 @@ inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
 
 Executor::Outcome Executor::test_port(Moving& moving) {
   bool done = false;
-  error_ = port_.test(port_.context, &moving.request, &done);
+  note(port_.test(port_.context, &moving.request, &done));
   return done ? Outcome::done : Outcome::started;
 }
 

@@ -57,6 +57,10 @@ class Executor {
   Outcome send(const Step& step, Moving& moving);
   Outcome receive(const Step& step, Moving& moving);
   Outcome test_port(Moving& moving);
+  /// The first error stays.
+  void note(int code) {
+    if (error_ == 0) error_ = code;
+  }
   void combine(const Step& step, const void* incoming, std::size_t offset, std::size_t elements) const;
   static void combine_fragment(void* self, std::size_t offset, const void* data, std::size_t bytes);
   void release(std::uint32_t first, std::uint32_t count);

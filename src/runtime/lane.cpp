@@ -30,7 +30,11 @@ void Lane::open(std::unique_ptr<shm::Endpoint> endpoint, const MessagePort& port
 
 void Lane::fail(int code) {
   begun_ = false;
-  for (; !queue_.empty(); queue_.pop_front()) queue_.front()->ended(queue_.front()->context, code);
+  while (!queue_.empty()) {
+    Flight& flight = *queue_.front();
+    queue_.pop_front();
+    flight.ended(flight.context, code);
+  }
 }
 
 bool Lane::advance(bool may_call_host) {

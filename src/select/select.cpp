@@ -19,12 +19,12 @@ Answer Selector::choose(const Question& question, const std::optional<Choice>& f
   const auto wants = [&](const std::optional<Choice>& choice, const std::string& who) {
     return choice && serves(*choice, who + "=" + to_string(*choice));
   };
-  if (wants(forced, "the communicator")) return {*forced, "the communicator"};
+  if (wants(forced, "the communicator")) return {*forced, passed_over + "the communicator"};
   for (const bool for_all_forms : {false, true}) {
     if (!for_all_forms && question.blocking) continue;
     const auto& by_environment = (for_all_forms ? forced_ : forced_not_blocking_)[static_cast<int>(question.operation)];
     const std::string variable = variable_of(question.operation, for_all_forms);
-    if (wants(by_environment, variable)) return {*by_environment, variable};
+    if (wants(by_environment, variable)) return {*by_environment, passed_over + variable};
   }
   const Rule* chosen = nullptr;
   for (const Rule& rule : rules_) {

@@ -257,6 +257,67 @@ static void inside(int call) {
     }
 }
 
+// Some ranks first call something collective on another communicator, then wait; the others do it the other way round.
+static void elsewhere(int call, int used_before) {
+  enum { n = 70000 };
+  static int own[n], sums[n];
+  MPI_Comm first, second, third;
+  MPI_Request request;
+  int moved = rank;
+  MPI_Comm_dup(MPI_COMM_WORLD, &first);
+  MPI_Comm_dup(MPI_COMM_WORLD, &second);
+  if (used_before) {
+    MPI_Barrier(first);
+    MPI_Barrier(second);
+  }
+  for (int i = 0; i < n; ++i) own[i] = rank + i;
+  MPI_Iallreduce(own, sums, n, MPI_INT, MPI_SUM, first, &request);
+  for (int turn = 0; turn < 2; ++turn) {
+    if (turn == (rank == 0)) {
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      continue;
+    }
+    switch (call) {
+      case 0: MPI_Barrier(second); break;
+      case 1:
+        MPI_Sendrecv_replace(&moved, 1, MPI_INT, (rank + 1) % p, 0, (rank + p - 1) % p, 0, second, MPI_STATUS_IGNORE);
+        if (moved != (rank + p - 1) % p) fail("Sendrecv_replace brought %d", moved);
+        break;
+#if HAS_PERSISTENT
+      case 2: {
+        MPI_Request barrier;
+        MPI_Barrier_init(second, MPI_INFO_NULL, &barrier);
+        MPI_Request_free(&barrier);
+        break;
+      }
+#endif
+      case 3:
+        MPI_Comm_dup(second, &third);
+        MPI_Comm_free(&third);
+        break;
+    }
+  }
+  for (int i = 0; i < n; ++i)
+    if (sums[i] != sum_of_ranks() + p * i) {
+      fail("elsewhere %d: sum %d is %d", call, i, sums[i]);
+      break;
+    }
+  MPI_Comm_free(&first);
+  MPI_Comm_free(&second);
+}
+
+// Communicators whose only operation moves nothing.
+static void empty_ones(void) {
+  for (int i = 0; i < 100; ++i) {
+    MPI_Comm comm;
+    MPI_Request request;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Ibcast(NULL, 0, MPI_INT, 0, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&comm);
+  }
+}
+
 // The first operation of a communicator returns at once, even if other ranks come to it only when they hear of that.
 static void first_and_late(int operation) {
   MPI_Comm comm;
@@ -317,6 +378,17 @@ static void blocked(void) {
   for (int call = 0; call < 6 && p > 1; ++call) inside(call);
 }
 
+// MPICH lets nobody send messages while it is inside MPI_Comm_dup, so with messages only this call is left out.
+static void others(void) {
+  for (int call = 0; call < 3; ++call)
+    for (int used_before = 0; used_before < 2; ++used_before) elsewhere(call, used_before);
+  empty_ones();
+}
+
+static void inside_dup(void) {
+  for (int used_before = 0; used_before < 2; ++used_before) elsewhere(3, used_before);
+}
+
 static void freed(void) { handles_freed(0); }
 static void orphans(void) { handles_freed(1); }
 static void mixed(void) { among_blocking_ones(MPI_COMM_WORLD, 100); }
@@ -327,17 +399,20 @@ static const struct {
 } sections[] = {{"first", first},           {"completions", complete_by_all_means},
                 {"many", many_outstanding}, {"freed", freed},
                 {"orphans", orphans},       {"blocked", blocked},
-                {"mixed", mixed},           {"threads", two_threads}};
+                {"mixed", mixed},           {"threads", two_threads},
+                {"others", others},         {"inside_dup", inside_dup}};
 
-// Usage: nonblocking [SECTION...] (default: all)
+// Usage: nonblocking [SECTION...] (default: all but inside_dup)
 int main(int argc, char** argv) {
   int provided;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  // Progress inside MPI_Comm_dup must come without locks.
+  const int level = argc > 1 && !strcmp(argv[1], "inside_dup") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE;
+  MPI_Init_thread(&argc, &argv, level, &provided);
   threaded = provided == MPI_THREAD_MULTIPLE;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &p);
   for (size_t i = 0; i < sizeof sections / sizeof *sections; ++i) {
-    int wanted = argc == 1;
+    int wanted = argc == 1 && sections[i].run != inside_dup;
     for (int k = 1; k < argc; ++k) wanted |= strcmp(argv[k], sections[i].name) == 0;
     if (wanted) sections[i].run();
   }

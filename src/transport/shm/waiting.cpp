@@ -73,11 +73,12 @@ void Waiter::yield_or_sleep() {
   const std::int64_t after = now();
   idle_yields_ = after - before < idle_yield ? idle_yields_ + 1 : 0;
   const bool in_vain = policy_.oversubscribed && !policy_.yields_reach && idle_yields_ >= most_idle_yields;
-  if (in_vain && !policy_.asleep) {
+  const bool may_sleep = policy_.asleep && !(policy_.others && policy_.others->load(std::memory_order_relaxed) > 0);
+  if (in_vain && !may_sleep) {
     const timespec time_out{0, nap};
     nanosleep(&time_out, nullptr);
   }
-  if (policy_.asleep && (in_vain || after - yielding_since_ > sleep_after)) {
+  if (may_sleep && (in_vain || after - yielding_since_ > sleep_after)) {
     announced_ = true;
     policy_.asleep->store(1, std::memory_order_seq_cst);
   }

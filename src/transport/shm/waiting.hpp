@@ -21,7 +21,8 @@ struct WaitPolicy {
   bool oversubscribed = false;                   ///< the ranks of this node outnumber the CPUs that they may run on
   bool yields_reach = true;                      ///< false: a yield may not hand the CPU to the other ranks
   std::atomic<std::uint32_t>* asleep = nullptr;  ///< own bed; null: never sleep
-  void (*poke)(void* context) = nullptr;         ///< called now and then: lets other work of the process progress
+  const std::atomic<int>* others = nullptr;  ///< of things that may come by other ways: while there are any, no sleep
+  void (*poke)(void* context) = nullptr;     ///< called now and then: lets other work of the process progress
   void* context = nullptr;
 };
 
