@@ -324,7 +324,14 @@ bool progress() {
 bool pending(MPI_Request request) { return known.has(request); }
 
 void wait(MPI_Request request) {
-  shm::Waiter waiter(waiting());
+  if (!known.has(request)) return;
+  shm::WaitPolicy policy = waiting();
+  std::shared_ptr<std::atomic<std::uint32_t>> in_bed;
+  if (policy.oversubscribed) {
+    in_bed = bed();
+    policy.asleep = in_bed.get();
+  }
+  shm::Waiter waiter(policy);
   while (known.has(request)) {
     if (progress()) {
       waiter.reset();

@@ -77,8 +77,8 @@ class Lane {
   void lend(Bases& bases, const Plan& plan) {
     bases.of[static_cast<int>(Buffer::temp)] = arena_.room(plan.arena_bytes);
   }
-  int result_of(int code) const {
-    if (code == 0 && endpoint_ && endpoint_->mismatch()) [[unlikely]]
+  int result_of(int code) {
+    if (code == 0 && endpoint_ && endpoint_->mismatch() && endpoint_->take_mismatch()) [[unlikely]]
       return truncated;
     return code;
   }

@@ -168,9 +168,14 @@ struct Team::State {
     last = nullptr;
   }
 
-  // What runs may still be counted in it.
+  /// What is under way may still be counted in it.
   void retire(const Key& key, const std::shared_ptr<Prepared>& prepared) {
-    if (counting) retired.emplace_back(key, prepared);
+    if (!counting) return;
+    if (prepared.use_count() > 1) {
+      retired.emplace_back(key, prepared);
+    } else {
+      count(key, *prepared, counted);
+    }
   }
 
   using Counts = std::map<std::tuple<Operation, Form, std::size_t, std::string>, Ran>;
@@ -197,6 +202,7 @@ struct Team::State {
   };
   std::array<Recent, 1 << recent_bits> recent{};  // in front of `plans`: one comparison for what runs again
   const std::shared_ptr<Prepared>* last = nullptr;
+  Counts counted;  // of plans that are gone
   std::vector<std::pair<Key, std::shared_ptr<Prepared>>> retired;
 };
 
@@ -245,7 +251,7 @@ std::string Team::last_choice() const {
 void Team::keep_statistics() { state_->counting = true; }
 
 std::vector<Ran> Team::statistics() const {
-  State::Counts all;
+  State::Counts all = state_->counted;
   for (const auto& [key, prepared] : state_->retired) State::count(key, *prepared, all);
   for (const auto& [key, prepared] : state_->plans) State::count(key, *prepared, all);
   std::vector<Ran> result;

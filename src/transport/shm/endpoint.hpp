@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "transport/shm/geometry.hpp"
@@ -134,6 +135,8 @@ class Endpoint {
   /// True once a message has not arrived as its receiver expected it: it was longer or shorter (what was too much has
   /// been dropped), or its single copy failed.
   bool mismatch() const { return mismatch_; }
+  /// The same for once: the next operation starts without blame.
+  bool take_mismatch() { return std::exchange(mismatch_, false); }
   /// The errno of the first single copy that failed, or 0.
   int copy_error() const { return copy_error_; }
 
