@@ -27,7 +27,7 @@ test-cpp: setup
 
 test-sanitize: setup
 	@scripts/sanitize address,undefined
-	@scripts/sanitize thread test_shm test_waiting
+	@scripts/sanitize thread test_shm test_waiting test_lane
 
 test-python: setup
 	@$(venv)/python -m pytest -q -n 2

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <string>
 #include <unordered_map>
@@ -228,6 +229,9 @@ bool try_formation(State& state, bool may_progress) {
   } catch (const Failure& failure) {
     state.broken = failure.code;
     throw;
+  } catch (const std::bad_alloc&) {
+    state.broken = MPI_ERR_NO_MEM;
+    throw Failure{MPI_ERR_NO_MEM};
   }
   return true;
 }
