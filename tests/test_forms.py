@@ -54,3 +54,11 @@ def test_all_forms_are_served(mpi, build, tmp_path):
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_communicators_leave_nothing_behind(mpi, build, transport):
     expect_ok(mpirun(mpi, 3, build("lifetimes", mpi), "600", variables=TRANSPORTS[transport]))
+
+
+def test_a_wrong_info_key_is_an_error(mpi, build):
+    run = mpirun(mpi, 2, build("info_key", mpi))
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.startswith("omnes_allreduce: ")
+    assert '"rign"' in run.stdout
+    assert "recursive_doubling" in run.stdout  # what is valid

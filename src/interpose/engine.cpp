@@ -138,6 +138,7 @@ bool advance_inside(Allowed allowed = Allowed::everything) {
     Active& active = lanes[i];
     try {
       if (const int code = active.state->broken) throw Failure{code};
+      if (!active.lane->is_open() && active.state->formed) open_nonblocking(*active.state);
       if (active.lane->is_open()) moved |= active.lane->advance(allowed == Allowed::everything);
     } catch (const Failure& failure) {
       active.lane->fail(failure.code);

@@ -131,7 +131,6 @@ constexpr int blocking_lane = 0, nonblocking_lane = 1, first_lanes = 2;
 
 void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   open(state, *lanes, blocking_lane, state.team->lane());
-  open(state, *lanes, nonblocking_lane, state.nonblocking);
   if (number_here(state) == 0 && lanes->segment) {
     const std::lock_guard lock(unsealed.mutex);
     unsealed.segments.push_back(lanes->segment);
@@ -256,6 +255,8 @@ void end_formation(State& state, MPI_Comm comm) {
   }
   seal_segments();
 }
+
+void open_nonblocking(State& state) { open(state, *state.lanes.front(), nonblocking_lane, state.nonblocking); }
 
 State::Own& take_lane(State& state, MPI_Comm comm) {
   const InsideHost guard;

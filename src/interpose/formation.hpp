@@ -32,11 +32,14 @@ void describe_team(State& state, MPI_Comm comm);
 // meet the program's own; and it is one, so that a nonblocking operation need not wait for the others before it
 // returns.
 void begin_formation(const std::shared_ptr<State>& state, MPI_Comm comm);
-/// Opens the lanes if the exchange is over; `may_progress`: the host may do something for that. Returns whether they are
-/// open. By one thread at a time. Throws Failure.
+/// Takes note of it if the exchange is over; `may_progress`: the host may do something for that. Returns whether it is.
+/// By one thread at a time. Throws Failure.
 bool try_formation(State& state, bool may_progress);
 /// Waits for it. Throws Failure.
 void end_formation(State& state, MPI_Comm comm);
+
+/// The lane of nonblocking calls, once the lanes are there: programs that need none should not pay for its memory.
+void open_nonblocking(State& state);
 
 /// A lane of its own for a persistent operation. Collective. Throws Failure.
 State::Own& take_lane(State& state, MPI_Comm comm);

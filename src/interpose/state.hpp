@@ -60,7 +60,7 @@ struct State : std::enable_shared_from_this<State> {
   bool messages = false;                 ///< some members do not share memory with this rank
   bool begun = false;                    ///< the exchange; by the program's calls on the communicator, one at a time
   std::unique_ptr<Formation> formation;  ///< it, while it is under way: the engine's
-  std::atomic<bool> formed = false;      ///< the lanes of blocking and nonblocking calls are open
+  std::atomic<bool> formed = false;      ///< the lane of blocking calls is open, others may be opened
   std::atomic<int> broken = 0;           ///< the code of what went wrong in it
   std::atomic<bool> detached = false;    ///< the communicator is gone
   Lane nonblocking;

@@ -65,16 +65,17 @@ TEST(CirculantBroadcast, DeliversEveryBlockOnceFromRanksThatHaveIt) {
   constexpr int blocks = 7;
   for (int p = 2; p <= 300; ++p) {
     const CirculantBroadcast graph(p);
-    const int q = graph.phase(), start = (q - graph.rounds(blocks) % q) % q;
     std::vector<std::set<int>> has(p);
     for (int block = 0; block < blocks; ++block) has[0].insert(block);
-    std::vector<std::vector<int>> receives;
-    for (int rank = 0; rank < p; ++rank) receives.push_back(graph.receives(rank, blocks));
-    for (int i = 0; i < graph.rounds(blocks); ++i) {
+    std::vector<std::vector<CirculantRound>> rounds;
+    for (int rank = 0; rank < p; ++rank) rounds.push_back(graph.rounds(rank, blocks));
+    for (std::size_t i = 0; i < rounds[0].size(); ++i) {
       const std::vector<std::set<int>> before = has;
       for (int rank = 1; rank < p; ++rank) {
-        const int block = receives[rank][i], from = (rank - graph.skip((start + i) % q) + p) % p;
+        const auto [skip, sent, block] = rounds[rank][i];
         if (block < 0) continue;
+        const int from = (rank - skip + p) % p;
+        EXPECT_EQ(rounds[from][i].sent, block) << "p=" << p << " rank=" << rank << " round=" << i;
         EXPECT_TRUE(before[from].contains(block)) << "p=" << p << " rank=" << rank << " round=" << i;
         EXPECT_TRUE(has[rank].insert(block).second) << "p=" << p << " rank=" << rank << " round=" << i;
       }
