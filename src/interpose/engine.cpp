@@ -158,11 +158,13 @@ bool advance_inside(Allowed allowed = Allowed::everything) {
 
 /// Completes the program's request: with the message of no bytes that it waits for, or one that does not fit.
 void complete(const Pending& pending) {
+  if (pending.tag < 0) return;  // it has got none
   static const std::byte nothing{};
   host.Send(&nothing, pending.code == 0 ? 0 : 1, handles.byte, 0, pending.tag, process().self);
 }
 
-void settle(Pending& pending) {
+/// Brings the result to where the program wants it.
+void land(Pending& pending) {
   if (pending.code == 0) {
     try {
       pending.job.land();
@@ -173,17 +175,26 @@ void settle(Pending& pending) {
     }
   }
   if (pending.code == Lane::truncated) pending.code = MPI_ERR_TRUNCATE;
-  if (pending.code != 0) raise(pending.state->detached ? handles.comm_self : pending.comm, pending.code);
-  std::unique_ptr<Pending> over;
-  const Inside inside;
+}
+
+/// Behind the gate.
+void count_end(Pending& pending) {
   if (reporting() && pending.prepared) {
     pending.prepared->seconds += now() - pending.started;
     ++pending.prepared->calls;
   }
   pending.under_way = false;
+  under_way.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void settle(Pending& pending) {
+  land(pending);
+  if (pending.code != 0) raise(pending.state->detached ? handles.comm_self : pending.comm, pending.code);
+  std::unique_ptr<Pending> over;
+  const Inside inside;
+  count_end(pending);
   if (!pending.own || pending.freed) over.reset(&pending);
   known.remove(pending.request);
-  under_way.fetch_sub(1, std::memory_order_relaxed);
   complete(pending);
 }
 
@@ -205,30 +216,33 @@ bool settle_all() {
   return true;
 }
 
-/// Puts a loaded job on its way.
+/// Puts a loaded job on its way; behind the gate.
 void take_off(Pending& pending) {
   pending.flight.bases = bases_of(pending.job.call);
   pending.code = 0;
   pending.under_way = true;
   if (reporting()) pending.started = now();
   under_way.fetch_add(1, std::memory_order_relaxed);
-  known.add(pending.request);
-  const Inside inside;
   if (pending.job.nothing) {
     ended(&pending, 0);
     return;
   }
-  const bool idle = pending.lane->front() == nullptr;
-  if (idle) lanes.push_back({pending.state, pending.lane});
+  if (pending.lane->front() == nullptr) lanes.push_back({pending.state, pending.lane});
   pending.lane->enqueue(pending.flight);
   advance_inside();
-  wake_background();
+}
+
+/// Whether it has ended, and nobody else sees to it from now on; behind the gate.
+bool take_back(const Pending& pending) {
+  if (landed.empty() || landed.back() != &pending) return false;
+  landed.pop_back();
+  landed_count.store(static_cast<int>(landed.size()), std::memory_order_relaxed);
+  return true;
 }
 
 /// What all runs of an operation have in common.
 void get_ready(Pending& pending, Form form, Lane& lane) {
   pending.lane = &lane;
-  pending.tag = take_tag();
   pending.job.hold();
   pending.held = true;
   if (pending.job.nothing) return;
@@ -253,16 +267,42 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
   get_ready(*pending, Form::nonblocking, pending->state->nonblocking);
   if (!pending->job.nothing) pending->job.load();
   start_background();
-  check(host.Irecv(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
-  pending->request = request;
-  take_off(*pending.release());
-  settle_all();
+  bool over = false;
+  int code = MPI_SUCCESS;
+  {
+    const Inside inside;
+    take_off(*pending);
+    over = take_back(*pending);
+    if (!over) {
+      pending->tag = take_tag();
+      code = host.Irecv(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request);
+      if (code != MPI_SUCCESS) return_tag(std::exchange(pending->tag, -1));
+      pending->request = request;
+      known.add(request);
+      pending.release();
+    }
+  }
+  if (over) {
+    seal_segments();
+    land(*pending);
+    {
+      const Inside inside;
+      count_end(*pending);
+    }
+    check(pending->code);
+    code = host.Irecv(nullptr, 0, handles.byte, MPI_PROC_NULL, 0, process().self, &request);
+  } else {
+    wake_background();
+    settle_all();
+  }
+  check(code);
 }
 
 void prepare(std::unique_ptr<Pending> pending, MPI_Request& request) {
   start_background();
   pending->own = &take_lane(*pending->state, pending->comm);
   get_ready(*pending, Form::persistent, pending->own->lane);
+  pending->tag = take_tag();
   check(host.Recv_init(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
   pending->request = request;
   const std::lock_guard lock(requests.mutex);
@@ -281,7 +321,12 @@ bool start(MPI_Request request) {
   }
   if (!pending->job.nothing) pending->job.load();
   check(host.Start(&request));
-  take_off(*pending);
+  {
+    const Inside inside;
+    known.add(request);
+    take_off(*pending);
+  }
+  wake_background();
   settle_all();
   return true;
 }
