@@ -1,7 +1,7 @@
 // MPI's functions on requests: while operations are under way, these go on meanwhile.
 //
 // How: a function that waits becomes a loop of the one that only tests. The requests are the host's, so it decides what
-// is complete, fills statuses in, and reports errors.
+// is complete, fills statuses in, and reports errors; but of persistent operations it need not know (see engine.hpp).
 #include <atomic>
 #include <new>
 
@@ -18,15 +18,55 @@ namespace {
 
 /// A test that the host need not make. Every so often it has to all the same: programs that test one request expect
 /// that others make progress, too.
-bool in_vain(MPI_Request request) {
-  static std::atomic<int> tests = 0;
-  return engine::pending(request) && tests.fetch_add(1, std::memory_order_relaxed) % looks_between_tests != 0;
+bool in_vain() {
+  static std::atomic<unsigned> tests = 0;
+  return tests.fetch_add(1, std::memory_order_relaxed) % looks_between_tests != 0;
 }
+
+using engine::Pending;
+
+/// The program completes an operation that the host does not know of.
+int complete(Pending& own, MPI_Status* status) {
+  engine::complete(own);
+  if (status != MPI_STATUS_IGNORE) {  // that of no message
+    MPI_Request none = handles.request_null;
+    int flag = 0;
+    host.Test(&none, &flag, status);
+  }
+  return own.code;
+}
+
+/// do_each(pending) for those that the host does not know of.
+template <class Do>
+void for_each_untold(int count, const MPI_Request* requests, Do do_each) {
+  if (!requests) return;
+  for (int i = 0; i < count; ++i)
+    if (Pending* const own = engine::untold(requests[i])) do_each(*own);
+}
+
+/// Before the host looks at several requests to say which is complete first.
+void tell_all(int count, const MPI_Request* requests) { for_each_untold(count, requests, engine::tell); }
+
+/// Before the host is asked whether all are complete: those that it does not know of have ended. It takes them for
+/// inactive; of failures it has to know.
+void tell_failures(int count, const MPI_Request* requests) {
+  for_each_untold(count, requests, [](Pending& own) {
+    if (own.code != MPI_SUCCESS) engine::tell(own);
+  });
+}
+
+void complete_all(int count, const MPI_Request* requests) { for_each_untold(count, requests, engine::complete); }
 
 }  // namespace
 
 OMNES_EXPORT(Wait, MPI_Request* request, MPI_Status* status) {
   find_host();
+  if (request) {
+    if (Pending* const own = engine::untold(*request)) {
+      engine::wait(*own);
+      return complete(*own, status);
+    }
+  }
   if (!ours()) return host.Wait(request, status);
   if (request) engine::wait(*request);
   return until([&](int* flag) { return host.Test(request, flag, status); });
@@ -34,19 +74,29 @@ OMNES_EXPORT(Wait, MPI_Request* request, MPI_Status* status) {
 
 OMNES_EXPORT(Waitall, int count, MPI_Request* requests, MPI_Status* statuses) {
   find_host();
-  if (!ours()) return host.Waitall(count, requests, statuses);
-  for (int i = 0; i < count; ++i) engine::wait(requests[i]);
-  return until([&](int* flag) { return host.Testall(count, requests, flag, statuses); });
+  for_each_untold(count, requests, [](Pending& own) { engine::wait(own); });
+  tell_failures(count, requests);
+  int code = MPI_SUCCESS;
+  if (ours()) {
+    for (int i = 0; i < count; ++i) engine::wait(requests[i]);
+    code = until([&](int* flag) { return host.Testall(count, requests, flag, statuses); });
+  } else {
+    code = host.Waitall(count, requests, statuses);
+  }
+  complete_all(count, requests);
+  return code;
 }
 
 OMNES_EXPORT(Waitany, int count, MPI_Request* requests, int* index, MPI_Status* status) {
   find_host();
+  tell_all(count, requests);
   if (!ours()) return host.Waitany(count, requests, index, status);
   return until([&](int* flag) { return host.Testany(count, requests, index, flag, status); });
 }
 
 OMNES_EXPORT(Waitsome, int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   find_host();
+  tell_all(count, requests);
   if (!ours()) return host.Waitsome(count, requests, done, indices, statuses);
   return until([&](int* flag) {
     const int code = host.Testsome(count, requests, done, indices, statuses);
@@ -57,9 +107,15 @@ OMNES_EXPORT(Waitsome, int count, MPI_Request* requests, int* done, int* indices
 
 OMNES_EXPORT(Test, MPI_Request* request, int* flag, MPI_Status* status) {
   find_host();
-  if (ours()) {
-    engine::progress();
-    if (request && in_vain(*request)) {
+  if (ours()) engine::progress();
+  if (request) {
+    if (Pending* const own = engine::untold(*request)) {
+      *flag = own->over.load(std::memory_order_acquire);
+      if (*flag) return complete(*own, status);
+      if (!in_vain()) poke(nullptr);
+      return MPI_SUCCESS;
+    }
+    if (engine::pending(*request) && in_vain()) {
       *flag = 0;
       return MPI_SUCCESS;
     }
@@ -70,26 +126,40 @@ OMNES_EXPORT(Test, MPI_Request* request, int* flag, MPI_Status* status) {
 OMNES_EXPORT(Testall, int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   find_host();
   if (ours()) engine::progress();
-  return host.Testall(count, requests, flag, statuses);
+  bool all_over = true;
+  for_each_untold(count, requests, [&](const Pending& own) { all_over &= own.over.load(std::memory_order_acquire); });
+  if (!all_over) {
+    if (!in_vain()) poke(nullptr);
+    *flag = 0;
+    return MPI_SUCCESS;
+  }
+  tell_failures(count, requests);
+  const int code = host.Testall(count, requests, flag, statuses);
+  if (*flag || code != MPI_SUCCESS) complete_all(count, requests);
+  return code;
 }
 
 OMNES_EXPORT(Testany, int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   find_host();
+  tell_all(count, requests);
   if (ours()) engine::progress();
   return host.Testany(count, requests, index, flag, status);
 }
 
 OMNES_EXPORT(Testsome, int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   find_host();
+  tell_all(count, requests);
   if (ours()) engine::progress();
   return host.Testsome(count, requests, done, indices, statuses);
 }
 
 OMNES_EXPORT(Request_get_status, Wide request, int* flag, MPI_Status* status) {
   find_host();
+  const auto narrow_request = narrow<MPI_Request>(request);
+  if (Pending* const own = engine::untold(narrow_request)) engine::tell(*own);
   if (ours()) {
     engine::progress();
-    if (in_vain(narrow<MPI_Request>(request))) {
+    if (engine::pending(narrow_request) && in_vain()) {
       *flag = 0;
       return MPI_SUCCESS;
     }
@@ -136,18 +206,21 @@ OMNES_EXPORT(Op_free, MPI_Op* op) {
 #ifdef OMNES_LARGE_COUNTS  // as MPI 4.1 came after these
 OMNES_EXPORT(Request_get_status_all, int count, const void* requests, int* flag, MPI_Status* statuses) {
   find_host();
+  tell_all(count, static_cast<const MPI_Request*>(requests));
   if (ours()) engine::progress();
   return call_host(host.Request_get_status_all, count, requests, flag, statuses);
 }
 
 OMNES_EXPORT(Request_get_status_any, int count, const void* requests, int* index, int* flag, MPI_Status* status) {
   find_host();
+  tell_all(count, static_cast<const MPI_Request*>(requests));
   if (ours()) engine::progress();
   return call_host(host.Request_get_status_any, count, requests, index, flag, status);
 }
 
 OMNES_EXPORT(Request_get_status_some, int count, const void* requests, int* done, int* indices, MPI_Status* statuses) {
   find_host();
+  tell_all(count, static_cast<const MPI_Request*>(requests));
   if (ours()) engine::progress();
   return call_host(host.Request_get_status_some, count, requests, done, indices, statuses);
 }

@@ -56,7 +56,7 @@ struct Inside {
 };
 
 struct Active {
-  std::shared_ptr<State> state;
+  State* state;  // kept by the operations in the lane
   Lane* lane;
 };
 
@@ -66,6 +66,13 @@ auto& forming = *new std::vector<std::shared_ptr<State>>;
 std::atomic<int> moving_count{0};           // of lanes
 auto& landed = *new std::vector<Pending*>;  // has ended, but for what the calling thread must do
 std::atomic<int> landed_count{0};
+
+std::uint64_t key(MPI_Request request) { return static_cast<std::uint64_t>((Wide)request) + 1; }
+
+std::uint64_t hash(MPI_Request request, int bits) {
+  constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio (Fibonacci hashing)
+  return key(request) * golden >> (64 - bits);
+}
 
 /// Operations under way by their requests: the last one of those that share an entry.
 class Known {
@@ -78,36 +85,82 @@ class Known {
   bool has(MPI_Request request) { return at(request).load(std::memory_order_acquire) == key(request); }
 
  private:
-  static std::uint64_t key(MPI_Request request) { return static_cast<std::uint64_t>((Wide)request) + 1; }
   static constexpr int bits = 10;  // log2 of the entries
-  std::atomic<std::uint64_t>& at(MPI_Request request) {
-    constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio (Fibonacci hashing)
-    return entries_[key(request) * golden >> (64 - bits)];
-  }
+  std::atomic<std::uint64_t>& at(MPI_Request request) { return entries_[hash(request, bits)]; }
   std::atomic<std::uint64_t> entries_[1 << bits] = {};
 };
 auto& known = *new Known;
 
-struct Requests {
-  std::mutex mutex;
-  std::unordered_map<MPI_Request, std::unique_ptr<Pending>> persistent;
-  std::atomic<int> persistent_count = 0;
-  std::vector<int> free_tags;
-  int next_tag = 1;  // 0 is that of Process::idle
+/// Persistent operations by their requests. Who looks for one may use it: programs do nothing else with the request
+/// meanwhile.
+class Persistent {
+ public:
+  void add(std::unique_ptr<Pending> pending) {
+    const std::lock_guard lock(mutex_);
+    Entry& entry = at(pending->request);
+    if (!entry.pending) {
+      entry.pending = pending.get();
+      entry.key.store(key(pending->request), std::memory_order_release);
+    }
+    all_.emplace(pending->request, std::move(pending));
+    ++count_;
+  }
+  Pending* find(MPI_Request request) {
+    if (count_.load(std::memory_order_relaxed) == 0) return nullptr;
+    Entry& entry = at(request);
+    if (entry.key.load(std::memory_order_acquire) == key(request)) return entry.pending;
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(request);
+    return found == all_.end() ? nullptr : found->second.get();
+  }
+  std::unique_ptr<Pending> remove(MPI_Request request) {
+    if (count_.load(std::memory_order_relaxed) == 0) return nullptr;
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(request);
+    if (found == all_.end()) return nullptr;
+    std::unique_ptr<Pending> pending = std::move(found->second);
+    all_.erase(found);
+    --count_;
+    Entry& entry = at(request);
+    if (entry.pending == pending.get()) {
+      entry.key.store(0, std::memory_order_relaxed);
+      entry.pending = nullptr;
+    }
+    return pending;
+  }
+
+ private:
+  struct Entry {  // of the first of those that share it
+    std::atomic<std::uint64_t> key = 0;
+    Pending* pending = nullptr;
+  };
+  static constexpr int bits = 6;  // log2 of the entries
+  Entry& at(MPI_Request request) { return entries_[hash(request, bits)]; }
+  Entry entries_[1 << bits];
+  std::mutex mutex_;
+  std::unordered_map<MPI_Request, std::unique_ptr<Pending>> all_;
+  std::atomic<int> count_ = 0;
 };
-auto& requests = *new Requests;
+auto& persistent = *new Persistent;
+
+struct Tags {
+  std::mutex mutex;
+  std::vector<int> free;
+  int next = 1;  // 0 is that of Process::idle
+};
+auto& tags = *new Tags;
 
 int take_tag() {
-  const std::lock_guard lock(requests.mutex);
-  if (requests.free_tags.empty()) return requests.next_tag++;
-  const int tag = requests.free_tags.back();
-  requests.free_tags.pop_back();
+  const std::lock_guard lock(tags.mutex);
+  if (tags.free.empty()) return tags.next++;
+  const int tag = tags.free.back();
+  tags.free.pop_back();
   return tag;
 }
 
 void return_tag(int tag) {
-  const std::lock_guard lock(requests.mutex);
-  requests.free_tags.push_back(tag);
+  const std::lock_guard lock(tags.mutex);
+  tags.free.push_back(tag);
 }
 
 void ended(void* context, int code) {
@@ -157,7 +210,7 @@ bool advance_inside(Allowed allowed = Allowed::everything) {
 }
 
 /// Completes the program's request: with the message of no bytes that it waits for, or one that does not fit.
-void complete(const Pending& pending) {
+void complete_request(const Pending& pending) {
   if (pending.tag < 0) return;  // it has got none
   static const std::byte nothing{};
   host.Send(&nothing, pending.code == 0 ? 0 : 1, handles.byte, 0, pending.tag, process().self);
@@ -190,12 +243,16 @@ void count_end(Pending& pending) {
 void settle(Pending& pending) {
   land(pending);
   if (pending.code != 0) raise(pending.state->detached ? handles.comm_self : pending.comm, pending.code);
-  std::unique_ptr<Pending> over;
+  std::unique_ptr<Pending> last_use;
   const Inside inside;
   count_end(pending);
-  if (!pending.own || pending.freed) over.reset(&pending);
-  known.remove(pending.request);
-  complete(pending);
+  if (!pending.own || pending.freed) last_use.reset(&pending);
+  if (pending.own && !pending.told) {
+    pending.over.store(true, std::memory_order_release);
+  } else {
+    known.remove(pending.request);
+    complete_request(pending);
+  }
 }
 
 bool settle_all() {
@@ -227,7 +284,7 @@ void take_off(Pending& pending) {
     ended(&pending, 0);
     return;
   }
-  if (pending.lane->front() == nullptr) lanes.push_back({pending.state, pending.lane});
+  if (pending.lane->front() == nullptr) lanes.push_back({pending.state.get(), pending.lane});
   pending.lane->enqueue(pending.flight);
   advance_inside();
 }
@@ -305,43 +362,54 @@ void prepare(std::unique_ptr<Pending> pending, MPI_Request& request) {
   pending->tag = take_tag();
   check(host.Recv_init(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
   pending->request = request;
-  const std::lock_guard lock(requests.mutex);
-  requests.persistent.emplace(request, std::move(pending));
-  ++requests.persistent_count;
+  persistent.add(std::move(pending));
 }
 
 bool start(MPI_Request request) {
-  if (requests.persistent_count.load(std::memory_order_relaxed) == 0) return false;
-  Pending* pending = nullptr;
-  {
-    const std::lock_guard lock(requests.mutex);
-    const auto found = requests.persistent.find(request);
-    if (found == requests.persistent.end()) return false;
-    pending = found->second.get();
-  }
+  Pending* const pending = persistent.find(request);
+  if (!pending) return false;
+  if (pending->started_by_program && !pending->told) throw Failure{MPI_ERR_REQUEST};
   if (!pending->job.nothing) pending->job.load();
-  check(host.Start(&request));
+  pending->started_by_program = true;
+  pending->told = false;
+  pending->over.store(false, std::memory_order_relaxed);
+  bool over = false;
   {
     const Inside inside;
-    known.add(request);
     take_off(*pending);
+    over = take_back(*pending);
   }
-  wake_background();
-  settle_all();
+  if (over) {
+    seal_segments();
+    settle(*pending);
+  } else {
+    wake_background();
+    settle_all();
+  }
   return true;
 }
 
-void forget(MPI_Request request) {
-  if (requests.persistent_count.load(std::memory_order_relaxed) == 0) return;
-  std::unique_ptr<Pending> pending;
-  {
-    const std::lock_guard lock(requests.mutex);
-    const auto found = requests.persistent.find(request);
-    if (found == requests.persistent.end()) return;
-    pending = std::move(found->second);
-    requests.persistent.erase(found);
-    --requests.persistent_count;
+Pending* untold(MPI_Request request) {
+  Pending* const pending = persistent.find(request);
+  return pending && pending->started_by_program && !pending->told ? pending : nullptr;
+}
+
+void tell(Pending& pending) {
+  const Inside inside;
+  host.Start(&pending.request);
+  pending.told = true;
+  if (pending.over.load(std::memory_order_relaxed)) {
+    complete_request(pending);
+  } else {
+    known.add(pending.request);
   }
+}
+
+void complete(Pending& pending) { pending.started_by_program = false; }
+
+void forget(MPI_Request request) {
+  std::unique_ptr<Pending> pending = persistent.remove(request);
+  if (!pending) return;
   const Inside inside;
   if (!pending->under_way) return;
   pending->freed = true;  // its end frees it
@@ -359,7 +427,7 @@ std::shared_ptr<std::atomic<std::uint32_t>> bed() {
   if (lanes.size() != 1 || !lanes[0].lane->is_open() || lanes[0].state->messages) return nullptr;
   shm::Endpoint* const endpoint = lanes[0].lane->endpoint();
   if (!endpoint) return nullptr;
-  return {lanes[0].state, endpoint->asleep()};  // which keeps the segment
+  return {lanes[0].state->shared_from_this(), endpoint->asleep()};  // which keeps the segment
 }
 
 bool progress() {
@@ -369,8 +437,8 @@ bool progress() {
 
 bool pending(MPI_Request request) { return known.has(request); }
 
-void wait(MPI_Request request) {
-  if (!known.has(request)) return;
+template <class Condition>
+static void progress_while(Condition condition) {
   shm::WaitPolicy policy = waiting();
   std::shared_ptr<std::atomic<std::uint32_t>> in_bed;
   if (policy.oversubscribed) {
@@ -378,13 +446,22 @@ void wait(MPI_Request request) {
     policy.asleep = in_bed.get();
   }
   shm::Waiter waiter(policy);
-  while (known.has(request)) {
+  while (condition()) {
     if (progress()) {
       waiter.reset();
     } else {
       waiter.pause();
     }
   }
+}
+
+void wait(MPI_Request request) {
+  if (known.has(request)) progress_while([&] { return known.has(request); });
+}
+
+void wait(const Pending& pending) {
+  const auto under_way = [&] { return !pending.over.load(std::memory_order_acquire); };
+  if (under_way()) progress_while(under_way);
 }
 
 void forms(const std::shared_ptr<State>& state) {

@@ -76,7 +76,7 @@ Family find() {
     const Family family = family_of(name);
     if (family == built_for) {
       handles = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_BYTE,
-                 MPI_INT,        MPI_OP_NULL,   MPI_MIN,       MPI_ERRORS_RETURN};
+                 MPI_INT,        MPI_OP_NULL,   MPI_MIN,       MPI_REQUEST_NULL,  MPI_ERRORS_RETURN};
     }
     return family;
   }

@@ -72,6 +72,7 @@ struct Handles {
   MPI_Comm comm_world, comm_self, comm_null;
   MPI_Datatype type_null, byte, integer;
   MPI_Op op_null, min;
+  MPI_Request request_null;
   MPI_Errhandler errors_return;
 };
 

@@ -1,6 +1,7 @@
 // Persistent collectives: many at once, started in another order on every rank, together with persistent messages, a
 // thousand times, with contents that change, and freed when inactive.
 #include "check.h"
+#include "completions.h"
 
 #if HAS_PERSISTENT
 
@@ -118,6 +119,41 @@ static void repeated(int rounds) {
   MPI_Request_free(&bcast);
 }
 
+// Persistent collectives among persistent messages, completed by every function there is.
+static void complete_by_all_means(void) {
+  enum { n = 6, rounds = 5 };
+  MPI_Request requests[n];
+  int own[elements] = {0}, sums[elements], news[elements], prefix, to_right, from_left;
+  MPI_Allreduce_init(own, sums, elements, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+  MPI_Recv_init(&from_left, 1, MPI_INT, (rank + p - 1) % p, 2, MPI_COMM_WORLD, &requests[1]);
+  MPI_Bcast_init(news, elements, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[2]);
+  MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &requests[3]);
+  MPI_Send_init(&to_right, 1, MPI_INT, (rank + 1) % p, 2, MPI_COMM_WORLD, &requests[4]);
+  MPI_Scan_init(&rank, &prefix, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[5]);
+  for (int round = 0; round < rounds * completion_count; ++round) {
+    const char* how = names[round % completion_count];
+    for (int i = 0; i < elements; ++i) {
+      own[i] = rank + i + round;
+      news[i] = rank == 0 ? i * round : -1;
+      sums[i] = -1;
+    }
+    prefix = from_left = -1;
+    to_right = rank + round;
+    for (int i = 0; i < n; ++i) MPI_Start(&requests[i]);
+    completions[round % completion_count](n, requests);
+    for (int i = 0; i < n; ++i)
+      if (requests[i] == MPI_REQUEST_NULL) fail("%s: persistent request %d is gone", how, i);
+    for (int i = 0; i < elements; ++i)
+      if (sums[i] != sum_of_ranks() + p * (i + round) || news[i] != i * round) {
+        fail("%s: element %d: sum %d, news %d", how, i, sums[i], news[i]);
+        break;
+      }
+    if (prefix != rank * (rank + 1) / 2) fail("%s: prefix %d", how, prefix);
+    if (from_left != (rank + p - 1) % p + round) fail("%s: message %d", how, from_left);
+  }
+  for (int i = 0; i < n; ++i) MPI_Request_free(&requests[i]);
+}
+
 // Inactive requests complete at once, and may be freed without ever having been started.
 static void inactive(void) {
   enum { n = 50 };
@@ -146,6 +182,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &p);
   many();
+  complete_by_all_means();
   repeated(argc > 1 ? atoi(argv[1]) : 1000);
   inactive();
   return finish();
