@@ -9,18 +9,14 @@ import pytest
 from launching import mpirun
 
 TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": {"OMNES_FAKE_NODES": "2"}}
-# Of nonblocking.c.
-SECTIONS = ["first", "completions", "many", "freed", "orphans", "blocked", "mixed", "threads", "others"]
-
 
 def expect_ok(run):
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-@pytest.mark.parametrize("section", SECTIONS)
-def test_nonblocking(mpi, build, section, transport):
-    expect_ok(mpirun(mpi, 4, build("nonblocking", mpi), section, variables=TRANSPORTS[transport]))
+def test_nonblocking(mpi, build, transport):
+    expect_ok(mpirun(mpi, 4, build("nonblocking", mpi), variables=TRANSPORTS[transport]))
 
 
 def test_progress_inside_functions_of_the_host(mpi, build):

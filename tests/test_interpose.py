@@ -75,8 +75,9 @@ def test_functions_with_large_counts(build, tmp_path, program, standard_abi):
 
 
 @pytest.mark.parametrize("number", ROUNDS)
-def test_each_algorithm(mpi, build, tmp_path, number):
-    """Four ranks, so that those for powers of two run too; the transports take turns."""
+def test_each_algorithm(build, tmp_path, number):
+    """Four ranks, so that those for powers of two run too; the MPIs and the transports take turns."""
+    mpi = the_mpi(["openmpi", "mpich"][number % 2])
     transport = [SHARED, NODES, MESSAGES][number % 3]
     variables = {**forced(number), **transport, "OMNES_STATS": str(tmp_path)}
     expect_ok(mpirun(mpi, 4, build("movement", mpi), "10", variables=variables))
@@ -91,15 +92,11 @@ def test_each_algorithm(mpi, build, tmp_path, number):
 
 @pytest.mark.parametrize("variables", [SHARED, NODES, MESSAGES], ids=["shared", "nodes", "messages"])
 def test_every_operation(mpi, build, tmp_path, variables):
-    program = build("catalogue", mpi)
-    for operation in _core.operations():
-        folder = tmp_path / operation
-        folder.mkdir()
-        run = mpirun(mpi, 3, program, "blocking", operation, variables={**variables, "OMNES_STATS": str(folder)})
-        expect_ok(run)
-        for report in reports(folder, 3):
-            assert operation in {entry["operation"] for entry in report["entries"]}
-            assert report["passed"] == []
+    variables = {**variables, "OMNES_STATS": str(tmp_path)}
+    expect_ok(mpirun(mpi, 3, build("catalogue", mpi), "blocking", variables=variables))
+    for report in reports(tmp_path, 3):
+        assert {entry["operation"] for entry in report["entries"]} >= set(_core.operations())
+        assert report["passed"] == []
 
 
 def test_segments(mpi, build):
