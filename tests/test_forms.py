@@ -10,6 +10,7 @@ from launching import mpirun
 
 TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": {"OMNES_FAKE_NODES": "2"}}
 
+
 def expect_ok(run):
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
