@@ -218,7 +218,8 @@ bool settle_all() {
 
 /// Puts a loaded job on its way; behind the gate.
 void take_off(Pending& pending) {
-  pending.flight.bases = bases_of(pending.job.call);
+  const Call& call = pending.job.call;
+  pending.flight.bases = bases_of(pending.flight.go_on ? exchange_of_counts(call, pending.all_counts.data()) : call);
   pending.code = 0;
   pending.under_way = true;
   if (reporting()) pending.started = now();
@@ -240,6 +241,24 @@ bool take_back(const Pending& pending) {
   return true;
 }
 
+void set_plan(Pending& pending, std::shared_ptr<const Plan> plan) {
+  pending.flight.calls_host = plan->messages || (pending.job.call.reduction && pending.job.call.reduction->context);
+  pending.flight.plan = std::move(plan);
+}
+
+/// All counts are there: what is left is the operation itself.
+void set_second_stage(Pending& pending, Form form) {
+  pending.job.call.all_counts = pending.all_counts;
+  set_plan(pending, pending.state->team->second_stage(pending.prepared, pending.job.call, form));
+}
+
+/// Behind the gate.
+void go_on(void* context) {
+  auto& pending = *static_cast<Pending*>(context);
+  pending.flight.bases = bases_of(pending.job.call);
+  set_second_stage(pending, Form::nonblocking);
+}
+
 /// What all runs of an operation have in common.
 void get_ready(Pending& pending, Form form, Lane& lane) {
   pending.lane = &lane;
@@ -247,12 +266,20 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
   pending.held = true;
   if (pending.job.nothing) return;
   pending.prepared = pending.state->team->prepare(pending.job.call, form);
-  pending.flight.plan = {pending.prepared, &pending.prepared->plan};
+  set_plan(pending, {pending.prepared, &pending.prepared->plan});
   pending.flight.reduction = pending.job.call.reduction;
-  pending.flight.calls_host =
-      pending.prepared->plan.messages || (pending.job.call.reduction && pending.job.call.reduction->context);
   pending.flight.context = &pending;
   pending.flight.ended = ended;
+  if (!pending.prepared->needs_all_counts) return;
+  const std::size_t p = pending.state->p;
+  pending.all_counts.resize(p * p);
+  if (form == Form::nonblocking) {
+    pending.flight.go_on = go_on;
+  } else {  // they stay the same for all starts
+    gather_from_all(exchange_of_counts(pending.job.call, nullptr).send, pending.all_counts.data(),
+                    p * sizeof(std::size_t), pending.comm);
+    set_second_stage(pending, form);
+  }
 }
 
 }  // namespace

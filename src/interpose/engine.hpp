@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 #include "interpose/host.hpp"
 #include "interpose/job.hpp"
@@ -36,6 +37,7 @@ struct Pending {
   // The engine's.
   std::shared_ptr<Prepared> prepared;
   Flight flight;
+  std::vector<std::size_t> all_counts;  ///< where its algorithm needs them
   Lane* lane = nullptr;
   State::Own* own = nullptr;  ///< persistent: what holds its lane
   MPI_Request request;

@@ -29,8 +29,7 @@ struct Layout {
   Parts send, recv;
   std::size_t element = 1;  ///< bytes of an element
   int pieces = 1;
-  std::span<const std::size_t> all_counts =
-      {};  ///< elements that each rank sends to each, row by row, where the schedule needs them
+  std::span<const std::size_t> all_counts = {};  ///< as in Call, where the schedule needs them
 
   /// Byte offset at which block `block` (part * pieces + piece) of the buffer starts; also one past the end of the block before it.
   std::size_t offset(Buffer buffer, std::int64_t block) const;
