@@ -247,16 +247,17 @@ void set_plan(Pending& pending, std::shared_ptr<const Plan> plan) {
 }
 
 /// All counts are there: what is left is the operation itself.
-void set_second_stage(Pending& pending, Form form) {
-  pending.job.call.all_counts = pending.all_counts;
-  set_plan(pending, pending.state->team->second_stage(pending.prepared, pending.job.call, form));
+void set_second_stage(Pending& pending, Form form, std::span<const std::size_t> all_counts) {
+  Call call = pending.job.call;
+  call.all_counts = all_counts;
+  set_plan(pending, pending.state->team->second_stage(pending.prepared, call, form));
 }
 
 /// Behind the gate.
 void go_on(void* context) {
   auto& pending = *static_cast<Pending*>(context);
   pending.flight.bases = bases_of(pending.job.call);
-  set_second_stage(pending, Form::nonblocking);
+  set_second_stage(pending, Form::nonblocking, pending.all_counts);
 }
 
 /// What all runs of an operation have in common.
@@ -272,13 +273,14 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
   pending.flight.ended = ended;
   if (!pending.prepared->needs_all_counts) return;
   const std::size_t p = pending.state->p;
-  pending.all_counts.resize(p * p);
+  std::vector<std::size_t> all_counts(p * p);
   if (form == Form::nonblocking) {
+    pending.all_counts = std::move(all_counts);
     pending.flight.go_on = go_on;
   } else {  // they stay the same for all starts
-    gather_from_all(exchange_of_counts(pending.job.call, nullptr).send, pending.all_counts.data(),
-                    p * sizeof(std::size_t), pending.comm);
-    set_second_stage(pending, form);
+    const Call exchange = exchange_of_counts(pending.job.call, all_counts.data());
+    gather_from_all(exchange.send, exchange.recv, exchange.count * exchange.element, pending.comm);
+    set_second_stage(pending, form, all_counts);
   }
 }
 

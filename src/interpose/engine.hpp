@@ -37,7 +37,7 @@ struct Pending {
   // The engine's.
   std::shared_ptr<Prepared> prepared;
   Flight flight;
-  std::vector<std::size_t> all_counts;  ///< where its algorithm needs them
+  std::vector<std::size_t> all_counts;  ///< nonblocking, where its algorithm needs them
   Lane* lane = nullptr;
   State::Own* own = nullptr;  ///< persistent: what holds its lane
   MPI_Request request;
