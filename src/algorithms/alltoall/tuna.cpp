@@ -1,15 +1,15 @@
 // Alltoallv and alltoallw, TuNA: Bruck's algorithm with radix k for parts of any size, in ceil(logk(p)) rounds of at
 // most k - 1 messages, for short parts and many ranks.
 //
-// How. As in alltoall's bruck, the part for the rank i places to the right travels the distance i digit by digit in base
-// k; where part i lies is only noted (`at`). But each part that passes through a rank has the size that its two ends
-// have agreed on, so all ranks learn all counts first (`needs_all_counts`), in one allgather of p counts, where the
-// paper has the sizes of each message sent before it. Each message has places of its own, to be packed and to arrive in.
+// How. As in alltoall's bruck, the part for the rank i places to the right travels the distance i digit by digit in
+// base k; where part i lies is only noted (`at`). But a part that passes through a rank has a size that only its two
+// ends know, so all ranks learn all counts first (`needs_all_counts`), in one allgather of p counts; the paper has the
+// sizes of each message sent before it. Each message has places of its own, to be packed and to arrive in.
 // A message of a single part has no further digit to go: it needs no packing and, unless in place, arrives where it
 // belongs. So k >= p is the linear algorithm.
 // Memory. All that passes through this rank, and p * p counts.
-// Which k. The paper finds a small one best for the shortest parts, about the square root of p in the middle and one near
-// p for long parts. The default is the least k of two rounds: every part passes through one other rank at most.
+// Which k. The paper finds a small one best for the shortest parts, about the square root of p in the middle and one
+// near p for long parts. The default is the least k of two rounds: every part passes through one other rank at most.
 #include <vector>
 
 #include "algorithms/alltoall/digits.hpp"
