@@ -45,7 +45,8 @@ struct Flight {
   const Reduction* reduction = nullptr;
   bool calls_host = false;  ///< it sends messages through the port, or combines by a function of the host
   void* context = nullptr;
-  /// Called once, by advance(), when the first of two stages has succeeded: sets plan, bases and calls_host for the second. Else null.
+  /// Called once, by advance(), when the first of two stages has succeeded: sets plan, bases and calls_host for the
+  /// second. Null: there is but one.
   void (*go_on)(void* context) = nullptr;
   /// Called once, by advance(), with what Lane::run would have returned; the flight is out of the queue then.
   void (*ended)(void* context, int code) = nullptr;

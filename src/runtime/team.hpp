@@ -31,7 +31,8 @@ struct Call {
   const Reduction* reduction = nullptr;
   /// Elements of each part of that buffer, for operations with unequal parts; else empty. Parts lie one behind the other.
   std::span<const std::size_t> send_counts = {}, recv_counts = {};
-  /// For algorithms that need all counts, and only in the second of their two stages: the elements that each rank sends to each, row by row.
+  /// For algorithms that need all counts, and only in the second of their two stages: the elements that each rank sends
+  /// to each, row by row.
   std::span<const std::size_t> all_counts = {};
   const Neighbors* neighbors = nullptr;  ///< for operations along a topology; outlives the team
 };
@@ -108,8 +109,8 @@ class Team {
   int run(const Call& call);
   /// What run() would run, for a lane's queue. Not while another thread is in run() or here.
   std::shared_ptr<Prepared> prepare(const Call& call, Form form);
-  /// The operation itself, where all counts had to be exchanged first: `call` has them now. For each form by one thread at a time; of all else in a
-  /// team it only reads what never changes.
+  /// The operation itself, where all counts had to be exchanged first: `call` has them now. For each form by one thread
+  /// at a time; of all else in a team it only reads what never changes.
   std::shared_ptr<const Plan> second_stage(const std::shared_ptr<const Prepared>& first, const Call& call, Form form);
   const shm::WaitPolicy& waiting() const;
   /// How ranks wait on the lane, once it is open.

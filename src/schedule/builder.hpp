@@ -46,8 +46,8 @@ class Builder {
   Blocks temp(int count, int like = 0);
   /// New temporary blocks, one for each given data block.
   Blocks temp_like(std::span<const std::int32_t> data_blocks);
-  /// New temporary blocks for parts that pass through this rank, all pieces of one for each pair. Only where sized_by_pairs(), for algorithms that
-  /// need all counts.
+  /// New temporary blocks for parts that pass through this rank, all pieces of one for each pair. Only where
+  /// sized_by_pairs(), for algorithms that need all counts.
   Blocks temp_between(std::span<const Pair> pairs);
 
   void send(int to, Blocks what);

@@ -115,8 +115,9 @@ struct Op {
   bool operator==(const Op&) const = default;
 };
 
-/// The size of a temporary block: that of data block `block` (part * pieces + piece) of the buffer that holds all parts, at `rank`: the rank of
-/// the schedule, or, where sized_by_pairs(operation), any: then it is a piece of what the rank `part` sends to `rank`.
+/// The size of a temporary block: that of data block `block` (part * pieces + piece) of the buffer that holds all parts
+/// at `rank`. That is the schedule's own rank; where sized_by_pairs(operation), any: so a piece of what the rank `part`
+/// sends to `rank`.
 struct Like {
   std::int32_t block = 0;
   std::int32_t rank = 0;

@@ -10,7 +10,8 @@
 //   5 reduce: recv[2] = temp[4] . recv[2]  after 4
 //
 // `temp` gives the data block whose size each temporary block has; 5@2 is data block 5 at rank 2. Runs of blocks are
-// first..last; `nothing` is the empty run. What follows `after` are the ops that must be complete before this one starts.
+// first..last; `nothing` is the empty run. What follows `after` are the ops that must be complete before this one
+// starts.
 #pragma once
 
 #include <string>
