@@ -40,6 +40,7 @@ def test_list_says_which_operations_with_unequal_parts_an_algorithm_serves():
     assert "linear everybody sends to the root (also gatherv;" in output
     assert "everybody sends to everybody at once (also alltoallv, alltoallw;" in output
     assert "all at once (also neighbor_alltoallv, neighbor_alltoallw;" in output
+    assert "of their distance (also alltoallw; takes k=√p)" in output  # and no operation with equal parts
     assert "from:" in omnes("list", "gatherv").output
 
 

@@ -5,8 +5,9 @@ __version__: str
 
 def operations() -> list[str]: ...
 
-# Every algorithm: operation, name, summary, source, radix (default; 0: takes none), min_radix, segmented, ordered,
-# power_of_two, even, unequal (listed once more for the operations with unequal parts), aliases (other names).
+# Every algorithm: operation, name, summary, source, radix (default; 0: takes none), min_radix, root_radix (the default
+# is the square root of p), segmented, ordered, power_of_two, even, unequal (listed once more for the operations with
+# unequal parts), aliases (other names).
 def catalogue() -> list[dict[str, Any]]: ...
 
 # The schedule of one rank in the readable text form.

@@ -1,6 +1,8 @@
 // One case of one algorithm, for all ranks.
 #include "algorithms/proof.hpp"
 
+#include <algorithm>
+
 #include "algorithms/samples.hpp"
 #include "schedule/verify.hpp"
 
@@ -20,6 +22,14 @@ std::string describe(const Algorithm& algorithm, const Problem& problem, bool in
   return in_place ? text + " in place" : text;
 }
 
+/// What is wrong with the schedules of all ranks, if anything.
+std::string fault(const Algorithm& algorithm, std::span<const Schedule> schedules) {
+  if (!algorithm.needs_all_counts && std::ranges::any_of(schedules, needs_all_counts))
+    return "needs all counts, but does not say so";
+  const auto finding = verify(schedules, {.ordered = algorithm.ordered, .from_left = algorithm.from_left});
+  return finding ? to_text(*finding) : std::string();
+}
+
 /// The finding for one topology, or any where the operation knows none.
 std::string prove_on(Topology topology, const Algorithm& algorithm, Problem problem, bool in_place) {
   std::vector<Schedule> schedules;
@@ -28,10 +38,10 @@ std::string prove_on(Topology topology, const Algorithm& algorithm, Problem prob
     if (among_neighbors(algorithm.operation)) problem.neighbors = sample_neighbors(topology, problem.p, problem.rank);
     schedules.push_back(build(algorithm, problem));
   }
-  const auto finding = verify(schedules, {.ordered = algorithm.ordered, .from_left = algorithm.from_left});
-  if (!finding) return {};
+  const std::string finding = fault(algorithm, schedules);
+  if (finding.empty()) return {};
   const std::string where = among_neighbors(algorithm.operation) ? std::string(" on ") + name(topology) : "";
-  return describe(algorithm, problem, in_place) + where + ": " + to_text(*finding);
+  return describe(algorithm, problem, in_place) + where + ": " + finding;
 }
 
 }  // namespace

@@ -90,6 +90,12 @@ std::vector<const Alias*> aliases_of(const Algorithm& algorithm) {
   return found;
 }
 
+int default_radix(const Algorithm& algorithm, int p) {
+  std::int64_t radix = algorithm.default_radix;
+  while (algorithm.root_radix && radix * radix < p) ++radix;
+  return static_cast<int>(radix);
+}
+
 std::string why_not(const Algorithm& algorithm, const Problem& problem, bool commutative) {
   if (algorithm.power_of_two && (problem.p & (problem.p - 1)) != 0) return "needs a power-of-two number of ranks";
   if (algorithm.even && problem.p % 2 != 0 && problem.p > 1) return "needs an even number of ranks";
@@ -104,7 +110,7 @@ std::string why_not(const Algorithm& algorithm, const Problem& problem, bool com
 Schedule build(const Algorithm& algorithm, Problem problem) {
   const std::string reason = why_not(algorithm, problem, true);
   if (!reason.empty()) throw std::invalid_argument(std::string(algorithm.name) + " " + reason);
-  if (problem.radix == 0) problem.radix = algorithm.default_radix;
+  if (problem.radix == 0) problem.radix = default_radix(algorithm, problem.p);
   Builder builder(problem);
   algorithm.build(builder);
   return builder.finish();

@@ -26,6 +26,8 @@ struct Algorithm {
   bool power_of_two = false;  ///< only for p a power of two
   bool even = false;          ///< only for p even, or 1
   bool unequal = false;       ///< also serves the operations with unequal parts: registered once more for each of them
+  bool root_radix = false;    ///< the default radix is the square root of p, rounded up, and at least default_radix
+  bool needs_all_counts = false;  ///< of what each rank sends to each: its schedules use Builder::temp_between()
 };
 
 /// All of them, sorted by operation and name.
@@ -44,6 +46,8 @@ struct Alias {
 const Alias* find_alias(Operation operation, std::string_view name);
 std::vector<const Alias*> aliases_of(const Algorithm& algorithm);
 
+/// The radix for p ranks where none is asked for; 0: takes none.
+int default_radix(const Algorithm& algorithm, int p);
 /// Why the algorithm cannot solve the problem, in a few words; empty when it can.
 std::string why_not(const Algorithm& algorithm, const Problem& problem, bool commutative);
 /// The schedule of problem.rank. Throws std::invalid_argument with why_not's reason.

@@ -275,7 +275,8 @@ bool settle_all() {
 
 /// Puts a loaded job on its way; behind the gate.
 void take_off(Pending& pending) {
-  pending.flight.bases = bases_of(pending.job.call);
+  const Call& call = pending.job.call;
+  pending.flight.bases = bases_of(pending.flight.go_on ? exchange_of_counts(call, pending.all_counts.data()) : call);
   pending.code = 0;
   pending.under_way = true;
   if (reporting()) pending.started = now();
@@ -297,6 +298,25 @@ bool take_back(const Pending& pending) {
   return true;
 }
 
+void set_plan(Pending& pending, std::shared_ptr<const Plan> plan) {
+  pending.flight.calls_host = plan->messages || (pending.job.call.reduction && pending.job.call.reduction->context);
+  pending.flight.plan = std::move(plan);
+}
+
+/// All counts are there: what is left is the operation itself.
+void set_second_stage(Pending& pending, Form form, std::span<const std::size_t> all_counts) {
+  Call call = pending.job.call;
+  call.all_counts = all_counts;
+  set_plan(pending, pending.state->team->second_stage(pending.prepared, call, form));
+}
+
+/// Behind the gate.
+void go_on(void* context) {
+  auto& pending = *static_cast<Pending*>(context);
+  pending.flight.bases = bases_of(pending.job.call);
+  set_second_stage(pending, Form::nonblocking, pending.all_counts);
+}
+
 /// What all runs of an operation have in common.
 void get_ready(Pending& pending, Form form, Lane& lane) {
   pending.lane = &lane;
@@ -304,12 +324,21 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
   pending.held = true;
   if (pending.job.nothing) return;
   pending.prepared = pending.state->team->prepare(pending.job.call, form);
-  pending.flight.plan = {pending.prepared, &pending.prepared->plan};
+  set_plan(pending, {pending.prepared, &pending.prepared->plan});
   pending.flight.reduction = pending.job.call.reduction;
-  pending.flight.calls_host =
-      pending.prepared->plan.messages || (pending.job.call.reduction && pending.job.call.reduction->context);
   pending.flight.context = &pending;
   pending.flight.ended = ended;
+  if (!pending.prepared->needs_all_counts) return;
+  const std::size_t p = pending.state->p;
+  std::vector<std::size_t> all_counts(p * p);
+  if (form == Form::nonblocking) {
+    pending.all_counts = std::move(all_counts);
+    pending.flight.go_on = go_on;
+  } else {  // they stay the same for all starts
+    const Call exchange = exchange_of_counts(pending.job.call, all_counts.data());
+    gather_from_all(exchange.send, exchange.recv, exchange.count * exchange.element, pending.comm);
+    set_second_stage(pending, form, all_counts);
+  }
 }
 
 }  // namespace

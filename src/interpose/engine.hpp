@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 #include "interpose/host.hpp"
 #include "interpose/job.hpp"
@@ -38,6 +39,7 @@ struct Pending {
   // The engine's.
   std::shared_ptr<Prepared> prepared;
   Flight flight;
+  std::vector<std::size_t> all_counts;  ///< nonblocking, where its algorithm needs them
   Lane* lane = nullptr;
   State::Own* own = nullptr;  ///< persistent: what holds its lane
   MPI_Request request;

@@ -258,6 +258,14 @@ void end_formation(State& state, MPI_Comm comm) {
 
 void open_nonblocking(State& state) { open(state, *state.lanes.front(), nonblocking_lane, state.nonblocking); }
 
+void gather_from_all(const void* mine, void* all, std::size_t bytes, MPI_Comm comm) {
+  const InsideHost guard;
+  const int count = static_cast<int>(bytes);
+  MPI_Request request;
+  check(host.Iallgather(mine, count, handles.byte, all, count, handles.byte, comm, &request));
+  finish(request);
+}
+
 State::Own& take_lane(State& state, MPI_Comm comm) {
   const InsideHost guard;
   MPI_Request request;
@@ -278,9 +286,7 @@ State::Own& take_lane(State& state, MPI_Comm comm) {
     if (state.p > 1) {
       const Offer mine = make_offer(state, *lanes, lanes_per_block);
       std::vector<Offer> all(state.p);
-      constexpr int bytes = sizeof mine;
-      check(host.Iallgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, comm, &request));
-      finish(request);
+      gather_from_all(&mine, all.data(), sizeof mine, comm);
       int accepted = 1, by_all = 0;
       try {
         accept(state, *lanes, all);

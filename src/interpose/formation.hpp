@@ -44,6 +44,9 @@ void open_nonblocking(State& state);
 /// A lane of its own for a persistent operation. Collective. Throws Failure.
 State::Own& take_lane(State& state, MPI_Comm comm);
 
+/// Brings `bytes` bytes of every rank to all. Collective. Throws Failure.
+void gather_from_all(const void* mine, void* all, std::size_t bytes, MPI_Comm comm);
+
 /// Lets those segments go nameless that all ranks have found. Returns whether none is left.
 bool seal_segments();
 

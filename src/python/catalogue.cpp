@@ -24,6 +24,7 @@ nb::dict described(const Algorithm& algorithm) {
   d["source"] = algorithm.source;
   d["radix"] = algorithm.default_radix;
   d["min_radix"] = algorithm.min_radix;
+  d["root_radix"] = algorithm.root_radix;
   d["segmented"] = algorithm.segmented;
   d["ordered"] = algorithm.ordered;
   d["power_of_two"] = algorithm.power_of_two;

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace omnes {
 
@@ -52,9 +53,15 @@ bool Lane::advance(bool may_call_host) {
       begun_ = moved = true;
     }
     if (!executor_->finished()) break;
-    queue_.pop_front();
     begun_ = false;
-    flight.ended(flight.context, result_of(executor_->error()));
+    int code = result_of(executor_->error());
+    if (code == 0 && flight.go_on != nullptr) {
+      std::exchange(flight.go_on, nullptr)(flight.context);
+      continue;
+    }
+    if (code == 0 && flight.plan->truncates) code = truncated;
+    queue_.pop_front();
+    flight.ended(flight.context, code);
   }
   return moved;
 }

@@ -38,12 +38,16 @@ class Arena {
 };
 
 /// An operation in a lane's queue. The lane sets the address of the temporary buffer.
+/// One that has to learn something from the other ranks first runs in two stages, each with a plan and data of its own.
 struct Flight {
   std::shared_ptr<const Plan> plan;
   Bases bases{};
   const Reduction* reduction = nullptr;
   bool calls_host = false;  ///< it sends messages through the port, or combines by a function of the host
   void* context = nullptr;
+  /// Called once, by advance(), when the first of two stages has succeeded: sets plan, bases and calls_host for the
+  /// second. Null: there is but one.
+  void (*go_on)(void* context) = nullptr;
   /// Called once, by advance(), with what Lane::run would have returned; the flight is out of the queue then.
   void (*ended)(void* context, int code) = nullptr;
 };

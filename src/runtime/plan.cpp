@@ -14,12 +14,22 @@ constexpr std::size_t align_blocks_from = 4 * cache_line;  // bytes per block be
 
 std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
+/// Of a piece of what the rank of that part sends to `to`, as all ranks know it.
+std::size_t size_between(int p, const Layout& layout, int block, int to) {
+  const int from = block / layout.pieces, piece = block % layout.pieces;
+  const std::size_t count = layout.all_counts[static_cast<std::size_t>(from) * p + to];
+  return (layout.before_piece(count, piece + 1) - layout.before_piece(count, piece)) * layout.element;
+}
+
 // Byte offsets of the temporary blocks, contiguous so that runs of them travel as one message.
 std::vector<std::size_t> place_temporaries(const Schedule& schedule, const Layout& layout) {
   std::vector<std::size_t> offsets(schedule.temp.size() + 1, 0);
   const Buffer like = buffer_of_all(schedule.problem.operation);
-  for (std::size_t i = 0; i < schedule.temp.size(); ++i)
-    offsets[i + 1] = offsets[i] + layout.size(like, schedule.temp[i]);
+  for (std::size_t i = 0; i < schedule.temp.size(); ++i) {
+    const auto [block, rank] = schedule.temp[i];
+    offsets[i + 1] = offsets[i] + (layout.all_counts.empty() ? layout.size(like, block)
+                                                             : size_between(schedule.problem.p, layout, block, rank));
+  }
   return offsets;
 }
 
@@ -69,6 +79,13 @@ class Binder {
     step.elements = layout_.element == 0 ? 0 : step.bytes / layout_.element;
     switch (op.kind) {
       case OpKind::copy:
+        // Equal by proof, unless this rank's own counts are wrong; it still has to pass on what is not its own.
+        if (const std::size_t there = bytes(op.a); there != step.bytes) {
+          plan_.truncates = true;
+          step.bytes = std::min(step.bytes, there);
+        }
+        push(step, {});
+        break;
       case OpKind::reduce: push(step, {}); break;
       case OpKind::recv:
       case OpKind::recv_reduce: add_receive(op, step); break;
@@ -183,19 +200,24 @@ Parts unequal_parts(std::span<const std::size_t> counts) {
   return parts;
 }
 
-std::size_t Layout::offset(Buffer buffer, std::int64_t block) const {
-  const Parts& parts = buffer == Buffer::send ? send : recv;
-  const auto part = static_cast<std::size_t>(block / pieces), piece = static_cast<std::size_t>(block % pieces);
+std::size_t Layout::before_piece(std::size_t count, std::size_t piece) const {
   const auto n = static_cast<std::size_t>(pieces);
-  const bool equal = parts.starts.empty();
-  const std::size_t before = equal ? part * parts.count : parts.starts[part];
-  if (piece == 0) return before * element;  // one past the last part, too
-  const std::size_t count = equal ? parts.count : parts.starts[part + 1] - before;
+  if (piece == n) return count;
   // count * piece / n without overflow.
   std::size_t cut = count / n * piece + count % n * piece / n;
   if (element > 0 && cache_line % element == 0 && count / n * element >= align_blocks_from)
     cut -= cut % (cache_line / element);
-  return (before + cut) * element;
+  return cut;
+}
+
+std::size_t Layout::offset(Buffer buffer, std::int64_t block) const {
+  const Parts& parts = buffer == Buffer::send ? send : recv;
+  const auto part = static_cast<std::size_t>(block / pieces), piece = static_cast<std::size_t>(block % pieces);
+  const bool equal = parts.starts.empty();
+  const std::size_t before = equal ? part * parts.count : parts.starts[part];
+  if (piece == 0) return before * element;  // one past the last part, too
+  const std::size_t count = equal ? parts.count : parts.starts[part + 1] - before;
+  return (before + before_piece(count, piece)) * element;
 }
 
 Plan bind(const Schedule& schedule, const Layout& layout, const Placement& placement, bool direct) {

@@ -29,12 +29,15 @@ struct Layout {
   Parts send, recv;
   std::size_t element = 1;  ///< bytes of an element
   int pieces = 1;
+  std::span<const std::size_t> all_counts = {};  ///< as in Call, where the schedule needs them
 
   /// Byte offset at which block `block` (part * pieces + piece) of the buffer starts; also one past the end of the block before it.
   std::size_t offset(Buffer buffer, std::int64_t block) const;
   std::size_t size(Buffer buffer, std::int64_t block) const {
     return offset(buffer, block + 1) - offset(buffer, block);
   }
+  /// Elements of a part of so many that come before a piece, or all of them.
+  std::size_t before_piece(std::size_t count, std::size_t piece) const;
 };
 
 /// Where the ranks of a group are, seen from this rank.
@@ -75,6 +78,7 @@ struct Plan {
   std::size_t element = 1;            ///< bytes
   std::size_t arena_bytes = 0;        ///< temporary blocks, then landing places
   bool messages = false;              ///< some steps go through the port
+  bool truncates = false;             ///< with all counts: this rank expects other ones than its partners send
 };
 
 /// `direct`: an incoming operand may be combined straight from shared memory, piece by piece (predefined types); otherwise it is staged.

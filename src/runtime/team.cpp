@@ -94,6 +94,30 @@ struct Team::State {
     return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   }
 
+  /// Builds and binds what has been chosen.
+  Plan plan_of(const Call& call, const Choice& choice, bool direct) const {
+    Problem problem;
+    problem.operation = call.operation;
+    problem.p = setup.p;
+    problem.rank = setup.rank;
+    problem.root = call.root;
+    problem.in_place = call.in_place;
+    problem.radix = choice.radix;
+    if (call.neighbors) problem.neighbors = *call.neighbors;
+    Schedule schedule = build(*choice.algorithm, problem);
+    // What the algorithm cuts a part into by nature tells what a segment is cut from.
+    const std::size_t unit = common_bytes(call) / static_cast<std::size_t>(schedule.pieces);
+    problem.segments = segments_for(choice, setup.p, unit);
+    if (problem.segments > 1) schedule = build(*choice.algorithm, problem);
+
+    const auto parts = [&](std::span<const std::size_t> counts) {
+      return counts.empty() ? Parts{call.count, {}} : unequal_parts(counts);
+    };
+    const Layout layout{parts(call.send_counts), parts(call.recv_counts), call.element, schedule.pieces,
+                        call.all_counts};
+    return bind(schedule, layout, placement, direct);
+  }
+
   std::shared_ptr<Prepared> make(const Call& call, const Key& key) const {
     Question question;
     question.operation = call.operation;
@@ -105,30 +129,19 @@ struct Team::State {
     question.one_node = one_node;
     const Answer answer = setup.selector->choose(question, forced[static_cast<int>(call.operation)]);
 
-    Problem problem;
-    problem.operation = call.operation;
-    problem.p = setup.p;
-    problem.rank = setup.rank;
-    problem.root = call.root;
-    problem.in_place = call.in_place;
-    problem.radix = answer.choice.radix;
-    if (call.neighbors) problem.neighbors = *call.neighbors;
-    Schedule schedule = build(*answer.choice.algorithm, problem);
-    // What the algorithm cuts a part into by nature tells what a segment is cut from.
-    const std::size_t unit = question.bytes / static_cast<std::size_t>(schedule.pieces);
-    problem.segments = segments_for(answer.choice, setup.p, unit);
-    if (problem.segments > 1) schedule = build(*answer.choice.algorithm, problem);
-
-    const auto parts = [&](std::span<const std::size_t> counts) {
-      return counts.empty() ? Parts{call.count, {}} : unequal_parts(counts);
-    };
-    const Layout layout{parts(call.send_counts), parts(call.recv_counts), call.element, schedule.pieces};
     auto prepared = std::make_shared<Prepared>();
-    prepared->plan = bind(schedule, layout, placement, key.direct());
+    prepared->needs_all_counts = answer.choice.algorithm->needs_all_counts;
+    if (prepared->needs_all_counts) {
+      const Call first = exchange_of_counts(call, nullptr);
+      prepared->plan = std::move(make(first, Key(first, key.form(), true, false, first.count))->plan);
+    } else {
+      prepared->plan = plan_of(call, answer.choice, key.direct());
+    }
     prepared->bytes = question.bytes;
     prepared->count = call.count;
     prepared->send_counts.assign(call.send_counts.begin(), call.send_counts.end());
     prepared->recv_counts.assign(call.recv_counts.begin(), call.recv_counts.end());
+    prepared->choice = answer.choice;
     prepared->algorithm = to_string(answer.choice);
     prepared->why = answer.why;
     return prepared;
@@ -159,6 +172,25 @@ struct Team::State {
     }
     last = at.prepared;
     return *at.prepared;
+  }
+
+  std::shared_ptr<const Plan> second_stage(const std::shared_ptr<const Prepared>& first, const Call& call, Form form) {
+    SecondStage& last_one = second_stages[static_cast<int>(form)];
+    if (last_one.first != first || !std::ranges::equal(last_one.all_counts, call.all_counts)) {
+      auto plan = std::make_shared<const Plan>(plan_of(call, first->choice, false));
+      last_one = {first, {call.all_counts.begin(), call.all_counts.end()}, std::move(plan)};
+    }
+    return last_one.plan;
+  }
+
+  int run_in_stages(const std::shared_ptr<const Prepared>& first, Call call) {
+    all_counts.resize(static_cast<std::size_t>(setup.p) * setup.p);
+    const Call exchange = exchange_of_counts(call, all_counts.data());
+    if (const int code = lane.run(first->plan, bases_of(exchange), nullptr, setup.waiting); code != 0) return code;
+    call.all_counts = all_counts;
+    const auto plan = second_stage(first, call, Form::blocking);
+    const int code = lane.run(*plan, bases_of(call), nullptr, setup.waiting);
+    return code == 0 && plan->truncates ? Lane::truncated : code;
   }
 
   void forget_plans() {
@@ -202,7 +234,15 @@ struct Team::State {
   };
   std::array<Recent, 1 << recent_bits> recent{};  // in front of `plans`: one comparison for what runs again
   const std::shared_ptr<Prepared>* last = nullptr;
-  Counts counted;  // of plans that are gone
+  /// The last of each form only: all counts take more room than a plan.
+  struct SecondStage {
+    std::shared_ptr<const Prepared> first;
+    std::vector<std::size_t> all_counts;
+    std::shared_ptr<const Plan> plan;
+  };
+  std::array<SecondStage, form_count> second_stages;
+  std::vector<std::size_t> all_counts;  // of a blocking call
+  Counts counted;                       // of plans that are gone
   std::vector<std::pair<Key, std::shared_ptr<Prepared>>> retired;
 };
 
@@ -226,18 +266,27 @@ void Team::wait_so(const shm::WaitPolicy& policy) { state_->setup.waiting = poli
 
 int Team::run(const Call& call) {
   State& state = *state_;
-  Prepared& prepared = *state.prepared_for(call, Form::blocking);
-  const Bases bases = bases_of(call);
+  const std::shared_ptr<Prepared>& prepared = state.prepared_for(call, Form::blocking);
+  const auto run = [&] {
+    if (prepared->needs_all_counts) [[unlikely]]
+      return state.run_in_stages(prepared, call);
+    return state.lane.run(prepared->plan, bases_of(call), call.reduction, state.setup.waiting);
+  };
   if (!state.counting) [[likely]]
-    return state.lane.run(prepared.plan, bases, call.reduction, state.setup.waiting);
+    return run();
   const auto start = std::chrono::steady_clock::now();
-  const int result = state.lane.run(prepared.plan, bases, call.reduction, state.setup.waiting);
-  prepared.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  ++prepared.calls;
+  const int result = run();
+  prepared->seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  ++prepared->calls;
   return result;
 }
 
 std::shared_ptr<Prepared> Team::prepare(const Call& call, Form form) { return state_->prepared_for(call, form); }
+
+std::shared_ptr<const Plan> Team::second_stage(const std::shared_ptr<const Prepared>& first, const Call& call,
+                                               Form form) {
+  return state_->second_stage(first, call, form);
+}
 
 void Team::force(Operation operation, std::optional<Choice> choice) {
   state_->forget_plans();

@@ -30,9 +30,22 @@ struct Call {
   std::size_t element = 1;  ///< bytes of an element; parts are cut between elements
   const Reduction* reduction = nullptr;
   /// Elements of each part of that buffer, for operations with unequal parts; else empty. Parts lie one behind the other.
-  std::span<const std::size_t> send_counts, recv_counts;
+  std::span<const std::size_t> send_counts = {}, recv_counts = {};
+  /// For algorithms that need all counts, and only in the second of their two stages: the elements that each rank sends
+  /// to each, row by row.
+  std::span<const std::size_t> all_counts = {};
   const Neighbors* neighbors = nullptr;  ///< for operations along a topology; outlives the team
 };
+
+/// The first of those stages: brings all counts of `call` to `all`, which has room for p * p.
+inline Call exchange_of_counts(const Call& call, std::size_t* all) {
+  const auto own = call.in_place ? call.recv_counts : call.send_counts;
+  return {.operation = Operation::allgather,
+          .send = own.data(),
+          .recv = all,
+          .count = own.size(),
+          .element = sizeof(std::size_t)};
+}
 
 /// The three forms of MPI's collectives. They differ in who waits when; algorithms serve all of them.
 enum class Form : std::uint8_t { blocking, nonblocking, persistent };
@@ -63,6 +76,8 @@ struct Ran {
 /// What is decided and made once for all calls that are alike.
 struct Prepared {
   Plan plan;
+  bool needs_all_counts = false;  ///< `plan` is that of their exchange only; then comes Team::second_stage()
+  Choice choice;
   std::string algorithm;  ///< with parameters, as OMNES_<OPERATION> takes it
   std::string why;
   std::size_t bytes = 0;  ///< of a part; of unequal ones their average, where it is known
@@ -94,6 +109,9 @@ class Team {
   int run(const Call& call);
   /// What run() would run, for a lane's queue. Not while another thread is in run() or here.
   std::shared_ptr<Prepared> prepare(const Call& call, Form form);
+  /// The operation itself, where all counts had to be exchanged first: `call` has them now. For each form by one thread
+  /// at a time; of all else in a team it only reads what never changes.
+  std::shared_ptr<const Plan> second_stage(const std::shared_ptr<const Prepared>& first, const Call& call, Form form);
   const shm::WaitPolicy& waiting() const;
   /// How ranks wait on the lane, once it is open.
   void wait_so(const shm::WaitPolicy& policy);

@@ -26,14 +26,21 @@ Blocks Builder::own() const {
 
 Blocks Builder::temp(int count, int like) {
   const auto first = static_cast<std::int32_t>(schedule_.temp.size());
-  for (int i = 0; i < count; ++i) schedule_.temp.push_back(like + i);
+  for (int i = 0; i < count; ++i) schedule_.temp.push_back({like + i, rank()});
   return {Buffer::temp, first, count};
 }
 
 Blocks Builder::temp_like(std::span<const std::int32_t> data_blocks) {
   const auto first = static_cast<std::int32_t>(schedule_.temp.size());
-  schedule_.temp.insert(schedule_.temp.end(), data_blocks.begin(), data_blocks.end());
+  for (const std::int32_t block : data_blocks) schedule_.temp.push_back({block, rank()});
   return {Buffer::temp, first, static_cast<std::int32_t>(data_blocks.size())};
+}
+
+Blocks Builder::temp_between(std::span<const Pair> pairs) {
+  const auto first = static_cast<std::int32_t>(schedule_.temp.size());
+  for (const Pair& pair : pairs)
+    for (int piece = 0; piece < pieces(); ++piece) schedule_.temp.push_back({pair.from * pieces() + piece, pair.to});
+  return {Buffer::temp, first, static_cast<std::int32_t>(pairs.size()) * pieces()};
 }
 
 void Builder::send(int to, Blocks what) {

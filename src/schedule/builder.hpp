@@ -12,6 +12,12 @@
 
 namespace omnes {
 
+/// Who sends a part, and to whom.
+struct Pair {
+  int from = 0;
+  int to = 0;
+};
+
 class Builder {
  public:
   explicit Builder(const Problem& problem);
@@ -40,6 +46,9 @@ class Builder {
   Blocks temp(int count, int like = 0);
   /// New temporary blocks, one for each given data block.
   Blocks temp_like(std::span<const std::int32_t> data_blocks);
+  /// New temporary blocks for parts that pass through this rank, all pieces of one for each pair. Only where
+  /// sized_by_pairs(), for algorithms that need all counts.
+  Blocks temp_between(std::span<const Pair> pairs);
 
   void send(int to, Blocks what);
   void send(std::span<const std::int32_t> to, Blocks what);  ///< to a set; an empty set is no op

@@ -72,10 +72,11 @@ bool writable(const Problem& problem, Buffer buffer) {
 SizeClass size_class(const Schedule& schedule, Blocks run, int i) {
   const Problem& problem = schedule.problem;
   const Operation operation = problem.operation;
-  int block = run.first + i;
+  int block = run.first + i, rank = problem.rank;
   Buffer buffer = run.buffer;
   if (buffer == Buffer::temp) {
-    block = schedule.temp[block];
+    rank = schedule.temp[block].rank;
+    block = schedule.temp[block].block;
     buffer = buffer_of_all(operation);
   }
   const int part = block / schedule.pieces, piece = block % schedule.pieces;
@@ -83,8 +84,8 @@ SizeClass size_class(const Schedule& schedule, Blocks run, int i) {
   switch (regular(operation)) {
     case alltoall:
       // In place, MPI asks two ranks to send each other the same amount.
-      if (problem.in_place) return packed(std::min(problem.rank, part), std::max(problem.rank, part), piece);
-      return buffer == Buffer::send ? packed(problem.rank, part, piece) : packed(part, problem.rank, piece);
+      if (problem.in_place) return packed(std::min(rank, part), std::max(rank, part), piece);
+      return buffer == Buffer::send ? packed(rank, part, piece) : packed(part, rank, piece);
     case neighbor_alltoall:
       if (buffer == Buffer::send) return packed(problem.rank, part, piece);
       return packed(problem.neighbors.sources[part], problem.neighbors.ports[part], piece);

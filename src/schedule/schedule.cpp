@@ -1,6 +1,7 @@
 // Names and shapes of schedules: which operation has how many blocks where.
 #include "schedule/schedule.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace omnes {
@@ -62,6 +63,7 @@ Operation regular(Operation operation) { return traits(operation).regular; }
 bool reduces(Operation operation) { return traits(operation).reduces; }
 bool rooted(Operation operation) { return traits(operation).rooted; }
 bool has_in_place(Operation operation) { return traits(operation).in_place; }
+bool sized_by_pairs(Operation operation) { return unequal(operation) && regular(operation) == alltoall; }
 bool among_neighbors(Operation operation) {
   return regular(operation) == neighbor_allgather || regular(operation) == neighbor_alltoall;
 }
@@ -109,6 +111,10 @@ int data_blocks(const Problem& problem, int pieces) {
 Buffer buffer_of_all(Operation operation) {
   const Operation kind = regular(operation);
   return kind == scatter || kind == reduce_scatter_block ? Buffer::send : Buffer::recv;
+}
+
+bool needs_all_counts(const Schedule& schedule) {
+  return std::ranges::any_of(schedule.temp, [&](const Like& like) { return like.rank != schedule.problem.rank; });
 }
 
 }  // namespace omnes

@@ -49,6 +49,8 @@ inline bool unequal(Operation operation) { return regular(operation) != operatio
 bool reduces(Operation operation);
 /// True for operations with a root rank.
 bool rooted(Operation operation);
+/// True where what every rank sends to every other one has a size of its own (alltoallv, alltoallw).
+bool sized_by_pairs(Operation operation);
 /// True for operations along the edges of a communicator's topology.
 bool among_neighbors(Operation operation);
 /// True where MPI has an in-place form for some or all ranks and schedules have one too. (The in-place form of reduce_scatter reads and writes
@@ -113,14 +115,22 @@ struct Op {
   bool operator==(const Op&) const = default;
 };
 
+/// The size of a temporary block: that of data block `block` (part * pieces + piece) of the buffer that holds all parts
+/// at `rank`. That is the schedule's own rank; where sized_by_pairs(operation), any: so a piece of what the rank `part`
+/// sends to `rank`.
+struct Like {
+  std::int32_t block = 0;
+  std::int32_t rank = 0;
+  bool operator==(const Like&) const = default;
+};
+
 struct Schedule {
   Problem problem;
   std::int32_t pieces = 1;          ///< blocks per part
   std::vector<Op> ops;              ///< in program order; deps point backwards only
   std::vector<std::int32_t> peers;  ///< pool of send sets
   std::vector<std::uint32_t> deps;  ///< pool of op indices
-  std::vector<std::int32_t> temp;   ///< temporary block i has the size of data block temp[i] (part * pieces + piece)
-                                    ///< of the buffer that holds all parts
+  std::vector<Like> temp;           ///< sizes of the temporary blocks
 
   /// The ranks that a send goes to; for a publish everyone but this rank is meant and the span is empty.
   std::span<const std::int32_t> peers_of(const Op& op) const {
@@ -137,5 +147,7 @@ int blocks_in(const Problem& problem, int pieces, Buffer buffer);
 int data_blocks(const Problem& problem, int pieces);
 /// The buffer that holds all parts where one does.
 Buffer buffer_of_all(Operation operation);
+/// Whether temporary blocks have sizes that only other ranks know.
+bool needs_all_counts(const Schedule& schedule);
 
 }  // namespace omnes

@@ -23,12 +23,14 @@ std::string receivers(const Schedule& schedule, const Op& op) {
   return text + "}";
 }
 
-/// Runs of ascending numbers: 0 1 2 7 -> "0..2 7".
-std::string ranges(const std::vector<std::int32_t>& numbers) {
+/// Runs of ascending blocks at one rank: 0 1 2 7 and 4 5 of rank 3 -> " 0..2 7 4..5@3".
+std::string ranges(const Schedule& schedule) {
+  const std::vector<Like>& temp = schedule.temp;
   std::string text;
-  for (std::size_t i = 0, end = 0; i < numbers.size(); i = end) {
-    for (end = i + 1; end < numbers.size() && numbers[end] == numbers[end - 1] + 1;) ++end;
-    text += " " + range(numbers[i], static_cast<int>(end - i));
+  for (std::size_t i = 0, end = 0; i < temp.size(); i = end) {
+    for (end = i + 1; end < temp.size() && temp[end] == Like{temp[end - 1].block + 1, temp[i].rank};) ++end;
+    text += " " + range(temp[i].block, static_cast<int>(end - i));
+    if (temp[i].rank != schedule.problem.rank) text += "@" + std::to_string(temp[i].rank);
   }
   return text;
 }
@@ -250,7 +252,8 @@ Op read_op(Line& line, Schedule& schedule) {
 void read_temp(Line& line, Schedule& schedule) {
   while (!line.done()) {
     const auto [first, count] = line.range();
-    for (std::int32_t i = 0; i < count; ++i) schedule.temp.push_back(first + i);
+    const std::int32_t rank = line.accept("@") ? line.natural("a rank") : schedule.problem.rank;
+    for (std::int32_t i = 0; i < count; ++i) schedule.temp.push_back({first + i, rank});
   }
 }
 
@@ -293,7 +296,7 @@ std::string to_text(const Schedule& schedule) {
     text += list("sources", problem.neighbors.sources) + list("ports", problem.neighbors.ports) +
             list("destinations", problem.neighbors.destinations);
   text += "\n";
-  if (!schedule.temp.empty()) text += "temp" + ranges(schedule.temp) + "\n";
+  if (!schedule.temp.empty()) text += "temp" + ranges(schedule) + "\n";
   for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
     const Op& op = schedule.ops[i];
     text += std::to_string(i) + " " + to_text(schedule, op);

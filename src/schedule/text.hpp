@@ -9,8 +9,9 @@
 //   4 copy: recv[2] = temp[4]  after 2
 //   5 reduce: recv[2] = temp[4] . recv[2]  after 4
 //
-// `temp` gives the data block whose size each temporary block has. Runs of blocks are first..last; `nothing` is the
-// empty run. What follows `after` are the ops that must be complete before this one starts.
+// `temp` gives the data block whose size each temporary block has; 5@2 is data block 5 at rank 2. Runs of blocks are
+// first..last; `nothing` is the empty run. What follows `after` are the ops that must be complete before this one
+// starts.
 #pragma once
 
 #include <string>

@@ -67,8 +67,8 @@ TEST(Catalogue, HoldsWhatIsPromised) {
       {Operation::allgatherv,
        {"linear", "ring", "recursive_doubling", "bruck", "circulant", "gather_bcast", "kring", "neighbor_exchange",
         "recursive_multiplying", "sparbit", "bine", "swing", "pat"}},
-      {Operation::alltoallv, {"linear", "pairwise", "batched", "exchange"}},
-      {Operation::alltoallw, {"linear", "pairwise", "batched", "exchange"}},
+      {Operation::alltoallv, {"linear", "pairwise", "batched", "exchange", "tuna"}},
+      {Operation::alltoallw, {"linear", "pairwise", "batched", "exchange", "tuna"}},
       {Operation::reduce_scatter_block,
        {"linear", "pairwise", "ring", "recursive_halving", "recursive_doubling", "butterfly", "circulant", "bine",
         "swing", "pat", "reduce_then_scatter"}},
@@ -100,6 +100,16 @@ TEST(Catalogue, ClaimsAreProved) {
   claiming = *find_algorithm(Operation::allreduce, "ring");
   claiming.ordered = true;
   EXPECT_TRUE(prove(claiming, 4).ends_with("the operands are not in rank order")) << prove(claiming, 4);
+  claiming = *find_algorithm(Operation::alltoallv, "tuna");
+  claiming.needs_all_counts = false;
+  EXPECT_EQ(prove(claiming, 4), "alltoallv/tuna p=4: needs all counts, but does not say so");
+}
+
+TEST(Catalogue, TakesTheRootOfTheRanksForARadix) {
+  const Algorithm& tuna = *find_algorithm(Operation::alltoallv, "tuna");
+  const std::pair<int, int> radices[] = {{1, 2}, {4, 2}, {5, 3}, {9, 3}, {10, 4}, {1000, 32}};
+  for (const auto& [p, radix] : radices) EXPECT_EQ(default_radix(tuna, p), radix) << p;
+  EXPECT_EQ(default_radix(*find_algorithm(Operation::alltoall, "bruck"), 1000), 2);
 }
 
 TEST(Catalogue, SaysWhyNot) {

@@ -58,6 +58,20 @@ TEST(Text, RoundTripsTheCatalogue) {
       }
 }
 
+TEST(Text, NamesTheRankWhereASizeIsKnown) {
+  Builder b({.operation = Operation::alltoallv, .p = 5, .rank = 1});
+  b.cut(2);
+  b.temp(2, 4);
+  const std::vector<Pair> pairs = {{0, 3}, {1, 3}, {4, 1}, {1, 4}};
+  b.temp_between(pairs);
+  const Schedule schedule = b.finish();
+  EXPECT_TRUE(needs_all_counts(schedule));
+  EXPECT_EQ(to_text(schedule),
+            "alltoallv p 5 rank 1 root 0 radix 0 segments 1 pieces 2\n"
+            "temp 4..5 0..3@3 8..9 2..3@4\n");
+  EXPECT_EQ(from_text(to_text(schedule)), schedule);
+}
+
 TEST(Text, IgnoresSpaceAndEmptyLines) {
   const Schedule schedule = every_op();
   std::string spaced = "\n\n";
@@ -94,6 +108,8 @@ const Wrong wrongs[] = {
     {"\n0 recv from 1: recv[0", "line 2: expected ']', found the end of the line"},
     {"\n0 recv from 1: recv[0] and more", "line 2: expected the end of the line, found 'and more'"},
     {"\n0 recv_reduce from 1: recv[0] = recv[0] . send[0]", "line 2: expected 'incoming', found 'send[0]'"},
+    {"\ntemp 0 1@", "line 2: expected a number, found the end of the line"},
+    {"\ntemp 0@-1", "line 2: expected a rank that is not negative, found '-1'"},
     {"\n0 publish: recv[0]  after", "line 2: expected a number, found the end of the line"},
     {"\n0 publish: recv[0]\n\n1 copy: recv[0]", "line 4: expected '=', found the end of the line"},
     {"\n0 publish: recv[0]\ntemp 0", "line 3: expected op number 1, found 'temp 0'"},

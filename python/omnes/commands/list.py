@@ -48,8 +48,9 @@ def _twins(algorithms: list[dict[str, Any]]) -> dict[tuple[str, str], list[str]]
     also: dict[tuple[str, str], list[str]] = {}
     for algorithm in algorithms:
         operation, name = _key(algorithm)
-        original = known.get((_regular(operation), name))
-        if original is not None and original is not algorithm and original["summary"] == algorithm["summary"]:
+        homes = [known.get((home, name)) for home in (_regular(operation), operation.replace("w", "v"))]
+        original = next((home for home in homes if home and home["summary"] == algorithm["summary"]), algorithm)
+        if original is not algorithm:
             also[_key(original)].append(operation)
         else:
             also[operation, name] = []
@@ -85,7 +86,7 @@ def _how_to_force(algorithms: list[dict[str, Any]], operation: str | None) -> st
         name, choice = "<operation>", "ALGORITHM[:k=N,segment=BYTES]"
     else:
         example = max(algorithms, key=lambda algorithm: len(_takes(algorithm)))
-        parameters = ",".join(_takes(example, "segment=16K"))
+        parameters = ",".join(_takes(example, with_values=True))
         name, choice = example["operation"], example["name"] + (f":{parameters}" if parameters else "")
     ways = [
         (f"OMNES_{name.upper()}={choice}", "in all forms"),
@@ -96,13 +97,13 @@ def _how_to_force(algorithms: list[dict[str, Any]], operation: str | None) -> st
     return "\n".join(["To force one:", *(f"  {way:<{width}}  {where}" for way, where in ways)])
 
 
-def _takes(algorithm: dict[str, Any], segment: str = "segment") -> list[str]:
-    """Its parameters, the radix with its default."""
+def _takes(algorithm: dict[str, Any], with_values: bool = False) -> list[str]:
+    """Its parameters, the radix with its default; or all as they may be given."""
     words = []
     if algorithm["radix"]:
-        words.append(f"k={algorithm['radix']}")
+        words.append("k=√p" if algorithm["root_radix"] and not with_values else f"k={algorithm['radix']}")
     if algorithm["segmented"]:
-        words.append(segment)
+        words.append("segment=16K" if with_values else "segment")
     return words
 
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "algorithms/alltoall/digits.hpp"
 #include "algorithms/registry.hpp"
 
 namespace omnes {
@@ -31,10 +32,7 @@ void build(Builder& b) {
     };
     std::vector<Message> messages;
     for (std::int64_t distance = weight; distance < std::min(p, k * weight); distance += weight) {
-      std::vector<std::int32_t> moving;
-      for (std::int64_t first = distance; first < p; first += k * weight)
-        for (std::int64_t i = first; i < std::min(p, first + weight); ++i)
-          moving.push_back(static_cast<std::int32_t>(i));
+      const std::vector<std::int32_t> moving = moving_parts(p, k, weight, distance);
       const int count = static_cast<int>(moving.size());
       const Blocks packed = sub(areas[round % 2], used, count);
       const Blocks arrived = b.temp_like(std::vector<std::int32_t>(count, 0));

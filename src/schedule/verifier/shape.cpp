@@ -40,10 +40,18 @@ class Shape {
 
   bool check_temp() {
     const int blocks = data_blocks(problem_, schedule_.pieces);
-    for (std::size_t i = 0; i < schedule_.temp.size(); ++i)
-      if (schedule_.temp[i] < 0 || schedule_.temp[i] >= blocks)
-        return fail("has the size of data block " + str(schedule_.temp[i]) + ", but there are only " + str(blocks),
-                    to_text(Blocks{Buffer::temp, static_cast<std::int32_t>(i), 1}));
+    for (std::size_t i = 0; i < schedule_.temp.size(); ++i) {
+      const auto [block, rank] = schedule_.temp[i];
+      const std::string what = to_text(Blocks{Buffer::temp, static_cast<std::int32_t>(i), 1});
+      if (block < 0 || block >= blocks)
+        return fail("has the size of data block " + str(block) + ", but there are only " + str(blocks), what);
+      if (rank == problem_.rank) continue;
+      if (!sized_by_pairs(problem_.operation))
+        return fail("has the size of a block at rank " + str(rank) + ", as only alltoallv and alltoallw may have",
+                    what);
+      if (rank < 0 || rank >= problem_.p)
+        return fail("has the size of a block at rank " + str(rank) + ", but ranks are 0.." + str(problem_.p - 1), what);
+    }
     return false;
   }
 

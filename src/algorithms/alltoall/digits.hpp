@@ -1,0 +1,18 @@
+// Which parts move in a round of the algorithms that bring each part to its place digit by digit of its distance.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace omnes {
+
+/// The distances below p whose digit of the weight k^n is `step` / k^n, ascending, the first of them `step` itself.
+inline std::vector<std::int32_t> moving_parts(std::int64_t p, std::int64_t k, std::int64_t weight, std::int64_t step) {
+  std::vector<std::int32_t> moving;
+  for (std::int64_t first = step; first < p; first += k * weight)
+    for (std::int64_t i = first; i < std::min(p, first + weight); ++i) moving.push_back(static_cast<std::int32_t>(i));
+  return moving;
+}
+
+}  // namespace omnes
