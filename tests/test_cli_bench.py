@@ -121,7 +121,7 @@ class FakeJob:
 
     def ask(self, command, _seconds):
         if not self._right:
-            raise WrongResult(f"{self.spec.name}: {command}")
+            raise WrongResult(self.spec.name, command)
 
 
 def test_where_the_stock_mpi_is_wrong_it_says_so_and_leaves_that_mpi_out(capsys):
@@ -132,7 +132,7 @@ def test_where_the_stock_mpi_is_wrong_it_says_so_and_leaves_that_mpi_out(capsys)
         FakeJob("stock good", good, True),
     ]
     assert [job.spec.name for job in checked(Cell("gather", 8, "double"), jobs)] == ["stock good"]
-    assert capsys.readouterr().err == "not timed on bad 1: stock bad: check gather 8 double equal blocking\n"
+    assert capsys.readouterr().err == "not timed on bad 1: the stock bad job: check gather 8 double equal blocking\n"
     with pytest.raises(WrongResult, match="omnes good"):
         checked(Cell("gather", 8, "double"), [FakeJob("omnes good", good, False, with_omnes=True)])
 

@@ -121,7 +121,7 @@ def as_data(specs: Sequence[JobSpec], results: Results) -> list[dict[str, Any]]:
             entry["jobs"][spec.name] = {
                 "median": of_job.median,
                 "quartiles": of_job.quartiles,
-                "spread": of_job.spread,
+                "interval": of_job.interval,
                 "samples": of_job.values,
             }
             if (value := gain(cell, spec, results)) is not None:

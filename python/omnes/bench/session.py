@@ -41,9 +41,13 @@ def cells(
     ]
 
 
-def _terminate(number: int, _frame: FrameType | None) -> None:
-    """As Ctrl-C: the jobs are ended on the way out."""
-    sys.exit(128 + number)
+def end_on_sigterm(stack: ExitStack) -> None:
+    """While the stack lives, SIGTERM ends this process as Ctrl-C does: the jobs are ended on the way out."""
+
+    def terminate(number: int, _frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, terminate))
 
 
 def run(
@@ -75,7 +79,7 @@ def with_jobs(
 ) -> dict[str, str]:
     """Does the work for each cell while all jobs are alive; returns each job's command line."""
     with ExitStack() as stack:
-        stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, _terminate))
+        end_on_sigterm(stack)
         shown = stack.enter_context(progress.bar(what))
         task = shown.add_task("starting the jobs", total=len(todo))
         jobs: list[Job] = []

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from omnes import cpus, mpi, units
-from omnes.bench import overlap, plan, report, session
+from omnes.bench import overlap, peers, report, session
 from omnes.bench.job import Job, JobSpec
 from omnes.bench.measure import Cell
 from omnes.errors import OmnesError
@@ -63,7 +63,11 @@ from omnes.errors import OmnesError
     help="This MPI (a prefix or a launcher); may be repeated; all: those of omnes info.  [default: the first of these]",
 )
 @click.option(
-    "--peer", "peers", multiple=True, metavar="NAME:VARIABLE=VALUE...", help="Also the stock MPI with these settings."
+    "--peer",
+    "settings",
+    multiple=True,
+    metavar="NAME:VARIABLE=VALUE...",
+    help="Also the stock MPI with these settings.",
 )
 @click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")
 @click.option(
@@ -92,7 +96,7 @@ def command(
     tests: int,
     persistent: bool,
     places: tuple[str, ...],
-    peers: tuple[str, ...],
+    settings: tuple[str, ...],
     bind: bool | None,
     seconds: float,
     to_file: Path | None,
@@ -131,7 +135,7 @@ def command(
         raise OmnesError(f"only these have unequal counts: {', '.join(session.WITH_COUNTS)}")
     mpis = _mpis(places)
     bound = ranks <= cpus.usable_cores() if bind is None else bind
-    specs = plan.jobs(mpis, ranks > cpus.usable_cpus(), peers)
+    specs = peers.jobs(mpis, ranks > cpus.usable_cpus(), settings)
     data: dict[str, Any] = {"ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound}
     if nonblocking:
         hidden: dict[Cell, dict[str, overlap.Overlap]] = {}
