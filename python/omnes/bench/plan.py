@@ -1,0 +1,94 @@
+"""Plan files: which cells to measure, with how many ranks, how long, and on which peers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from omnes import cpus, units
+from omnes.bench import settings
+from omnes.bench.measure import STABLE_WIDTH, Cell
+from omnes.bench.parts import buffer_bytes
+from omnes.bench.session import COUNTS, FORMS, OPERATIONS, TYPE_BYTES, cells
+from omnes.errors import OmnesError
+
+_DEFAULTS = {
+    "why": settings.REQUIRED,
+    "ranks": [],  # the whole plan for each; bound ones that have no core each are left out
+    "per_core": 0,  # or so many for each core
+    "bind": True,
+    "seconds": 1.0,  # of a cell, at most
+    "width": STABLE_WIDTH,  # of the medians' confidence intervals, where a cell may end earlier
+    "memory": "1G",  # of one rank's buffers: cells that need more are left out
+    "peers": [],  # names; none: all that take part
+    "cells": settings.REQUIRED,
+}
+_CELLS_DEFAULTS = {
+    "operations": list(OPERATIONS),
+    "sizes": settings.REQUIRED,
+    "type": "double",
+    "counts": ["equal"],
+    "form": "blocking",
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    name: str
+    why: str
+    ranks: tuple[int, ...]
+    bind: bool
+    seconds: float
+    width: float
+    memory: str
+    peers: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+    def shared(self, ranks: int) -> bool:
+        """Whether ranks share CPUs."""
+        return ranks > cpus.usable_cpus()
+
+    def cells_for(self, ranks: int) -> list[Cell]:
+        most = units.parse_bytes(self.memory)
+        return [cell for cell in self.cells if buffer_bytes(cell.operation, ranks, cell.bytes) <= most]
+
+    def as_data(self) -> dict[str, Any]:
+        """All but the cells, which are as many records."""
+        return {name: value for name, value in vars(self).items() if name != "cells"}
+
+
+def read(path: Path) -> Plan:
+    values = settings.over_defaults(settings.load(path), _DEFAULTS, str(path))
+    ranks = _ranks(values["ranks"], values.pop("per_core"), values["bind"], path)
+    units.parse_bytes(values["memory"])
+    found = dict.fromkeys(cell for table in values["cells"] for cell in _cells(table, f"{path}: cells"))
+    values.update(ranks=tuple(ranks), peers=tuple(values["peers"]), cells=tuple(found))
+    return Plan(path.stem, **values)
+
+
+def _ranks(ranks: Sequence[int], per_core: int, bind: bool, path: Path) -> list[int]:
+    if bool(ranks) == bool(per_core) or not all(isinstance(count, int) and count >= 2 for count in ranks):
+        raise OmnesError(f"{path}: give ranks, a list of numbers from 2 on, or per_core, one of them")
+    if per_core:
+        return [per_core * cpus.usable_cores()]
+    return [count for count in ranks if not bind or count <= cpus.usable_cores()]
+
+
+def _cells(table: dict[str, Any], where: str) -> list[Cell]:
+    values = settings.over_defaults(table, _CELLS_DEFAULTS, where)
+    valid = {"operations": OPERATIONS, "type": tuple(TYPE_BYTES), "counts": COUNTS, "form": FORMS}
+    for name, known in valid.items():
+        _known(values[name] if isinstance(values[name], list) else [values[name]], known, f"{where}: {name}")
+    sizes = units.parse_sizes(values["sizes"])
+    odd = [size for size in sizes if size % TYPE_BYTES[values["type"]]]
+    if odd:
+        raise OmnesError(f"{where}: {odd[0]} bytes are no whole number of {values['type']}s")
+    return cells(values["operations"], sizes, values["type"], values["counts"], values["form"])
+
+
+def _known(names: Sequence[str], valid: Sequence[str], where: str) -> None:
+    unknown = [name for name in names if name not in valid]
+    if unknown:
+        raise OmnesError(f"{where}: there is no '{unknown[0]}'; valid: {', '.join(valid)}")
