@@ -65,7 +65,4 @@ def _panel(axes, values: dict[Cell, float], rows: Sequence[str], columns: Sequen
 
 def _row(cell: Cell) -> str:
     """All that tells cells of one size apart."""
-    unusual = [cell.counts] if cell.counts != "equal" else []
-    unusual += [cell.type] if cell.type != "double" else []
-    unusual += [cell.form] if cell.form != "blocking" else []
-    return " ".join([cell.operation, *unusual])
+    return " ".join([cell.operation, *cell.unusual])

@@ -39,10 +39,20 @@ class Cell:
     type: str
     counts: str = "equal"  # or "unequal": parts of different lengths, as long together
     form: str = "blocking"  # or one that returns a request: "nonblocking", "persistent"
+    reduction: str = "sum"  # or "user", a function of the program; or "minloc"
+    buffers: str = "warm"  # or "cold": no call's buffers are in a cache
 
     def __str__(self) -> str:
         """As collbench reads it."""
-        return f"{self.operation} {self.bytes} {self.type} {self.counts} {self.form}"
+        what = f"{self.operation} {self.bytes} {self.type} {self.counts}"
+        return f"{what} {self.form} {self.reduction} {self.buffers}"
+
+    @property
+    def unusual(self) -> list[str]:
+        """What tells it from the usual cell: double, equal, blocking, sum, warm. A minloc's type is clear."""
+        words = [self.type] if self.type != "double" and self.reduction == "sum" else []
+        pairs = ((self.counts, "equal"), (self.form, "blocking"), (self.reduction, "sum"), (self.buffers, "warm"))
+        return words + [word for word, usual in pairs if word != usual]
 
 
 @dataclass

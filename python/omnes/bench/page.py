@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from omnes.bench import heatmap, report
+from omnes.bench import heatmap
 from omnes.bench.compare import BEST, Table, against, best_peer, geometric_mean, ratios, tables
 from omnes.bench.measure import Cell
 from omnes.bench.records import Records
-from omnes.units import format_us
+from omnes.units import format_bytes, format_us
 
 _HOW = """\
 All jobs of a table are alive at once and take turns in every cell; results are checked before timing. Times are µs per
@@ -113,9 +113,8 @@ def _times(table: Table) -> Iterator[str]:
 
 def _label(cell: Cell) -> str:
     """As short as it can be told: what is usual is not said."""
-    unusual = [cell.type] if cell.type != "double" else []
-    unusual += [cell.form] if cell.form != "blocking" else []
-    return " ".join([cell.operation, report.size(cell), *unusual])
+    size = [] if cell.operation == "barrier" else [format_bytes(cell.bytes)]
+    return " ".join([cell.operation, *size, *cell.unusual])
 
 
 def _number_us(measured, name: str) -> str:

@@ -11,7 +11,7 @@ from omnes import cpus, units
 from omnes.bench import settings
 from omnes.bench.measure import STABLE_WIDTH, Cell
 from omnes.bench.parts import buffer_bytes
-from omnes.bench.session import COUNTS, FORMS, OPERATIONS, TYPE_BYTES, cells
+from omnes.bench.session import BUFFERS, COUNTS, FORMS, OPERATIONS, REDUCTIONS, TYPE_BYTES, cells
 from omnes.errors import OmnesError
 
 _DEFAULTS = {
@@ -28,9 +28,11 @@ _DEFAULTS = {
 _CELLS_DEFAULTS = {
     "operations": list(OPERATIONS),
     "sizes": settings.REQUIRED,
-    "type": "double",
+    "reduction": "sum",
+    "type": "",  # the reduction's first
     "counts": ["equal"],
     "form": "blocking",
+    "buffers": ["warm"],
 }
 
 
@@ -78,14 +80,18 @@ def _ranks(ranks: Sequence[int], per_core: int, bind: bool, path: Path) -> list[
 
 def _cells(table: dict[str, Any], where: str) -> list[Cell]:
     values = settings.over_defaults(table, _CELLS_DEFAULTS, where)
-    valid = {"operations": OPERATIONS, "type": tuple(TYPE_BYTES), "counts": COUNTS, "form": FORMS}
+    _known([values["reduction"]], tuple(REDUCTIONS), f"{where}: reduction")
+    types = REDUCTIONS[values["reduction"]]
+    values["type"] = values["type"] or types[0]
+    valid = {"operations": OPERATIONS, "type": types, "counts": COUNTS, "form": FORMS, "buffers": BUFFERS}
     for name, known in valid.items():
         _known(values[name] if isinstance(values[name], list) else [values[name]], known, f"{where}: {name}")
     sizes = units.parse_sizes(values["sizes"])
     odd = [size for size in sizes if size % TYPE_BYTES[values["type"]]]
     if odd:
         raise OmnesError(f"{where}: {odd[0]} bytes are no whole number of {values['type']}s")
-    return cells(values["operations"], sizes, values["type"], values["counts"], values["form"])
+    del values["sizes"]
+    return cells(sizes=sizes, type_name=values.pop("type"), **values)
 
 
 def _known(names: Sequence[str], valid: Sequence[str], where: str) -> None:

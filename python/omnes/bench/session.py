@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from types import FrameType
 
 from omnes import _core, progress
@@ -18,7 +19,11 @@ OPERATIONS = tuple(_core.operations())
 WITH_COUNTS = tuple(name for name in OPERATIONS if name.endswith(("v", "w"))) + ("reduce_scatter",)
 FORMS = ("blocking", "nonblocking", "persistent")
 COUNTS = ("equal", "unequal")
-TYPE_BYTES = {"int": 4, "float": 4, "double": 8}
+TYPE_BYTES = {"int": 4, "float": 4, "double": 8, "double_int": 16}
+# Reductions, and the types that each is for: a program's own function, and minima with their places.
+REDUCTIONS = {"sum": ("double", "float", "int"), "user": ("double",), "minloc": ("double_int",)}
+REDUCING = tuple(name for name in OPERATIONS if "reduce" in name or name.endswith("scan"))
+BUFFERS = ("warm", "cold")
 
 
 def cells(
@@ -27,17 +32,23 @@ def cells(
     type_name: str,
     counts: Sequence[str] = ("equal",),
     form: str = "blocking",
+    reduction: str = "sum",
+    buffers: Sequence[str] = ("warm",),
 ) -> list[Cell]:
     """A barrier has no size, so it is one cell; only operations with a count for each part can have unequal ones.
 
-    Where nothing but unequal counts is asked for, the operations that cannot have them are left out.
+    Where nothing but unequal counts, cold buffers or another reduction is asked for, the operations that cannot have
+    them are left out.
     """
     return [
-        Cell(operation, bytes_, type_name, of_parts, form)
+        Cell(operation, bytes_, type_name, of_parts, form, reduction, where)
         for operation in operations
+        if reduction == "sum" or operation in REDUCING
         for bytes_ in ([0] if operation == "barrier" else sizes)
         for of_parts in counts
         if of_parts == "equal" or operation in WITH_COUNTS
+        for where in buffers
+        if where == "warm" or operation != "barrier"
     ]
 
 
@@ -63,7 +74,7 @@ def run(
     results: dict[Cell, dict[str, Samples]] = {}
 
     def one(cell: Cell, jobs: Sequence[Job]) -> None:
-        group = [Cell(cell.operation, cell.bytes, cell.type, cell.counts, form) for form in forms]
+        group = [replace(cell, form=form) for form in forms]
         results.update(measure(group, jobs, seconds))
 
     return results, with_jobs(specs, todo, ranks, bind, what, one)

@@ -38,13 +38,32 @@ from omnes.errors import OmnesError
     metavar="SIZES",
     help="Bytes of one part: 8,1K or 8..4M (doubling) or 8..4M:8.",
 )
-@click.option("--type", "type_name", type=click.Choice(list(session.TYPE_BYTES)), default="double", show_default=True)
+@click.option(
+    "--reduction",
+    type=click.Choice(list(session.REDUCTIONS)),
+    default="sum",
+    show_default=True,
+    help="Or a function of the program; or minima and their places.",
+)
+@click.option(
+    "--type",
+    "type_name",
+    type=click.Choice(list(session.TYPE_BYTES)),
+    help="Of the elements.  [default: double; with minloc double_int]",
+)
 @click.option(
     "--counts",
     type=click.Choice([*session.COUNTS, "both"]),
     default="both",
     show_default=True,
     help="Of the operations that give a count for each part.",
+)
+@click.option(
+    "--buffers",
+    type=click.Choice([*session.BUFFERS, "both"]),
+    default="warm",
+    show_default=True,
+    help="Cold: no call's buffers are in a cache.",
 )
 @click.option("--nonblocking", is_flag=True, help="Measure how much of the I-operations hides behind a computation.")
 @click.option(
@@ -90,8 +109,10 @@ def command(
     operations: tuple[str, ...],
     ranks: int,
     sizes: str,
-    type_name: str,
+    reduction: str,
+    type_name: str | None,
     counts: str,
+    buffers: str,
     nonblocking: bool,
     tests: int,
     persistent: bool,
@@ -116,6 +137,7 @@ def command(
     omnes bench allreduce bcast -n 8 -b 8..64K:8
     omnes bench --nonblocking iallreduce ibcast --tests 4
     omnes bench --persistent allreduce
+    omnes bench allreduce --reduction minloc --buffers both
     omnes bench --mpi /opt/mpich --mpi /opt/openmpi --json table.json
     omnes bench allreduce --peer "tuned:OMPI_MCA_coll_tuned_use_dynamic_rules=1"
     """
@@ -123,16 +145,26 @@ def command(
         raise OmnesError("--nonblocking and --persistent are two measurements: give one of them")
     if tests and not nonblocking:
         raise OmnesError("--tests are made while a nonblocking operation is pending: add --nonblocking")
+    if persistent and buffers != "warm":
+        raise OmnesError("a persistent operation has one buffer, which calls keep warm: leave out --buffers")
     names = _operations(operations, nonblocking)
+    types = session.REDUCTIONS[reduction]
+    type_name = type_name or types[0]
+    if type_name not in types:
+        raise OmnesError(f"reduction {reduction} is for {', '.join(types)}, not for {type_name}")
     todo = session.cells(
         names,
         _sizes(sizes, type_name),
         type_name,
         session.COUNTS if counts == "both" else (counts,),
         "nonblocking" if nonblocking else "blocking",
+        reduction,
+        session.BUFFERS if buffers == "both" else (buffers,),
     )
-    if not todo:
+    if not todo and counts == "unequal":
         raise OmnesError(f"only these have unequal counts: {', '.join(session.WITH_COUNTS)}")
+    if not todo:
+        raise OmnesError(f"none of these has a {reduction} reduction and {buffers} buffers: {', '.join(names)}")
     mpis = _mpis(places)
     bound = ranks <= cpus.usable_cores() if bind is None else bind
     specs = peers.jobs(mpis, ranks > cpus.usable_cpus(), settings)
