@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from launching import PREFIXES, ROOT, YIELDING
-from omnes.bench import compare, peers, plan
+from omnes.bench import compare, limits, peers, plan
 from omnes.bench.measure import Cell, Samples
 from omnes.bench.records import Key, Measured, Records
 from omnes.errors import OmnesError
@@ -67,7 +67,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(inputs, tmp_path):
     pytest.importorskip("matplotlib")
     process = start(inputs, start_new_session=True)
     deadline = time.monotonic() + 60
-    while not (tmp_path / "results.jsonl").exists() or len(records_in(tmp_path)) < 3:
+    while not (tmp_path / "results.jsonl").exists() or len(records_in(tmp_path)) < 4:
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
@@ -93,6 +93,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(inputs, tmp_path):
 
     page = (tmp_path / "results.md").read_text()
     assert "## tiny: 2 ranks, each bound to a core" in page and "| allreduce 1K |" in page
+    assert "| a cache line from one core to the next |" in page
     assert "allreduce" in (tmp_path / "results-tiny-2-ours.svg").read_text()
 
 
@@ -162,6 +163,33 @@ def test_all_plans_and_peers_of_the_project_can_be_read():
 def test_the_interval_of_a_median_is_between_two_samples():
     assert Samples([float(value) for value in range(1, 16)]).interval == (3.0, 13.0)
     assert Samples([3.0, 1.0, 2.0]).interval == (1.0, 3.0)
+
+
+LIMITS = {"handover": 1.0, "yield": 10.0, "copy_l1": 8.0, "copy_l2": 4.0, "copy_l3": 2.0, "copy_memory": 1.0}
+CACHES = {"L1": "64", "L2": "256", "L3": "1K"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "ranks", "expected"),
+    [
+        (Cell("barrier", 0, "double"), 2, 1.0),
+        (Cell("bcast", 16, "double"), 2, 1 + 16 / 8),
+        (Cell("bcast", 128, "double"), 2, 1 + 128 / 4),
+        (Cell("bcast", 16, "double", buffers="cold"), 2, 1 + 16 / 1),
+        (Cell("allgather", 8, "double"), 4, 1 + 3 * 8 / 8 * 2 + 10),  # two ranks on a core
+        (Cell("gatherv", 8, "double"), 4, 1 + 3 * 8 / 8 + 10),  # only one receives
+        (Cell("alltoallw", 512, "double"), 2, 1 + 512 / 1),
+    ],
+    ids=str,
+)
+def test_the_limit_of_a_cell(cell, ranks, expected):
+    assert limits.least(cell, ranks, LIMITS, CACHES, cores=2) == pytest.approx(expected)
+
+
+def test_the_limits_of_this_machine():
+    found = limits.measure()
+    assert all(value > 0 for name, value in found.items() if not name.startswith("read"))
+    assert [name for name, _ in limits.rows(found)][0] == "a cache line from one core to the next"
 
 
 def test_the_best_peer_is_that_of_the_cell(tmp_path):

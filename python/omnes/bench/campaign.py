@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from omnes.bench import machine
+from omnes.bench import limits, machine
 from omnes.bench.job import Job, JobError, JobLost, JobSpec, WrongResult
 from omnes.bench.measure import ANSWER_SECONDS, Cell, Samples, take_turns
 from omnes.bench.peers import Peer
@@ -79,7 +79,10 @@ def run(plans: Sequence[Plan], peers: Sequence[Peer], folder: Path, records: Rec
     done = 0
     started = time.monotonic()
     for plan, ranks, cells in todo:
-        specs = [peer.job(folder) for peer in taking_part(plan, ranks, peers)] if cells else []
+        if not cells:
+            continue
+        specs = [peer.job(folder) for peer in taking_part(plan, ranks, peers)]
+        records.add_limits(plan.name, ranks, limits.measure())
         with ExitStack() as stack:
             end_on_sigterm(stack)
             crew = Crew(specs, ranks, plan.bind)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from omnes.bench import limits
 from omnes.bench.measure import Cell, ratio
 from omnes.bench.records import Key, Measured, Records
 
@@ -14,18 +16,26 @@ BEST = "the best peer"
 
 @dataclass(frozen=True)
 class Table:
-    """One plan with so many ranks: its cells, in order, and who was measured."""
+    """One plan with so many ranks: its cells, in order, who was measured, and what the machine allows."""
 
     plan: str
     ranks: int
     cells: Mapping[Cell, Measured]
     peers: tuple[str, ...]
     omnes: tuple[str, ...]
+    limits: Mapping[str, float]
+    machine: Mapping[str, Any]
 
     @property
     def title(self) -> str:
         bound = next(iter(self.cells.values())).bound
         return f"{self.plan}: {self.ranks} ranks, {'each bound to a core' if bound else 'not bound'}"
+
+    def least(self, cell: Cell) -> float | None:
+        """Seconds that the machine needs for the cell; None where its limits were not measured."""
+        if not self.limits:
+            return None
+        return limits.least(cell, self.ranks, self.limits, self.machine["caches"], self.machine["cores"])
 
 
 def tables(records: Records) -> Iterator[Table]:
@@ -34,7 +44,8 @@ def tables(records: Records) -> Iterator[Table]:
         cells = {key.cell: of for key, of in records.cells.items() if key == Key(plan, ranks, key.cell)}
         seen = {name for of in cells.values() for name in (*of.samples, *of.failed)}
         names = {flag: tuple(name for name in kinds if name in seen and kinds[name] == flag) for flag in (False, True)}
-        yield Table(plan, ranks, cells, names[False], names[True])
+        found = records.limits.get((plan, ranks), {})
+        yield Table(plan, ranks, cells, names[False], names[True], found, records.campaign.get("machine", {}))
 
 
 def best_peer(table: Table, measured: Measured) -> str | None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from omnes.bench import heatmap
+from omnes.bench import heatmap, limits
 from omnes.bench.compare import BEST, Table, against, best_peer, geometric_mean, ratios, tables
 from omnes.bench.measure import Cell
-from omnes.bench.records import Records
+from omnes.bench.records import Measured, Records
 from omnes.units import format_bytes, format_us
 
 _HOW = """\
 All jobs of a table are alive at once and take turns in every cell; results are checked before timing. Times are µs per
 call: the median over batches of the mean of the slowest rank. A ratio is a peer's time over omnes', the median of the
 ratios within rounds: above 1, omnes is faster. Every sample is in the JSON lines beside this page.
+
+The limit of a cell is what cannot be left out: one hand-over of a cache line, and one copy of what the busiest rank
+receives, by one core, at the speed of the level of memory that holds its buffers; where ranks share a core, one after
+the other, with a yield between two. It knows nothing of MPI, of reductions, or of how buffers become visible to others.
 """
 
 
@@ -28,7 +32,7 @@ def write(records: Records) -> list[Path]:
         for picture in heatmap.draw(table, records.path.with_suffix("")):
             lines += ["", f"![ratio of each cell]({picture.name})"]
             written.append(picture)
-        lines += ["", *_means(table), "", *_slower(table), "", *_times(table)]
+        lines += ["", *_means(table), "", *_slower(table), "", *_limits(table), "", *_times(table)]
     page.write_text("\n".join(lines) + "\n")
     return written
 
@@ -90,25 +94,33 @@ def _slower(table: Table) -> Iterator[str]:
             best = best_peer(table, measured)
             assert best is not None  # or there were no ratio
             times = [format_us(measured.samples[name].median) for name in (best, ours)]
-            rows.append([_label(cell), ours, best, *times, f"{value:.2f}"])
+            rows.append([_label(cell), ours, best, *times, f"{value:.2f}", _us(table.least(cell))])
     if not rows:
         yield "No cell is slower than on the best peer."
         return
     yield "Cells that are slower than on the best peer:"
     yield ""
-    yield from _table(["cell", "omnes", "best peer", "its µs", "omnes µs", "ratio"], rows)
+    yield from _table(["cell", "omnes", "best peer", "its µs", "omnes µs", "ratio", "limit µs"], rows)
+
+
+def _limits(table: Table) -> Iterator[str]:
+    if table.limits:
+        yield "What this machine needed just before:"
+        yield ""
+        yield from _table(["limit", ""], list(limits.rows(table.limits)))
 
 
 def _times(table: Table) -> Iterator[str]:
     rows = []
     for cell, measured in table.cells.items():
         best = best_peer(table, measured)
-        times = {name: _number_us(measured, name) for name in (*table.peers, *table.omnes)}
+        times = {name: _time(measured, name) for name in (*table.peers, *table.omnes)}
         if best:
             times[best] = f"*{times[best]}*"
         values = [_number(against(measured, best, ours)) for ours in table.omnes]
-        rows.append([_label(cell), *times.values(), *values])
-    yield from _table(["cell", *table.peers, *table.omnes, *(f"ratio {ours}" for ours in table.omnes)], rows)
+        rows.append([_label(cell), *times.values(), *values, _us(table.least(cell))])
+    heads = ["cell", *table.peers, *table.omnes, *(f"ratio {ours}" for ours in table.omnes), "limit"]
+    yield from _table(heads, rows)
 
 
 def _label(cell: Cell) -> str:
@@ -117,10 +129,14 @@ def _label(cell: Cell) -> str:
     return " ".join([cell.operation, *size, *cell.unusual])
 
 
-def _number_us(measured, name: str) -> str:
+def _time(measured: Measured, name: str) -> str:
     if name in measured.samples:
         return format_us(measured.samples[name].median)
     return "failed" if name in measured.failed else "-"
+
+
+def _us(seconds: float | None) -> str:
+    return "-" if seconds is None else format_us(seconds)
 
 
 def _number(value: float | None) -> str:

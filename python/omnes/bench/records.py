@@ -1,7 +1,8 @@
 """The raw samples of a campaign: a file of JSON lines, one for each finished cell, that outlives interruptions.
 
-Lines are records of four kinds: "campaign" (the machine, the plans, the peers; first), "limits" (of the machine),
-"cell" (its samples on every peer, or how a peer failed), and "end". A line that its writer left unfinished is dropped.
+Lines are records of four kinds: "campaign" (the machine, the plans, the peers; first), "limits" (of the machine, just
+before a plan's cells), "cell" (its samples on every peer, or how a peer failed), and "end". A line that its writer left
+unfinished is dropped.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ class Records:
         self.path = path
         self.cells: dict[Key, Measured] = {}
         self.campaign: dict[str, Any] = {}
-        self.limits: dict[str, float] = {}
+        self.limits: dict[tuple[str, int], dict[str, float]] = {}  # by plan and ranks, the latest
         self.ended = False
         for record in self._lines():
             kind = record.pop("record")
             if kind == "campaign":
                 self.campaign = record
             elif kind == "limits":
-                self.limits = record
+                self.limits[record.pop("plan"), record.pop("ranks")] = record
             elif kind == "cell":
                 key, measured = _parse(record)
                 self.cells[key] = measured
@@ -71,9 +72,9 @@ class Records:
         self.campaign = data
         self._write("campaign", data)
 
-    def add_limits(self, limits: dict[str, float]) -> None:
-        self.limits = limits
-        self._write("limits", limits)
+    def add_limits(self, plan: str, ranks: int, limits: dict[str, float]) -> None:
+        self.limits[plan, ranks] = limits
+        self._write("limits", {"plan": plan, "ranks": ranks, **limits})
 
     def add_cell(self, key: Key, measured: Measured) -> None:
         self.cells[key] = measured
