@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from launching import PREFIXES, ROOT, YIELDING
-from omnes.bench import compare, limits, peers, plan
+from omnes import _core, pypi
+from omnes.bench import compare, limits, pack, peers, plan
 from omnes.bench.measure import Cell, Samples
 from omnes.bench.records import Key, Measured, Records
+from omnes.bench.session import OPERATIONS
 from omnes.errors import OmnesError
 
 PLAN = """
@@ -186,10 +188,28 @@ def test_the_limit_of_a_cell(cell, ranks, expected):
     assert limits.least(cell, ranks, LIMITS, CACHES, cores=2) == pytest.approx(expected)
 
 
-def test_the_limits_of_this_machine():
-    found = limits.measure()
-    assert all(value > 0 for name, value in found.items() if not name.startswith("read"))
-    assert [name for name, _ in limits.rows(found)][0] == "a cache line from one core to the next"
+def test_a_packed_benchmark_needs_nothing_else(tmp_path):
+    """No package, no virtual environment: python -I -S knows the standard library alone."""
+    library = pypi.prefix(tmp_path / "cache", ("mpi==1",)) / "lib"
+    (library / "site-packages").mkdir(parents=True)
+    for name in ("libmpi.so", "libmpi.a"):
+        (library / name).touch()
+    (tmp_path / "peer.toml").write_text('why = ""\nfamily = "ompi"\npackages = ["mpi==1"]')
+    peer = peers.read(tmp_path / "peer.toml")
+    folder = pack.pack(ROOT / "bench", [peer], tmp_path / "cache", tmp_path / "packed")
+
+    assert [path.name for path in pypi.prefix(folder / "cache", peer.packages).rglob("*")] == ["lib", "libmpi.so"]
+    assert {path.name for path in (folder / "python/omnes/lib").iterdir()} >= {"libomnes-ompi.so", "libomnes-mpich.so"}
+    command = [sys.executable, "-I", "-S", str(folder / "bench/run")]
+    for words, code, said in ((["--help"], 0, "Usage: run"), (["nowhere"], 1, "no plan 'nowhere'")):
+        answer = subprocess.run([*command, *words], capture_output=True, text=True, timeout=60)
+        assert answer.returncode == code and said in answer.stdout + answer.stderr, answer.stderr
+    with pytest.raises(OmnesError, match="is there already"):
+        pack.pack(ROOT / "bench", [peer], tmp_path / "cache", tmp_path / "packed")
+
+
+def test_the_operations_are_those_of_the_core():
+    assert list(OPERATIONS) == list(_core.operations())
 
 
 def test_the_best_peer_is_that_of_the_cell(tmp_path):

@@ -59,6 +59,12 @@ def test_cold_buffers(mpi):
     assert all(cell["buffers"] == "cold" and cell["ratios"]["omnes"] > 0 for cell in data["cells"])
 
 
+def test_the_limits_of_this_machine():
+    found = bench("--limits")
+    assert all(value > 0 for name, value in found.items() if not name.startswith("read"))
+    assert "a cache line from one core to the next" in omnes("bench", "--limits").output
+
+
 @pytest.mark.parametrize(("reduction", "type_name"), [("user", "double"), ("minloc", "double_int")])
 def test_other_reductions(mpi, reduction, type_name):
     data = bench("--reduction", reduction, "-n", 3, "-b", 48, "--counts", "equal", "--mpi", mpi.prefix)

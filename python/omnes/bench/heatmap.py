@@ -19,12 +19,13 @@ _COLUMN_INCHES, _ROW_INCHES, _MARGIN_INCHES = 0.5, 0.2, 2.2
 _PANELS = 2  # beside each other
 
 
-def draw(table: Table, stem: Path) -> list[Path]:
-    """For each omnes, STEM-PLAN-RANKS-OMNES.svg: a map against the best peer, then one against each."""
-    return [_draw(table, ours, Path(f"{stem}-{table.plan}-{table.ranks}-{ours}.svg")) for ours in table.omnes]
+def path(table: Table, ours: str, page: Path) -> Path:
+    """Beside the page."""
+    return page.with_name(f"{page.stem}-{table.plan}-{table.ranks}-{ours}.svg")
 
 
-def _draw(table: Table, ours: str, path: Path) -> Path:
+def draw(table: Table, ours: str, page: Path) -> Path:
+    """One picture for each omnes: a map against the best peer, then one against each."""
     try:
         import matplotlib
     except ModuleNotFoundError:
@@ -46,8 +47,8 @@ def _draw(table: Table, ours: str, path: Path) -> Path:
             panel.set_title(f"{peer} / {ours}", fontsize=8)
         for panel in list(panels):
             panel.set_axis_off()
-        figure.savefig(path, format="svg", metadata={"Date": None})
-    return path
+        figure.savefig(path(table, ours, page), format="svg", metadata={"Date": None})
+    return path(table, ours, page)
 
 
 def _panel(axes, values: dict[Cell, float], rows: Sequence[str], columns: Sequence[int]) -> None:

@@ -102,7 +102,10 @@ class Job:
         self._buffer = b""
 
     def wait_until_ready(self) -> None:
-        self._persistent = self._answer("start", _START_SECONDS)["persistent"]
+        answer = self._answer("start", _START_SECONDS)
+        self._persistent = answer["persistent"]
+        if answer["omnes"] != self.spec.with_omnes:
+            raise JobLost(self.spec.name, "omnes is not loaded" if self.spec.with_omnes else "omnes is loaded")
 
     def offers(self, form: str) -> bool:
         """Whether this MPI has that form of the operations: blocking, nonblocking, or persistent."""

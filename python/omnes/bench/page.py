@@ -26,15 +26,13 @@ def write(records: Records) -> list[Path]:
     """Writes NAME.md and a heat map for each table beside NAME.jsonl; says which files."""
     page = records.path.with_suffix(".md")
     lines = [*_head(records)]
-    written = [page]
     for table in tables(records):
         lines += ["", f"## {table.title}", "", *_about(records, table)]
-        for picture in heatmap.draw(table, records.path.with_suffix("")):
-            lines += ["", f"![ratio of each cell]({picture.name})"]
-            written.append(picture)
+        for ours in table.omnes:
+            lines += ["", f"![ratio of each cell]({heatmap.path(table, ours, page).name})"]
         lines += ["", *_means(table), "", *_slower(table), "", *_limits(table), "", *_times(table)]
     page.write_text("\n".join(lines) + "\n")
-    return written
+    return [page, *(heatmap.draw(table, ours, page) for table in tables(records) for ours in table.omnes)]
 
 
 def _head(records: Records) -> Iterator[str]:

@@ -9,12 +9,13 @@ from contextlib import ExitStack
 from dataclasses import replace
 from types import FrameType
 
-from omnes import _core, progress
+from omnes import progress
 from omnes.bench.job import Job, JobSpec
 from omnes.bench.measure import Cell, Samples, measure
+from omnes.bench.parts import PARTS
 from omnes.bench.report import size
 
-OPERATIONS = tuple(_core.operations())
+OPERATIONS = tuple(PARTS)
 # Those that give a count for each part.
 WITH_COUNTS = tuple(name for name in OPERATIONS if name.endswith(("v", "w"))) + ("reduce_scatter",)
 FORMS = ("blocking", "nonblocking", "persistent")

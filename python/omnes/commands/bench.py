@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from omnes import cpus, mpi, units
-from omnes.bench import overlap, peers, report, session
+from omnes.bench import limits, overlap, peers, report, session
 from omnes.bench.job import Job, JobSpec
 from omnes.bench.measure import Cell
 from omnes.errors import OmnesError
@@ -88,6 +88,7 @@ from omnes.errors import OmnesError
     metavar="NAME:VARIABLE=VALUE...",
     help="Also the stock MPI with these settings.",
 )
+@click.option("--limits", "only_limits", is_flag=True, help="Measure the machine instead: hand-over, copies, wake-ups.")
 @click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")
 @click.option(
     "--time",
@@ -118,6 +119,7 @@ def command(
     persistent: bool,
     places: tuple[str, ...],
     settings: tuple[str, ...],
+    only_limits: bool,
     bind: bool | None,
     seconds: float,
     to_file: Path | None,
@@ -138,9 +140,13 @@ def command(
     omnes bench --nonblocking iallreduce ibcast --tests 4
     omnes bench --persistent allreduce
     omnes bench allreduce --reduction minloc --buffers both
+    omnes bench --limits
     omnes bench --mpi /opt/mpich --mpi /opt/openmpi --json table.json
     omnes bench allreduce --peer "tuned:OMPI_MCA_coll_tuned_use_dynamic_rules=1"
     """
+    if only_limits:
+        _show_limits(to_file)
+        return
     if nonblocking and persistent:
         raise OmnesError("--nonblocking and --persistent are two measurements: give one of them")
     if tests and not nonblocking:
@@ -194,11 +200,26 @@ def command(
         jobs=report.jobs_as_data(specs, commands),
     )
     if to_file:
-        text = json.dumps(data, indent=2) + "\n"
-        click.echo(text, nl=False) if str(to_file) == "-" else to_file.write_text(text)
+        _write(json.dumps(data, indent=2), to_file)
     if str(to_file) != "-":
         for name, of_mpi in report.by_mpi(specs):
             Console().print(table(of_mpi, title(name, ranks, bound)))
+
+
+def _show_limits(to_file: Path | None) -> None:
+    found = limits.measure()
+    if to_file:
+        _write(json.dumps(found, indent=2), to_file)
+    if str(to_file) != "-":
+        table = Table("limit", title="What this machine needs, and the rest cannot beat")
+        table.add_column("", justify="right")
+        for row in limits.rows(found):
+            table.add_row(*row)
+        Console().print(table)
+
+
+def _write(text: str, to_file: Path) -> None:
+    click.echo(text) if str(to_file) == "-" else to_file.write_text(f"{text}\n")
 
 
 def title(name: str, ranks: int, bound: bool) -> str:

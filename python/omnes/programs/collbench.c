@@ -8,7 +8,7 @@ OPERATION BYTES TYPE COUNTS FORM REDUCTION BUFFERS, such as "gatherv 1024 double
   overlap CALL CALLS WARM UNITS TESTS  ->  {"pure": S, "computation": S, "total": S}, or {"wrong": "..."}
   unit                                 ->  {"seconds": S}, of one unit of computation
   quit
-The first line says which forms there are: {"persistent": true}.
+The first line says which forms there are, and whether omnes is loaded: {"persistent": true, "omnes": false}.
 How: BYTES is one part. The data change before every call and the root goes round; cold buffers change with them, after
 the idea of the Intel MPI Benchmarks' -off_cache. When timing, up to SMALL bytes the calls run in a closed loop,
 refilling included; above, and for overlap, ranks meet before each call and only the call is timed. The mean of a rank's
@@ -241,6 +241,16 @@ static int obey(const char* line, struct job* job) {
   return 1;
 }
 
+/* Whether a library of omnes is in this process; a loader that cannot preload one only warns. */
+static int omnes_is_loaded(void) {
+  FILE* maps = must(fopen("/proc/self/maps", "r"), "/proc/self/maps");
+  char line[4096];
+  int found = 0;
+  while (fgets(line, sizeof line, maps)) found |= strstr(line, "/libomnes-") != NULL;
+  fclose(maps);
+  return found;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -261,7 +271,9 @@ int main(int argc, char** argv) {
   struct job job = {0};
   prepare(&job);
   meet();
-  if (answers) fprintf(answers, "{\"persistent\": %s}\n", HAS_PERSISTENT ? "true" : "false");
+  if (answers)
+    fprintf(answers, "{\"persistent\": %s, \"omnes\": %s}\n", HAS_PERSISTENT ? "true" : "false",
+            omnes_is_loaded() ? "true" : "false");
 
   char line[256], verb[16];
   while ((answers == NULL || fflush(answers) == 0) && fgets(line, sizeof line, commands)) {
