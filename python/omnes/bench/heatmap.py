@@ -41,23 +41,25 @@ def draw(table: Table, ours: str, page: Path) -> Path:
     # The same picture from the same numbers, byte for byte; letters stay letters.
     with matplotlib.rc_context({"svg.hashsalt": "omnes", "svg.fonttype": "none", "font.size": 7}):
         figure = Figure(figsize=(width, height), layout="constrained")
-        panels = figure.subplots(down, _PANELS, squeeze=False).flat
+        panels = list(figure.subplots(down, _PANELS, squeeze=False).flat)
         for panel, peer in zip(panels, peers):
             _panel(panel, ratios(table, peer, ours), rows, columns)
             panel.set_title(f"{peer} / {ours}", fontsize=8)
-        for panel in list(panels):
+        for panel in panels[len(peers) :]:
             panel.set_axis_off()
         figure.savefig(path(table, ours, page), format="svg", metadata={"Date": None})
     return path(table, ours, page)
 
 
 def _panel(axes, values: dict[Cell, float], rows: Sequence[str], columns: Sequence[int]) -> None:
+    limit = math.log2(_FACTOR)
     colours = [[math.nan] * len(columns) for _ in rows]
     for cell, value in values.items():
         y, x = rows.index(_row(cell)), columns.index(cell.bytes)
         colours[y][x] = math.log2(value)
-        axes.text(x, y, f"{value:.2g}" if value < 100 else f"{value:.0f}", ha="center", va="center", fontsize=5)
-    limit = math.log2(_FACTOR)
+        words = f"{value:.2g}" if value < 100 else f"{value:.0f}"
+        ink = "white" if abs(math.log2(value)) > limit / 2 else "black"
+        axes.text(x, y, words, ha="center", va="center", fontsize=5, color=ink)
     axes.imshow(colours, cmap="RdBu", vmin=-limit, vmax=limit, aspect="auto")
     axes.set_xticks(range(len(columns)), [format_bytes(size) if size else "-" for size in columns])
     axes.set_yticks(range(len(rows)), rows)

