@@ -114,6 +114,7 @@ def test_other_settings_are_another_campaign(inputs, tmp_path):
         (["nowhere"], "no plan 'nowhere' in"),
         (["--peer", "lam"], "no peer 'lam' in"),
         (["--peer", "nowhere.toml"], "nowhere.toml: [Errno 2]"),
+        (["--page", "--results", "nowhere"], "no results in nowhere.jsonl; name some"),
     ],
 )
 def test_unknown_plans_and_peers_are_errors_of_one_line(words, complaint):

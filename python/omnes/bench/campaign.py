@@ -93,7 +93,8 @@ def run(plans: Sequence[Plan], peers: Sequence[Peer], folder: Path, records: Rec
                 progress(done, total, key, left)
                 records.add_cell(key, _measure(plan, cell, crew))
                 done += 1
-    records.end()
+    if not records.ended:
+        records.end()
 
 
 def where(folder: Path) -> Path:
@@ -126,6 +127,8 @@ def _begin(plans: Sequence[Plan], peers: Sequence[Peer], records: Records) -> No
     if not records.campaign:
         now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
         records.add_campaign({"begun": now, "machine": machine.describe(), **what})
+    if records.campaign["machine"]["name"] != machine.name():
+        raise OmnesError(f"{records.path} was begun on {records.campaign['machine']['name']}: name a new file")
     for kind, settings in what.items():
         before = records.campaign[kind]
         changed = [name for name in settings.keys() | before.keys() if settings.get(name) != before.get(name)]

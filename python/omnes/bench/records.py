@@ -78,6 +78,7 @@ class Records:
 
     def add_cell(self, key: Key, measured: Measured) -> None:
         self.cells[key] = measured
+        self.ended = False
         peers: dict[str, Any] = {name: [_short(value) for value in of.values] for name, of in measured.samples.items()}
         self._write(
             "cell",
