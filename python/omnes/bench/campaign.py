@@ -43,10 +43,14 @@ class Crew:
         """Those alive, the missing ones started again; and of those given up, how they ended."""
         fresh = []
         for spec in self._specs:
-            if spec.name not in self._jobs and self._starts[spec.name] < MAX_STARTS:
-                self._starts[spec.name] += 1
+            if spec.name in self._jobs or self._starts[spec.name] == MAX_STARTS:
+                continue
+            self._starts[spec.name] += 1
+            try:
                 self._jobs[spec.name] = Job(spec, self._ranks, self._bind)
                 fresh.append(spec.name)
+            except OmnesError as fault:  # its program cannot be compiled or launched
+                self._ended[spec.name] = fault.message
         for name in fresh:
             try:
                 self._jobs[name].wait_until_ready()

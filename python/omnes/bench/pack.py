@@ -19,8 +19,8 @@ from omnes.errors import OmnesError
 _IMPORTED = ("click", "rich", "markdown_it", "mdurl", "pygments")
 _NOT_OMNES = ("__pycache__", "_core*.so", "lib")
 _NOT_BENCH = ("results", "__pycache__")
-# Of the wheels: static libraries, Fortran, the standard ABI, pages, benchmarks, tuning data of many machines.
-_NOT_MPI = ("*.a", "*.la", "*.mod", "libmpifort*", "*_abi*", "libmpcp*", "IMB-*", "opt", "man", "doc", "site-packages")
+# Of the wheels: static libraries, Fortran modules, the standard ABI, pages, benchmarks, tuning data of many machines.
+_NOT_MPI = ("*.a", "*.la", "*.mod", "*_abi*", "libmpcp*", "IMB-*", "opt", "man", "doc", "site-packages")
 
 
 def pack(bench: Path, peers: Sequence[Peer], cache: Path, folder: Path) -> Path:
