@@ -14,7 +14,7 @@ from launching import YIELDING
 from omnes.bench import overlap
 from omnes.bench.job import JobSpec, WrongResult
 from omnes.bench.measure import Cell, Samples, checked, ratio
-from omnes.bench.session import FORMS, OPERATIONS, WITH_COUNTS
+from omnes.bench.session import FORMS, OPERATIONS, REDUCING, WITH_COUNTS
 from omnes.mpi import Mpi
 
 
@@ -51,6 +51,25 @@ def test_all_operations_on_stock_and_omnes(mpi):
     for cell in data["cells"]:
         assert all(len(job["samples"]) >= 5 and job["median"] > 0 for job in cell["jobs"].values())
         assert cell["ratios"]["omnes"] > 0
+
+
+def test_cold_buffers(mpi):
+    data = bench("--buffers", "cold", "-n", 2, "-b", "1K", "--counts", "equal", "--mpi", mpi.prefix)
+    assert cells(data) == [cell for cell in all_cells(1024) if cell[2] == "equal" and cell[0] != "barrier"]
+    assert all(cell["buffers"] == "cold" and cell["ratios"]["omnes"] > 0 for cell in data["cells"])
+
+
+def test_the_limits_of_this_machine():
+    found = bench("--limits")
+    assert all(value > 0 for name, value in found.items() if not name.startswith("read"))
+    assert "a cache line from one core to the next" in omnes("bench", "--limits").output
+
+
+@pytest.mark.parametrize(("reduction", "type_name"), [("user", "double"), ("minloc", "double_int")])
+def test_other_reductions(mpi, reduction, type_name):
+    data = bench("--reduction", reduction, "-n", 3, "-b", 48, "--counts", "equal", "--mpi", mpi.prefix)
+    assert [cell["operation"] for cell in data["cells"]] == list(REDUCING)
+    assert all((cell["reduction"], cell["type"]) == (reduction, type_name) for cell in data["cells"])
 
 
 def test_overlap_of_all_operations(mpi):
@@ -109,7 +128,7 @@ def test_wrong_results_are_not_timed(mpi, tmp_path):
         f"broken:LD_PRELOAD={library}",
     )
     message = fails(*words)
-    assert "the broken job: check allreduce 8 double equal blocking: rank 0 has a wrong element 0" in message
+    assert "the broken job: check allreduce 8 double equal blocking sum warm: rank 0 has a wrong element 0" in message
 
 
 class FakeJob:
@@ -121,7 +140,7 @@ class FakeJob:
 
     def ask(self, command, _seconds):
         if not self._right:
-            raise WrongResult(f"{self.spec.name}: {command}")
+            raise WrongResult(self.spec.name, command)
 
 
 def test_where_the_stock_mpi_is_wrong_it_says_so_and_leaves_that_mpi_out(capsys):
@@ -132,7 +151,10 @@ def test_where_the_stock_mpi_is_wrong_it_says_so_and_leaves_that_mpi_out(capsys)
         FakeJob("stock good", good, True),
     ]
     assert [job.spec.name for job in checked(Cell("gather", 8, "double"), jobs)] == ["stock good"]
-    assert capsys.readouterr().err == "not timed on bad 1: stock bad: check gather 8 double equal blocking\n"
+    assert (
+        capsys.readouterr().err
+        == "not timed on bad 1: the stock bad job: check gather 8 double equal blocking sum warm\n"
+    )
     with pytest.raises(WrongResult, match="omnes good"):
         checked(Cell("gather", 8, "double"), [FakeJob("omnes good", good, False, with_omnes=True)])
 
@@ -145,6 +167,10 @@ def test_where_the_stock_mpi_is_wrong_it_says_so_and_leaves_that_mpi_out(capsys)
         (("bcast", "--counts", "unequal"), "only these have unequal counts: gatherv, "),
         (("--persistent", "--nonblocking"), "two measurements: give one of them"),
         (("--tests", "3"), "add --nonblocking"),
+        (("--persistent", "--buffers", "cold"), "a persistent operation has one buffer"),
+        (("--reduction", "minloc", "--type", "int"), "reduction minloc is for double_int, not for int"),
+        (("bcast", "--reduction", "user"), "none of these has a user reduction and warm buffers: bcast"),
+        (("-b", "8", "--reduction", "minloc"), "8 bytes are no whole number of double_ints: use multiples of 16"),
         (("-b", "12"), "12 bytes are no whole number of doubles: use multiples of 8"),
         (("-b", "many"), "'many' is no size"),
         (("--mpi", "/nowhere"), "launcher /nowhere not found"),

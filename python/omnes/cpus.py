@@ -13,8 +13,13 @@ def usable_cpus() -> int:
 
 def usable_cores() -> int:
     """Cores among them: threads of one core count once. Open MPI gives out one slot for each core."""
-    cores = set()
-    for cpu in os.sched_getaffinity(0):
+    return len(one_of_each_core())
+
+
+def one_of_each_core() -> list[int]:
+    """A CPU of each core that this process may use, in order."""
+    cores: dict[str, int] = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
         siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        cores.add(siblings.read_text().strip() if siblings.exists() else str(cpu))
-    return len(cores)
+        cores.setdefault(siblings.read_text().strip() if siblings.exists() else str(cpu), cpu)
+    return list(cores.values())

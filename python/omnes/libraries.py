@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
-from omnes import _core
 from omnes.errors import OmnesError
 
 FAMILIES = {
@@ -15,8 +15,12 @@ FAMILIES = {
 
 
 def folder() -> Path:
-    """Beside the compiled core, which an editable install keeps apart from these sources."""
-    return Path(_core.__file__).parent / "lib"
+    """Beside the compiled core, which an editable install keeps apart from these sources.
+
+    Not loaded for that: a packed benchmark has the libraries but no core, which is for one Python only.
+    """
+    core = importlib.util.find_spec("omnes._core")
+    return Path(core.origin if core and core.origin else __file__).parent / "lib"
 
 
 def path(family: str) -> Path:

@@ -76,9 +76,11 @@ class Mpi:
 
 @functools.lru_cache
 def identify(launcher: Path) -> Mpi:
-    """Asks a launcher what it is."""
+    """Asks a launcher what it is. Intel's mpirun is a script that asks the first mpiexec.hydra on the PATH."""
+    environment = {**os.environ, "PATH": f"{launcher.parent}:{os.environ.get('PATH', os.defpath)}"}
+    words = [str(launcher), "--version"]
     try:
-        answer = subprocess.run([str(launcher), "--version"], capture_output=True, text=True, timeout=20, check=False)
+        answer = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=20, check=False)
         text = answer.stdout + answer.stderr
     except (OSError, subprocess.TimeoutExpired):
         text = ""

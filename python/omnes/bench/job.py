@@ -37,11 +37,12 @@ class JobSpec:
     with_omnes: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
     baseline: str | None = None  # the job that this one is compared with
+    options: tuple[str, ...] = ()  # of the launcher
 
     @property
     def stock(self) -> bool:
         """The MPI as it comes."""
-        return not self.with_omnes and not self.variables
+        return not self.with_omnes and not self.variables and not self.options
 
     @property
     def label(self) -> str:
@@ -49,8 +50,21 @@ class JobSpec:
         return self.name.replace(f" {self.mpi.name}", "")
 
 
-class WrongResult(OmnesError):
+class JobError(OmnesError):
+    """Something is wrong with one job."""
+
+    def __init__(self, name: str, what: str) -> None:
+        super().__init__(f"the {name} job: {what}")
+        self.name = name
+        self.what = what
+
+
+class WrongResult(JobError):
     """A collective returned something else than MPI promises; such a thing is not timed."""
+
+
+class JobLost(JobError):
+    """It ended or hangs; it answers no more."""
 
 
 class Job:
@@ -71,7 +85,7 @@ class Job:
         self.launch = launch.prepare(
             [program, str(folder)],
             ranks,
-            options,
+            [*options, *spec.options],
             spec.with_omnes,
             str(spec.mpi.launcher),
             {**variables, **spec.variables},
@@ -88,7 +102,10 @@ class Job:
         self._buffer = b""
 
     def wait_until_ready(self) -> None:
-        self._persistent = self._answer("start", _START_SECONDS)["persistent"]
+        answer = self._answer("start", _START_SECONDS)
+        self._persistent = answer["persistent"]
+        if answer["omnes"] != self.spec.with_omnes:
+            raise JobLost(self.spec.name, "omnes is not loaded" if self.spec.with_omnes else "omnes is loaded")
 
     def offers(self, form: str) -> bool:
         """Whether this MPI has that form of the operations: blocking, nonblocking, or persistent."""
@@ -100,7 +117,7 @@ class Job:
             os.write(pipe, f"{command}\n".encode())
         answer = self._answer(command, seconds)
         if "wrong" in answer:
-            raise WrongResult(f"the {self.spec.name} job: {command}: {answer['wrong']}")
+            raise WrongResult(self.spec.name, f"{command}: {answer['wrong']}")
         return answer
 
     def _answer(self, what: str, seconds: float) -> dict[str, Any]:
@@ -109,11 +126,9 @@ class Job:
             if select.select([self._answers], [], [], 0.2)[0]:
                 self._buffer += os.read(self._answers, 4096)
             elif self._process.poll() is not None:
-                raise OmnesError(f"the {self.spec.name} job ended at '{what}': {self._last_words()}")
+                raise JobLost(self.spec.name, f"ended at '{what}': {self._last_words()}")
             elif time.monotonic() > deadline:
-                raise OmnesError(
-                    f"the {self.spec.name} job gave no answer to '{what}' in {seconds:.0f} s; it hangs or crawls"
-                )
+                raise JobLost(self.spec.name, f"no answer to '{what}' in {seconds:.0f} s; it hangs or crawls")
         line, self._buffer = self._buffer.split(b"\n", 1)
         return json.loads(line)
 

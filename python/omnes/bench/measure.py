@@ -2,13 +2,17 @@
 
 How: a cell is checked on every job before it is timed. Then rounds: in each round every job runs one batch of calls,
 long enough for the clock, short enough to change places often. Cells that are compared with each other (the forms of
-one operation) take turns as well. A group of cells ends when the middle half of all its times lies within a few
-percent of their median, or when its time is over. The ratio of two jobs is the median of the ratios within rounds:
-what slows a whole round cancels.
+one operation) take turns as well. A group of cells ends when all its medians are known well enough, or when its time is
+over. The ratio of two jobs is the median of the ratios within rounds: what slows a whole round cancels.
+
+How well a median is known: with 95 % confidence it lies between two of the ordered samples, whatever their distribution
+(J.-Y. Le Boudec, Performance Evaluation of Computer and Communication Systems, 2010, theorem 2.1 and its normal
+approximation).
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -22,7 +26,9 @@ BATCH_SECONDS = 0.004  # of one batch: some thousand small calls, still many bat
 MAX_CALLS = 20000
 MIN_ROUNDS = 5
 STABLE_ROUNDS = 15  # from here on a cell may end early
-STABLE_SPREAD = 0.03  # (third quartile - first) / median
+STABLE_WIDTH = 0.03  # of the median's confidence interval / median
+NORMAL_95 = 1.96  # standard deviations on either side that hold 95 % of a normal distribution
+HOPELESS = 20.0  # times the fastest: such a job gets no more than the first rounds
 ANSWER_SECONDS = 120.0
 
 
@@ -33,10 +39,20 @@ class Cell:
     type: str
     counts: str = "equal"  # or "unequal": parts of different lengths, as long together
     form: str = "blocking"  # or one that returns a request: "nonblocking", "persistent"
+    reduction: str = "sum"  # or "user", a function of the program; or "minloc"
+    buffers: str = "warm"  # or "cold": no call's buffers are in a cache
 
     def __str__(self) -> str:
         """As collbench reads it."""
-        return f"{self.operation} {self.bytes} {self.type} {self.counts} {self.form}"
+        what = f"{self.operation} {self.bytes} {self.type} {self.counts}"
+        return f"{what} {self.form} {self.reduction} {self.buffers}"
+
+    @property
+    def unusual(self) -> list[str]:
+        """What tells it from the usual cell: double, equal, blocking, sum, warm. A minloc's type is clear."""
+        words = [self.type] if self.type != "double" and self.reduction == "sum" else []
+        pairs = ((self.counts, "equal"), (self.form, "blocking"), (self.reduction, "sum"), (self.buffers, "warm"))
+        return words + [word for word, usual in pairs if word != usual]
 
 
 @dataclass
@@ -54,8 +70,18 @@ class Samples:
         return percentile(self.values, 0.25), percentile(self.values, 0.75)
 
     @property
-    def spread(self) -> float:
-        low, high = self.quartiles
+    def interval(self) -> tuple[float, float]:
+        """Where the median lies with 95 % confidence; all samples where they are few."""
+        ordered = sorted(self.values)
+        count = len(ordered)
+        reach = NORMAL_95 * math.sqrt(count) / 2
+        low, high = math.floor(count / 2 - reach), math.ceil(count / 2 + reach)
+        return ordered[max(0, low - 1)], ordered[min(count - 1, high)]
+
+    @property
+    def width(self) -> float:
+        """Of that interval, as a share of the median."""
+        low, high = self.interval
         return (high - low) / self.median if self.median else 0.0
 
 
@@ -67,22 +93,34 @@ def ratio(slow: Samples, fast: Samples) -> Samples:
 def measure(group: Sequence[Cell], jobs: Sequence[Job], seconds: float) -> dict[Cell, dict[str, Samples]]:
     """Times cells on the jobs whose results are right, where their MPI offers the form."""
     lanes = [(cell, job) for cell in group for job in checked(cell, [job for job in jobs if job.offers(cell.form)])]
-    calls = [_calls_for_batch(cell, job) for cell, job in lanes]
-    samples = [Samples() for _ in lanes]
-    order = list(range(len(lanes)))
-    deadline = time.monotonic() + seconds * len(group)
-    rounds = 0
-    while lanes and (rounds < MIN_ROUNDS or time.monotonic() < deadline):
-        for lane in order:
-            samples[lane].values.append(_batch(*lanes[lane], calls[lane]))
-        order = order[1:] + order[:1]
-        rounds += 1
-        if rounds >= STABLE_ROUNDS and all(of_lane.spread < STABLE_SPREAD for of_lane in samples):
-            break
+    samples, _ = take_turns(lanes, seconds * len(group))
     results: dict[Cell, dict[str, Samples]] = {cell: {} for cell in group}
     for (cell, job), of_lane in zip(lanes, samples):
         results[cell][job.spec.name] = of_lane
     return results
+
+
+def take_turns(
+    lanes: Sequence[tuple[Cell, Job]], seconds: float, width: float = STABLE_WIDTH
+) -> tuple[list[Samples], bool]:
+    """Samples of each lane, and whether all medians that matter are known to that width."""
+    plans = [_calls_for_batch(cell, job) for cell, job in lanes]
+    fastest = min((seconds_of_call for _, seconds_of_call in plans), default=0.0)
+    matters = [seconds_of_call < HOPELESS * fastest for _, seconds_of_call in plans]
+    samples = [Samples() for _ in lanes]
+    order = list(range(len(lanes)))
+    deadline = time.monotonic() + seconds
+    rounds = 0
+    while lanes and (rounds < MIN_ROUNDS or time.monotonic() < deadline):
+        for lane in order:
+            if rounds < MIN_ROUNDS or matters[lane]:
+                samples[lane].values.append(_batch(*lanes[lane], plans[lane][0]))
+        order = order[1:] + order[:1]
+        rounds += 1
+        contenders = (of_lane for of_lane, matter in zip(samples, matters) if matter)
+        if rounds >= STABLE_ROUNDS and all(of_lane.width < width for of_lane in contenders):
+            return samples, True
+    return samples, False
 
 
 def checked(cell: Cell, jobs: Sequence[Job]) -> list[Job]:
@@ -111,10 +149,10 @@ def _batch(cell: Cell, job: Job, calls: int) -> float:
     return job.ask(f"time {cell} {calls} {warm}", ANSWER_SECONDS)["seconds"]
 
 
-def _calls_for_batch(cell: Cell, job: Job) -> int:
-    """Calls that fill a batch, from two trials: the first wakes everything up."""
+def _calls_for_batch(cell: Cell, job: Job) -> tuple[int, float]:
+    """Calls that fill a batch, and how long one takes, from two trials: the first wakes everything up."""
     calls = 2
     for _ in range(2):
         seconds = max(_batch(cell, job, calls), 1e-8)
         calls = max(2, min(MAX_CALLS, int(BATCH_SECONDS / seconds)))
-    return calls
+    return calls, seconds

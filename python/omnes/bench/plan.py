@@ -1,45 +1,100 @@
-"""Which jobs to compare: every MPI as it comes, tuned for shared CPUs, with the user's settings, and with omnes."""
+"""Plan files: which cells to measure, with how many ranks, how long, and on which peers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from omnes.bench.job import JobSpec
+from omnes import cpus, units
+from omnes.bench import settings
+from omnes.bench.measure import STABLE_WIDTH, Cell
+from omnes.bench.parts import buffer_bytes
+from omnes.bench.session import BUFFERS, COUNTS, FORMS, OPERATIONS, REDUCTIONS, TYPE_BYTES, cells
 from omnes.errors import OmnesError
-from omnes.mpi import Mpi
 
-# What users set when ranks share CPUs; without it these MPIs spin. Open MPI yields by itself when it is told to
-# oversubscribe.
-SHARED_CPUS = {
-    "hydra": {
-        "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
-        "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
-        "MPIR_CVAR_POSIX_POLL_FREQUENCY": "1",
-    },
-    "intel": {"I_MPI_WAIT_MODE": "1", "I_MPI_THREAD_YIELD": "2"},
+_DEFAULTS = {
+    "why": settings.REQUIRED,
+    "ranks": [],  # the whole plan for each; bound ones that have no core each are left out
+    "per_core": 0,  # or so many for each core
+    "bind": True,
+    "seconds": 1.0,  # of a cell, at most
+    "width": STABLE_WIDTH,  # of the medians' confidence intervals, where a cell may end earlier
+    "memory": "1G",  # of one rank's buffers: cells that need more are left out
+    "peers": [],  # names; none: all that take part
+    "cells": settings.REQUIRED,
+}
+_CELLS_DEFAULTS = {
+    "operations": list(OPERATIONS),
+    "sizes": settings.REQUIRED,
+    "reduction": "sum",
+    "type": "",  # the reduction's first
+    "counts": ["equal"],
+    "form": "blocking",
+    "buffers": ["warm"],
 }
 
 
-def jobs(mpis: Sequence[Mpi], oversubscribed: bool, peers: Sequence[str]) -> list[JobSpec]:
-    """For each MPI: stock, stock tuned for shared CPUs (when they are), the peers, omnes."""
-    specs: list[JobSpec] = []
-    for mpi in mpis:
-        of = "" if len(mpis) == 1 else f" {mpi.name}"
-        stock = f"stock{of}"
-        specs.append(JobSpec(stock, mpi))
-        if oversubscribed and mpi.kind in SHARED_CPUS:
-            specs.append(JobSpec(f"{stock}, yielding", mpi, variables=SHARED_CPUS[mpi.kind]))
-        for peer in peers:
-            name, variables = _parse_peer(peer)
-            specs.append(JobSpec(f"{name}{of}", mpi, variables=variables))
-        specs.append(JobSpec(f"omnes{of}", mpi, with_omnes=True, baseline=stock))
-    return specs
+@dataclass(frozen=True)
+class Plan:
+    name: str
+    why: str
+    ranks: tuple[int, ...]
+    bind: bool
+    seconds: float
+    width: float
+    memory: str
+    peers: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+    def shared(self, ranks: int) -> bool:
+        """Whether ranks share CPUs."""
+        return ranks > cpus.usable_cpus()
+
+    def cells_for(self, ranks: int) -> list[Cell]:
+        most = units.parse_bytes(self.memory)
+        return [cell for cell in self.cells if buffer_bytes(cell.operation, ranks, cell.bytes) <= most]
+
+    def as_data(self) -> dict[str, Any]:
+        """All but the cells, which are as many records."""
+        return {name: value for name, value in vars(self).items() if name != "cells"}
 
 
-def _parse_peer(text: str) -> tuple[str, dict[str, str]]:
-    """'NAME:A=1 B=2' -> the name and the variables."""
-    name, colon, settings = text.partition(":")
-    pairs = [word.partition("=") for word in settings.split()]
-    if not name or not colon or not pairs or not all(equals and variable for variable, equals, _ in pairs):
-        raise OmnesError(f"'{text}' is no peer: write NAME:VARIABLE=VALUE [VARIABLE=VALUE...]")
-    return name, {variable: value for variable, _, value in pairs}
+def read(path: Path) -> Plan:
+    values = settings.over_defaults(settings.load(path), _DEFAULTS, str(path))
+    ranks = _ranks(values["ranks"], values.pop("per_core"), values["bind"], path)
+    units.parse_bytes(values["memory"])
+    found = dict.fromkeys(cell for table in values["cells"] for cell in _cells(table, f"{path}: cells"))
+    values.update(ranks=tuple(ranks), peers=tuple(values["peers"]), cells=tuple(found))
+    return Plan(path.stem, **values)
+
+
+def _ranks(ranks: Sequence[int], per_core: int, bind: bool, path: Path) -> list[int]:
+    if bool(ranks) == bool(per_core) or not all(isinstance(count, int) and count >= 2 for count in ranks):
+        raise OmnesError(f"{path}: give ranks, a list of numbers from 2 on, or per_core, one of them")
+    if per_core:
+        return [per_core * cpus.usable_cores()]
+    return [count for count in ranks if not bind or count <= cpus.usable_cores()]
+
+
+def _cells(table: dict[str, Any], where: str) -> list[Cell]:
+    values = settings.over_defaults(table, _CELLS_DEFAULTS, where)
+    _known([values["reduction"]], tuple(REDUCTIONS), f"{where}: reduction")
+    types = REDUCTIONS[values["reduction"]]
+    values["type"] = values["type"] or types[0]
+    valid = {"operations": OPERATIONS, "type": types, "counts": COUNTS, "form": FORMS, "buffers": BUFFERS}
+    for name, known in valid.items():
+        _known(values[name] if isinstance(values[name], list) else [values[name]], known, f"{where}: {name}")
+    sizes = units.parse_sizes(values["sizes"])
+    odd = [size for size in sizes if size % TYPE_BYTES[values["type"]]]
+    if odd:
+        raise OmnesError(f"{where}: {odd[0]} bytes are no whole number of {values['type']}s")
+    del values["sizes"]
+    return cells(sizes=sizes, type_name=values.pop("type"), **values)
+
+
+def _known(names: Sequence[str], valid: Sequence[str], where: str) -> None:
+    unknown = [name for name in names if name not in valid]
+    if unknown:
+        raise OmnesError(f"{where}: there is no '{unknown[0]}'; valid: {', '.join(valid)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.table import Table
@@ -90,7 +91,7 @@ def against_baseline(spec: JobSpec, samples: Mapping[str, Samples]) -> float | N
 
 def gain(cell: Cell, spec: JobSpec, results: Results) -> float | None:
     """How many times faster the form is than the blocking call of the same job; None where it is that call."""
-    blocking = results.get(Cell(cell.operation, cell.bytes, cell.type, cell.counts))
+    blocking = results.get(replace(cell, form="blocking"))
     if cell.form == "blocking" or not blocking or spec.name not in blocking or spec.name not in results[cell]:
         return None
     return ratio(blocking[spec.name], results[cell][spec.name]).median
@@ -105,8 +106,9 @@ def _time(samples: Samples | None, with_spread: bool) -> str:
 
 
 def size(cell: Cell) -> str:
-    words = "" if cell.operation == "barrier" else format_bytes(cell.bytes)
-    return f"{words} unequal" if cell.counts == "unequal" else words
+    """Bytes and what is unusual about the cell, but its form."""
+    words = [] if cell.operation == "barrier" else [format_bytes(cell.bytes)]
+    return " ".join(words + [word for word in cell.unusual if word != cell.form])
 
 
 def as_data(specs: Sequence[JobSpec], results: Results) -> list[dict[str, Any]]:
@@ -121,7 +123,7 @@ def as_data(specs: Sequence[JobSpec], results: Results) -> list[dict[str, Any]]:
             entry["jobs"][spec.name] = {
                 "median": of_job.median,
                 "quartiles": of_job.quartiles,
-                "spread": of_job.spread,
+                "interval": of_job.interval,
                 "samples": of_job.values,
             }
             if (value := gain(cell, spec, results)) is not None:

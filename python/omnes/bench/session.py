@@ -6,19 +6,25 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from types import FrameType
 
-from omnes import _core, progress
+from omnes import progress
 from omnes.bench.job import Job, JobSpec
 from omnes.bench.measure import Cell, Samples, measure
+from omnes.bench.parts import PARTS
 from omnes.bench.report import size
 
-OPERATIONS = tuple(_core.operations())
+OPERATIONS = tuple(PARTS)
 # Those that give a count for each part.
 WITH_COUNTS = tuple(name for name in OPERATIONS if name.endswith(("v", "w"))) + ("reduce_scatter",)
 FORMS = ("blocking", "nonblocking", "persistent")
 COUNTS = ("equal", "unequal")
-TYPE_BYTES = {"int": 4, "float": 4, "double": 8}
+TYPE_BYTES = {"int": 4, "float": 4, "double": 8, "double_int": 16}
+# Reductions, and the types that each is for: a program's own function, and minima with their places.
+REDUCTIONS = {"sum": ("double", "float", "int"), "user": ("double",), "minloc": ("double_int",)}
+REDUCING = tuple(name for name in OPERATIONS if "reduce" in name or name.endswith("scan"))
+BUFFERS = ("warm", "cold")
 
 
 def cells(
@@ -27,23 +33,33 @@ def cells(
     type_name: str,
     counts: Sequence[str] = ("equal",),
     form: str = "blocking",
+    reduction: str = "sum",
+    buffers: Sequence[str] = ("warm",),
 ) -> list[Cell]:
     """A barrier has no size, so it is one cell; only operations with a count for each part can have unequal ones.
 
-    Where nothing but unequal counts is asked for, the operations that cannot have them are left out.
+    Where nothing but unequal counts, cold buffers or another reduction is asked for, the operations that cannot have
+    them are left out.
     """
     return [
-        Cell(operation, bytes_, type_name, of_parts, form)
+        Cell(operation, bytes_, type_name, of_parts, form, reduction, where)
         for operation in operations
+        if reduction == "sum" or operation in REDUCING
         for bytes_ in ([0] if operation == "barrier" else sizes)
         for of_parts in counts
         if of_parts == "equal" or operation in WITH_COUNTS
+        for where in buffers
+        if where == "warm" or operation != "barrier"
     ]
 
 
-def _terminate(number: int, _frame: FrameType | None) -> None:
-    """As Ctrl-C: the jobs are ended on the way out."""
-    sys.exit(128 + number)
+def end_on_sigterm(stack: ExitStack) -> None:
+    """While the stack lives, SIGTERM ends this process as Ctrl-C does: the jobs are ended on the way out."""
+
+    def terminate(number: int, _frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, terminate))
 
 
 def run(
@@ -59,7 +75,7 @@ def run(
     results: dict[Cell, dict[str, Samples]] = {}
 
     def one(cell: Cell, jobs: Sequence[Job]) -> None:
-        group = [Cell(cell.operation, cell.bytes, cell.type, cell.counts, form) for form in forms]
+        group = [replace(cell, form=form) for form in forms]
         results.update(measure(group, jobs, seconds))
 
     return results, with_jobs(specs, todo, ranks, bind, what, one)
@@ -75,7 +91,7 @@ def with_jobs(
 ) -> dict[str, str]:
     """Does the work for each cell while all jobs are alive; returns each job's command line."""
     with ExitStack() as stack:
-        stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, _terminate))
+        end_on_sigterm(stack)
         shown = stack.enter_context(progress.bar(what))
         task = shown.add_task("starting the jobs", total=len(todo))
         jobs: list[Job] = []

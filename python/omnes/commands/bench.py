@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from omnes import cpus, mpi, units
-from omnes.bench import overlap, plan, report, session
+from omnes.bench import limits, overlap, peers, report, session
 from omnes.bench.job import Job, JobSpec
 from omnes.bench.measure import Cell
 from omnes.errors import OmnesError
@@ -38,13 +38,32 @@ from omnes.errors import OmnesError
     metavar="SIZES",
     help="Bytes of one part: 8,1K or 8..4M (doubling) or 8..4M:8.",
 )
-@click.option("--type", "type_name", type=click.Choice(list(session.TYPE_BYTES)), default="double", show_default=True)
+@click.option(
+    "--reduction",
+    type=click.Choice(list(session.REDUCTIONS)),
+    default="sum",
+    show_default=True,
+    help="Or a function of the program; or minima and their places.",
+)
+@click.option(
+    "--type",
+    "type_name",
+    type=click.Choice(list(session.TYPE_BYTES)),
+    help="Of the elements.  [default: double; with minloc double_int]",
+)
 @click.option(
     "--counts",
     type=click.Choice([*session.COUNTS, "both"]),
     default="both",
     show_default=True,
     help="Of the operations that give a count for each part.",
+)
+@click.option(
+    "--buffers",
+    type=click.Choice([*session.BUFFERS, "both"]),
+    default="warm",
+    show_default=True,
+    help="Cold: no call's buffers are in a cache.",
 )
 @click.option("--nonblocking", is_flag=True, help="Measure how much of the I-operations hides behind a computation.")
 @click.option(
@@ -63,8 +82,13 @@ from omnes.errors import OmnesError
     help="This MPI (a prefix or a launcher); may be repeated; all: those of omnes info.  [default: the first of these]",
 )
 @click.option(
-    "--peer", "peers", multiple=True, metavar="NAME:VARIABLE=VALUE...", help="Also the stock MPI with these settings."
+    "--peer",
+    "settings",
+    multiple=True,
+    metavar="NAME:VARIABLE=VALUE...",
+    help="Also the stock MPI with these settings.",
 )
+@click.option("--limits", "only_limits", is_flag=True, help="Measure the machine instead: hand-over, copies, wake-ups.")
 @click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")
 @click.option(
     "--time",
@@ -86,13 +110,16 @@ def command(
     operations: tuple[str, ...],
     ranks: int,
     sizes: str,
-    type_name: str,
+    reduction: str,
+    type_name: str | None,
     counts: str,
+    buffers: str,
     nonblocking: bool,
     tests: int,
     persistent: bool,
     places: tuple[str, ...],
-    peers: tuple[str, ...],
+    settings: tuple[str, ...],
+    only_limits: bool,
     bind: bool | None,
     seconds: float,
     to_file: Path | None,
@@ -112,26 +139,41 @@ def command(
     omnes bench allreduce bcast -n 8 -b 8..64K:8
     omnes bench --nonblocking iallreduce ibcast --tests 4
     omnes bench --persistent allreduce
+    omnes bench allreduce --reduction minloc --buffers both
+    omnes bench --limits
     omnes bench --mpi /opt/mpich --mpi /opt/openmpi --json table.json
     omnes bench allreduce --peer "tuned:OMPI_MCA_coll_tuned_use_dynamic_rules=1"
     """
+    if only_limits:
+        _show_limits(to_file)
+        return
     if nonblocking and persistent:
         raise OmnesError("--nonblocking and --persistent are two measurements: give one of them")
     if tests and not nonblocking:
         raise OmnesError("--tests are made while a nonblocking operation is pending: add --nonblocking")
+    if persistent and buffers != "warm":
+        raise OmnesError("a persistent operation has one buffer, which calls keep warm: leave out --buffers")
     names = _operations(operations, nonblocking)
+    types = session.REDUCTIONS[reduction]
+    type_name = type_name or types[0]
+    if type_name not in types:
+        raise OmnesError(f"reduction {reduction} is for {', '.join(types)}, not for {type_name}")
     todo = session.cells(
         names,
         _sizes(sizes, type_name),
         type_name,
         session.COUNTS if counts == "both" else (counts,),
         "nonblocking" if nonblocking else "blocking",
+        reduction,
+        session.BUFFERS if buffers == "both" else (buffers,),
     )
-    if not todo:
+    if not todo and counts == "unequal":
         raise OmnesError(f"only these have unequal counts: {', '.join(session.WITH_COUNTS)}")
+    if not todo:
+        raise OmnesError(f"none of these has a {reduction} reduction and {buffers} buffers: {', '.join(names)}")
     mpis = _mpis(places)
     bound = ranks <= cpus.usable_cores() if bind is None else bind
-    specs = plan.jobs(mpis, ranks > cpus.usable_cpus(), peers)
+    specs = peers.jobs(mpis, ranks > cpus.usable_cpus(), settings)
     data: dict[str, Any] = {"ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound}
     if nonblocking:
         hidden: dict[Cell, dict[str, overlap.Overlap]] = {}
@@ -158,11 +200,26 @@ def command(
         jobs=report.jobs_as_data(specs, commands),
     )
     if to_file:
-        text = json.dumps(data, indent=2) + "\n"
-        click.echo(text, nl=False) if str(to_file) == "-" else to_file.write_text(text)
+        _write(json.dumps(data, indent=2), to_file)
     if str(to_file) != "-":
         for name, of_mpi in report.by_mpi(specs):
             Console().print(table(of_mpi, title(name, ranks, bound)))
+
+
+def _show_limits(to_file: Path | None) -> None:
+    found = limits.measure()
+    if to_file:
+        _write(json.dumps(found, indent=2), to_file)
+    if str(to_file) != "-":
+        table = Table("limit", title="What this machine needs, and the rest cannot beat")
+        table.add_column("", justify="right")
+        for row in limits.rows(found):
+            table.add_row(*row)
+        Console().print(table)
+
+
+def _write(text: str, to_file: Path) -> None:
+    click.echo(text) if str(to_file) == "-" else to_file.write_text(f"{text}\n")
 
 
 def title(name: str, ranks: int, bound: bool) -> str:

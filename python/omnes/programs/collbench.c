@@ -2,17 +2,18 @@
 
 Overview: every rank reads commands from its own pipe DIR/command-<rank>, so that a job that is not being measured
 sleeps in read() and leaves the CPUs to the others. Rank 0 answers on DIR/answers, one JSON object a line. CALL is
-OPERATION BYTES TYPE COUNTS FORM, such as "gatherv 1024 double unequal nonblocking":
+OPERATION BYTES TYPE COUNTS FORM REDUCTION BUFFERS, such as "gatherv 1024 double unequal nonblocking sum warm":
   check CALL                           ->  {"ok": true}                   or {"wrong": "..."}
   time CALL CALLS WARM                 ->  {"seconds": S}, of one call    or {"wrong": "..."}
   overlap CALL CALLS WARM UNITS TESTS  ->  {"pure": S, "computation": S, "total": S}, or {"wrong": "..."}
   unit                                 ->  {"seconds": S}, of one unit of computation
   quit
-The first line says which forms there are: {"persistent": true}.
-How: BYTES is one part. The data change before every call and the root goes round. When timing, up to SMALL bytes the
-calls run in a closed loop, refilling included; above, and for overlap, ranks meet before each call and only the call is
-timed. The mean of a rank's calls counts, and of all ranks the slowest. Ranks meet, and hand in times, through a small
-mapped file, not through the MPI under test. After each batch the last result is checked, outside the time. */
+The first line says which forms there are, and whether omnes is loaded: {"persistent": true, "omnes": false}.
+How: BYTES is one part. The data change before every call and the root goes round; cold buffers change with them, after
+the idea of the Intel MPI Benchmarks' -off_cache. When timing, up to SMALL bytes the calls run in a closed loop,
+refilling included; above, and for overlap, ranks meet before each call and only the call is timed. The mean of a rank's
+calls counts, and of all ranks the slowest. Ranks meet, and hand in times, through a small mapped file, not through the
+MPI under test. After each batch the last result is checked, outside the time. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -89,21 +90,21 @@ static void run(const struct job* job, enum form form, int root) {
 }
 
 /* Runs calls before the clock starts, then the timed ones; hands in the mean and whether the last result is right. */
-static void measure(const struct job* job, enum form form, long calls, long warm) {
+static void measure(struct job* job, enum form form, long calls, long warm) {
   const int closed_loop = job->count * job->size <= SMALL;
   double total = 0, begin = 0;
+  long data = 0;
   open_requests(job, form);
   for (long i = -warm; i < calls; ++i) {
-    fill(job, i + warm);
+    data = next_data(job, i + warm);
     if (i == 0 || !closed_loop) meet();
     if (i == 0 || !closed_loop) begin = now();
     run(job, form, (int)((i + warm) % ranks));
     if (!closed_loop && i >= 0) total += now() - begin;
   }
   if (closed_loop) total = now() - begin;
-  const long last = calls + warm - 1;
   lines[rank].seconds[0] = total / calls;
-  lines[rank].wrong = first_wrong(job, (int)(last % ranks), last);
+  lines[rank].wrong = first_wrong(job, (int)((calls + warm - 1) % ranks), data);
   close_requests(job, form);
 }
 
@@ -121,15 +122,14 @@ static void run_beside(const struct job* job, enum form form, int root, long uni
 }
 
 /* By turns the call alone, the computation alone, and the computation between start and wait. */
-static void overlap(const struct job* job, enum form form, long calls, long warm, long units, long tests) {
+static void overlap(struct job* job, enum form form, long calls, long warm, long units, long tests) {
   double total[TIMES] = {0};
   lines[rank].wrong = -1;
   open_requests(job, form);
   for (long i = 0; i < calls + warm; ++i) {
     const int root = (int)(i % ranks);
     for (int what = 0; what < TIMES; ++what) {
-      const long number = i * TIMES + what;
-      if (what != COMPUTATION) fill(job, number);
+      const long data = what == COMPUTATION ? 0 : next_data(job, i * TIMES + what);
       meet();
       const double begin = now();
       if (what == PURE) run(job, form, root);
@@ -137,7 +137,7 @@ static void overlap(const struct job* job, enum form form, long calls, long warm
       if (what == TOTAL) run_beside(job, form, root, units, tests);
       if (i >= warm) total[what] += now() - begin;
       if (i == calls + warm - 1 && what != COMPUTATION && lines[rank].wrong < 0)
-        lines[rank].wrong = first_wrong(job, root, number);
+        lines[rank].wrong = first_wrong(job, root, data);
     }
   }
   for (int what = 0; what < TIMES; ++what) lines[rank].seconds[what] = total[what] / calls;
@@ -145,14 +145,14 @@ static void overlap(const struct job* job, enum form form, long calls, long warm
 }
 
 /* Every root in turn, each result over the poisoned buffer. */
-static void check(const struct job* job, enum form form) {
+static void check(struct job* job, enum form form) {
   lines[rank].wrong = -1;
   open_requests(job, form);
   for (long i = 0; i < (ranks < 3 ? 3 : ranks); ++i) {
-    fill(job, i);
+    const long data = next_data(job, i);
     memset(job->recv.buffer, 0xff, job->recv.bytes);
     run(job, form, (int)(i % ranks));
-    if (lines[rank].wrong < 0) lines[rank].wrong = first_wrong(job, (int)(i % ranks), i);
+    if (lines[rank].wrong < 0) lines[rank].wrong = first_wrong(job, (int)(i % ranks), data);
   }
   close_requests(job, form);
 }
@@ -204,27 +204,51 @@ static int operation_named(const char* name) {
   return -1;
 }
 
+/* Whether the words of a call go together: requests are bound to one buffer, reductions to types. */
+static int sensible(enum operation operation, enum type type, enum form form, enum reduction reduction, int cold) {
+  if (form == PERSISTENT && (cold || !HAS_PERSISTENT)) return 0;
+  if (!traits[operation].reduces) return reduction == SUM;
+  return reduction == SUM ? type != DOUBLE_INT : type == (reduction == USER ? DOUBLE : DOUBLE_INT);
+}
+
 /* Does what a command line says; 0 when it makes no sense. */
 static int obey(const char* line, struct job* job) {
-  char verb[16] = "", operation[32], type[16], counts[16], form[16];
+  static char before[128]; /* the words that the buffers are set up for */
+  char verb[16] = "", operation[32], type[16], counts[16], form[16], reduction[16], buffers[16], words_now[128];
   size_t bytes;
   long calls, warm, units, tests;
-  const int words = sscanf(line, "%15s %31s %zu %15s %15s %15s %ld %ld %ld %ld", verb, operation, &bytes, type, counts,
-                           form, &calls, &warm, &units, &tests);
+  const int words = sscanf(line, "%15s %31s %zu %15s %15s %15s %15s %15s %ld %ld %ld %ld", verb, operation, &bytes,
+                           type, counts, form, reduction, buffers, &calls, &warm, &units, &tests);
   if (words == 1 && strcmp(verb, "unit") == 0) return time_unit(), 1;
-  if (words < 6) return 0;
+  if (words < 8) return 0;
   const int o = operation_named(operation), t = place(type, types, TYPES), f = place(form, forms, FORMS);
-  if (o < 0 || t < 0 || f < 0 || (f == PERSISTENT && !HAS_PERSISTENT)) return 0;
-  set_up(job, (enum operation)o, (enum type)t, o == BARRIER ? 0 : bytes, strcmp(counts, "unequal") == 0);
-  if (words == 6 && strcmp(verb, "check") == 0)
+  const int r = place(reduction, reductions, REDUCTIONS), cold = strcmp(buffers, "cold") == 0;
+  if (o < 0 || t < 0 || f < 0 || r < 0) return 0;
+  if (!sensible((enum operation)o, (enum type)t, (enum form)f, (enum reduction)r, cold)) return 0;
+  snprintf(words_now, sizeof words_now, "%s %zu %s %s %s %s", operation, bytes, type, counts, reduction, buffers);
+  if (strcmp(words_now, before) != 0)
+    set_up(job, (enum operation)o, (enum type)t, o == BARRIER ? 0 : bytes, strcmp(counts, "unequal") == 0,
+           (enum reduction)r, cold);
+  strcpy(before, words_now);
+  if (words == 8 && strcmp(verb, "check") == 0)
     check(job, (enum form)f);
-  else if (words == 8 && strcmp(verb, "time") == 0)
+  else if (words == 10 && strcmp(verb, "time") == 0)
     measure(job, (enum form)f, calls, warm);
-  else if (words == 10 && strcmp(verb, "overlap") == 0)
+  else if (words == 12 && strcmp(verb, "overlap") == 0)
     overlap(job, (enum form)f, calls, warm, units, tests);
   else
     return 0;
   return 1;
+}
+
+/* Whether a library of omnes is in this process; a loader that cannot preload one only warns. */
+static int omnes_is_loaded(void) {
+  FILE* maps = must(fopen("/proc/self/maps", "r"), "/proc/self/maps");
+  char line[4096];
+  int found = 0;
+  while (fgets(line, sizeof line, maps)) found |= strstr(line, "/libomnes-") != NULL;
+  fclose(maps);
+  return found;
 }
 
 int main(int argc, char** argv) {
@@ -247,7 +271,9 @@ int main(int argc, char** argv) {
   struct job job = {0};
   prepare(&job);
   meet();
-  if (answers) fprintf(answers, "{\"persistent\": %s}\n", HAS_PERSISTENT ? "true" : "false");
+  if (answers)
+    fprintf(answers, "{\"persistent\": %s, \"omnes\": %s}\n", HAS_PERSISTENT ? "true" : "false",
+            omnes_is_loaded() ? "true" : "false");
 
   char line[256], verb[16];
   while ((answers == NULL || fflush(answers) == 0) && fgets(line, sizeof line, commands)) {
@@ -257,6 +283,7 @@ int main(int argc, char** argv) {
     if (answers && understood) answer(answers, verb);
     if (answers && !understood) fprintf(answers, "{\"wrong\": \"no such command\"}\n");
   }
+  MPI_Op_free(&job.user);
   MPI_Comm_free(&job.ring);
   MPI_Finalize();
   return 0;

@@ -3,12 +3,14 @@
 How: every operation sends and receives parts, and each part is a share. With equal counts all shares have `count`
 elements; with unequal counts share s of p is proportional to s + 1, so that p shares together are as long (up to
 rounding). What belongs to one rank r is share r; what goes from rank r to rank q is share (r + q) mod p, so that both
-know it. Parts lie one behind the other. Neighborhoods are those of a periodic ring. */
+know it. Parts lie one behind the other. Neighborhoods are those of a periodic ring. Warm buffers are the same in every
+call. Cold ones are many: a set is used again only when all others were, and together they are larger than the caches. */
 #include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Open MPI 5 has the persistent operations of MPI 4, though it says MPI 3; Open MPI 4 has them under other names. */
 #if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
@@ -26,12 +28,24 @@ enum { HAS_PERSISTENT = 0 };
 #define INITIALISE(Name, ...) abort()
 #endif
 
-enum { PERIOD = 16, NEIGHBORS = 2, PAGE = 4096 };
+enum { PERIOD = 16, NEIGHBORS = 2, PAGE = 4096, SPARE = 1 << 20 };
+
+/* Sets of cold buffers lie as far apart as what some processors fetch at once: two lines. All sets of all ranks together
+   are so many times the last level of cache, so that what is evicted last is gone as well. */
+enum { APART = 128, TIMES_LAST_CACHE = 4, USUAL_LAST_CACHE = 32 << 20 };
 
 enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 static const char* const forms[FORMS] = {"blocking", "nonblocking", "persistent"};
-enum type { INT, FLOAT, DOUBLE, TYPES };
-static const char* const types[TYPES] = {"int", "float", "double"};
+enum type { INT, FLOAT, DOUBLE, DOUBLE_INT, TYPES };
+static const char* const types[TYPES] = {"int", "float", "double", "double_int"};
+enum reduction { SUM, USER, MINLOC, REDUCTIONS };
+static const char* const reductions[REDUCTIONS] = {"sum", "user", "minloc"};
+
+/* An element of MPI_DOUBLE_INT. */
+struct pair {
+  double value;
+  int place;
+};
 
 enum operation {
   BARRIER,
@@ -91,9 +105,10 @@ static const struct traits {
 
 /* A buffer and where its parts lie in it: counts and places in elements, and in bytes for the w operations. */
 struct layout {
-  char* buffer;
-  size_t bytes, room; /* used, allocated */
-  size_t total;       /* elements */
+  char *buffer, *first_set; /* buffer: of the set in use */
+  size_t bytes, apart;      /* of a set; from one set to the next */
+  size_t room;              /* allocated */
+  size_t total;             /* elements */
   int parts;
   int *counts, *places, *offsets;
   MPI_Aint* far_offsets;
@@ -102,11 +117,14 @@ struct layout {
 struct job {
   enum operation operation;
   enum type type;
+  enum reduction reduction;
   int unequal;
-  size_t size;  /* of an element */
-  size_t count; /* elements of a share */
+  size_t sets, set; /* of buffers: how many, and the one in use; one when they are warm */
+  size_t size;      /* of an element */
+  size_t count;     /* elements of a share */
   MPI_Datatype datatype;
   MPI_Datatype* datatypes; /* one for each rank, all the same */
+  MPI_Op op, user;         /* the reduction; the one of this program */
   MPI_Comm comm, ring;
   struct layout send, recv;
   MPI_Request* persistent; /* one for each root */
@@ -148,6 +166,24 @@ static void fill(const struct job* job, long call) {
     for (size_t i = 0; i < n; ++i) ((float*)job->send.buffer)[i] = (float)value(rank, i, call);
   if (job->type == DOUBLE)
     for (size_t i = 0; i < n; ++i) ((double*)job->send.buffer)[i] = (double)value(rank, i, call);
+  if (job->type == DOUBLE_INT)
+    for (size_t i = 0; i < n; ++i) ((struct pair*)job->send.buffer)[i] = (struct pair){value(rank, i, call), rank};
+}
+
+static void use_set(struct job* job, size_t set) {
+  job->set = set;
+  job->send.buffer = job->send.first_set + set * job->send.apart;
+  job->recv.buffer = job->recv.first_set + set * job->recv.apart;
+}
+
+/* Data for the next call: new ones in the same buffers, or those of the next set. Returns their number. */
+static long next_data(struct job* job, long call) {
+  if (job->sets > 1) {
+    use_set(job, (job->set + 1) % job->sets);
+    return (long)job->set;
+  }
+  fill(job, call);
+  return call;
 }
 
 #define CALL(Name, name, ...)                                                      \
@@ -160,6 +196,7 @@ static void fill(const struct job* job, long call) {
 /* The call itself; a persistent one is made ready to start. */
 static void call(const struct job* job, enum form form, int root, MPI_Request* request) {
   const MPI_Datatype type = job->datatype, *const all = job->datatypes;
+  const MPI_Op op = job->op;
   const MPI_Comm comm = job->comm, ring = job->ring;
   const struct layout *const s = &job->send, *const r = &job->recv;
   const int n = (int)job->count, own_sent = s->parts ? s->counts[0] : 0, own_received = r->parts ? r->counts[0] : 0;
@@ -167,8 +204,8 @@ static void call(const struct job* job, enum form form, int root, MPI_Request* r
   switch (job->operation) {
     case BARRIER: CALL(Barrier, barrier, comm); break;
     case BCAST: CALL(Bcast, bcast, rank == root ? from : to, n, type, root, comm); break;
-    case REDUCE: CALL(Reduce, reduce, from, to, n, type, MPI_SUM, root, comm); break;
-    case ALLREDUCE: CALL(Allreduce, allreduce, from, to, n, type, MPI_SUM, comm); break;
+    case REDUCE: CALL(Reduce, reduce, from, to, n, type, op, root, comm); break;
+    case ALLREDUCE: CALL(Allreduce, allreduce, from, to, n, type, op, comm); break;
     case GATHER: CALL(Gather, gather, from, n, type, to, n, type, root, comm); break;
     case GATHERV: CALL(Gatherv, gatherv, from, own_sent, type, to, r->counts, r->places, type, root, comm); break;
     case SCATTER: CALL(Scatter, scatter, from, n, type, to, n, type, root, comm); break;
@@ -184,12 +221,10 @@ static void call(const struct job* job, enum form form, int root, MPI_Request* r
     case ALLTOALLW:
       CALL(Alltoallw, alltoallw, from, s->counts, s->offsets, all, to, r->counts, r->offsets, all, comm);
       break;
-    case REDUCE_SCATTER_BLOCK:
-      CALL(Reduce_scatter_block, reduce_scatter_block, from, to, n, type, MPI_SUM, comm);
-      break;
-    case REDUCE_SCATTER: CALL(Reduce_scatter, reduce_scatter, from, to, s->counts, type, MPI_SUM, comm); break;
-    case SCAN: CALL(Scan, scan, from, to, n, type, MPI_SUM, comm); break;
-    case EXSCAN: CALL(Exscan, exscan, from, to, n, type, MPI_SUM, comm); break;
+    case REDUCE_SCATTER_BLOCK: CALL(Reduce_scatter_block, reduce_scatter_block, from, to, n, type, op, comm); break;
+    case REDUCE_SCATTER: CALL(Reduce_scatter, reduce_scatter, from, to, s->counts, type, op, comm); break;
+    case SCAN: CALL(Scan, scan, from, to, n, type, op, comm); break;
+    case EXSCAN: CALL(Exscan, exscan, from, to, n, type, op, comm); break;
     case NEIGHBOR_ALLGATHER: CALL(Neighbor_allgather, neighbor_allgather, from, n, type, to, n, type, ring); break;
     case NEIGHBOR_ALLGATHERV:
       CALL(Neighbor_allgatherv, neighbor_allgatherv, from, own_sent, type, to, r->counts, r->places, type, ring);
@@ -207,15 +242,23 @@ static void call(const struct job* job, enum form form, int root, MPI_Request* r
   }
 }
 
-static double sum(int first, int end, size_t i, long number) {
-  double total = 0;
-  for (int r = first; r < end; ++r) total += value(r, i, number);
-  return total;
+/* What the ranks up to `end` have at index i, reduced. Of equal values the lowest rank's is the minimum. */
+static struct pair reduced(const struct job* job, int end, size_t i, long number) {
+  struct pair all = {value(0, i, number), 0};
+  for (int r = 1; r < end; ++r) {
+    const double next = value(r, i, number);
+    if (job->reduction != MINLOC) all.value += next;
+    if (job->reduction == MINLOC && next < all.value) all = (struct pair){next, r};
+  }
+  return all;
 }
 
-static double element(const struct job* job, size_t i) {
+static int is_right(const struct job* job, size_t i, struct pair right) {
   const char* result = job->recv.buffer;
-  return job->type == INT ? ((int*)result)[i] : job->type == FLOAT ? ((float*)result)[i] : ((double*)result)[i];
+  if (job->type == INT) return ((int*)result)[i] == right.value;
+  if (job->type == FLOAT) return ((float*)result)[i] == right.value;
+  if (job->type == DOUBLE) return ((double*)result)[i] == right.value;
+  return ((struct pair*)result)[i].value == right.value && ((struct pair*)result)[i].place == right.place;
 }
 
 /* Index of the first wrong element, or -1. What arrives in part k of a neighborhood left its sender as part 1 - k when
@@ -229,8 +272,8 @@ static long first_difference(const struct job* job, int root, long number, int m
     const size_t start = sent_before(job, t->reduces ? rank : source, there);
     const int end = job->operation == SCAN ? rank + 1 : job->operation == EXSCAN ? rank : ranks;
     for (int j = 0; j < job->recv.counts[k]; ++j, ++i) {
-      const double right = t->reduces ? sum(0, end, start + j, number) : value(source, start + j, number);
-      if (element(job, i) != right) return (long)i;
+      const struct pair sent = {value(source, start + j, number), source};
+      if (!is_right(job, i, t->reduces ? reduced(job, end, start + j, number) : sent)) return (long)i;
     }
   }
   return -1;
@@ -253,7 +296,7 @@ static void* must(void* pointer, const char* what) {
   exit(1);
 }
 
-/* Fits a layout to the parts of one side; its buffer never shrinks. */
+/* Fits a layout to the parts of one side. */
 static void lay_out(const struct job* job, struct layout* l, enum side here, enum side there) {
   const int most = ranks > NEIGHBORS ? ranks : NEIGHBORS;
   if (l->counts == NULL) {
@@ -272,32 +315,70 @@ static void lay_out(const struct job* job, struct layout* l, enum side here, enu
     l->total += l->counts[k];
   }
   l->bytes = l->total * job->size;
-  if (l->bytes < l->room) return;
-  free(l->buffer);
-  l->room = (l->bytes / PAGE + 1) * PAGE;
-  l->buffer = must(aligned_alloc(PAGE, l->room), "a buffer");
-  memset(l->buffer, 0, l->room);
+  l->apart = (l->bytes + APART - 1) / APART * APART;
 }
 
-/* Once: the ring, and room for a request for each root. */
+/* Room for all sets; what is much too large goes back, as other jobs of this machine need theirs. */
+static void allocate(struct layout* l, size_t sets) {
+  const size_t room = (l->apart * sets / PAGE + 1) * PAGE;
+  if (room <= l->room && l->room <= room + SPARE) return;
+  free(l->first_set);
+  l->room = room;
+  l->first_set = must(aligned_alloc(PAGE, room), "a buffer");
+  if (sets == 1) memset(l->first_set, 0, room); /* cold ones are filled */
+}
+
+/* Cold buffers are all filled before the clock starts, and the results overwritten. */
+static void fill_sets(struct job* job) {
+  for (size_t set = 0; set < job->sets; ++set) {
+    use_set(job, set);
+    fill(job, (long)set);
+    memset(job->recv.buffer, 0xff, job->recv.bytes);
+  }
+}
+
+static size_t sets_beyond_caches(const struct job* job) {
+  const long known = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  const size_t last_cache = known > 0 ? (size_t)known : USUAL_LAST_CACHE, each = job->send.apart + job->recv.apart;
+  return each ? TIMES_LAST_CACHE * last_cache / ranks / each + 2 : 1;
+}
+
+/* The user-defined reduction: what MPI_SUM does to doubles, which MPI cannot know. */
+static void add(void* in, void* inout, int* count, MPI_Datatype* datatype) {
+  (void)datatype;
+  for (int i = 0; i < *count; ++i) ((double*)inout)[i] += ((double*)in)[i];
+}
+
+/* Once: the ring, the user's reduction, and room for a request for each root. */
 static void prepare(struct job* job) {
   const int periodic = 1;
   job->comm = MPI_COMM_WORLD;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &job->ring);
+  MPI_Op_create(add, 1, &job->user);
   job->datatypes = must(calloc(ranks > NEIGHBORS ? ranks : NEIGHBORS, sizeof(MPI_Datatype)), "datatypes");
   job->persistent = must(calloc(ranks, sizeof(MPI_Request)), "requests");
 }
 
 /* Sets up the operation on shares of so many bytes. */
-static void set_up(struct job* job, enum operation operation, enum type type, size_t bytes, int unequal) {
+static void set_up(struct job* job, enum operation operation, enum type type, size_t bytes, int unequal,
+                   enum reduction reduction, int cold) {
+  static const size_t sizes[TYPES] = {sizeof(int), sizeof(float), sizeof(double), sizeof(struct pair)};
+  const MPI_Datatype datatypes[TYPES] = {MPI_INT, MPI_FLOAT, MPI_DOUBLE, MPI_DOUBLE_INT};
   job->operation = operation;
   job->type = type;
   job->unequal = unequal;
-  job->size = type == INT ? sizeof(int) : type == FLOAT ? sizeof(float) : sizeof(double);
+  job->size = sizes[type];
   job->count = bytes / job->size;
-  job->datatype = type == INT ? MPI_INT : type == FLOAT ? MPI_FLOAT : MPI_DOUBLE;
+  job->datatype = datatypes[type];
+  job->reduction = reduction;
+  job->op = reduction == SUM ? MPI_SUM : reduction == USER ? job->user : MPI_MINLOC;
   for (int i = 0; i < (ranks > NEIGHBORS ? ranks : NEIGHBORS); ++i) job->datatypes[i] = job->datatype;
   const struct traits* t = &traits[operation];
   lay_out(job, &job->send, t->sends, t->receives);
   lay_out(job, &job->recv, t->receives, t->sends);
+  job->sets = cold ? sets_beyond_caches(job) : 1;
+  allocate(&job->send, job->sets);
+  allocate(&job->recv, job->sets);
+  use_set(job, 0);
+  if (cold) fill_sets(job);
 }

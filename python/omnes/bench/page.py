@@ -1,0 +1,148 @@
+"""The results page of a campaign, in Markdown, with heat maps beside it: written from the records alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from omnes.bench import heatmap, limits
+from omnes.bench.compare import BEST, Table, against, best_peer, geometric_mean, ratios, tables
+from omnes.bench.measure import Cell
+from omnes.bench.records import Measured, Records
+from omnes.units import format_bytes, format_us
+
+_HOW = """\
+All jobs of a table are alive at once and take turns in every cell; results are checked before timing. Times are µs per
+call: the median over batches of the mean of the slowest rank. A ratio is a peer's time over omnes', the median of the
+ratios within rounds: above 1, omnes is faster. Every sample is in the JSON lines beside this page.
+
+The limit of a cell is what cannot be left out: one hand-over of a cache line, and one copy of what the busiest rank
+receives, by one core, at the speed of the level of memory that holds its buffers; where ranks share a core, one after
+the other, with a yield between two. It knows nothing of MPI, of reductions, or of how buffers become visible to others.
+"""
+
+
+def write(records: Records) -> list[Path]:
+    """Writes NAME.md and a heat map for each table beside NAME.jsonl; says which files."""
+    page = records.path.with_suffix(".md")
+    lines = [*_head(records)]
+    for table in tables(records):
+        lines += ["", f"## {table.title}", "", *_about(records, table)]
+        for ours in table.omnes:
+            lines += ["", f"![ratio of each cell]({heatmap.path(table, ours, page).name})"]
+        lines += ["", *_means(table), "", *_slower(table), "", *_limits(table), "", *_times(table)]
+    page.write_text("\n".join(lines) + "\n")
+    return [page, *(heatmap.draw(table, ours, page) for table in tables(records) for ours in table.omnes)]
+
+
+def _head(records: Records) -> Iterator[str]:
+    machine = records.campaign["machine"]
+    caches = ", ".join(f"{level} {size}" for level, size in machine["caches"].items())
+    yield f"# omnes and its peers on {machine['name']}, {records.campaign['begun'][:10]}"
+    yield ""
+    yield f"{machine['processor']}, {machine['cores']} cores, {machine['cpus']} CPUs; {caches}; memory"
+    yield f"{machine['memory']}; {machine['system']}. Load at the start: {machine['load']:.2f}."
+    yield ""
+    yield _HOW
+    rows = [
+        [name, peer["why"], " ".join(f"`{variable}={value}`" for variable, value in peer["variables"].items())]
+        for name, peer in records.campaign["peers"].items()
+    ]
+    yield from _table(["peer", "why it is here", "settings"], rows)
+
+
+def _about(records: Records, table: Table) -> Iterator[str]:
+    plan = records.campaign["plans"][table.plan]
+    stable = sum(measured.stable for measured in table.cells.values())
+    seconds = sum(measured.seconds for measured in table.cells.values())
+    yield plan["why"]
+    yield (
+        f"{len(table.cells)} cells in {seconds / 60:.0f} minutes; in {stable} of them the medians are known to "
+        f"{plan['width']:.0%} with 95 % confidence, the others ended at their limit of {plan['seconds']:g} s."
+    )
+    failed = {
+        (name, what): cell for cell, measured in table.cells.items() for name, what in sorted(measured.failed.items())
+    }
+    for (name, what), cell in failed.items():
+        yield f"* {name} failed, last at {_label(cell)}: {what}"
+
+
+def _means(table: Table) -> Iterator[str]:
+    """For each omnes: geometric means of its ratios, by operation and of all, to the best peer and to each."""
+    for ours in table.omnes:
+        by_peer = {peer: ratios(table, peer, ours) for peer in (BEST, *table.peers)}
+        rows = []
+        for operation in dict.fromkeys(cell.operation for cell in table.cells):
+            of_operation = [[v for cell, v in by.items() if cell.operation == operation] for by in by_peer.values()]
+            rows.append([operation, *(_number(geometric_mean(values)) for values in of_operation)])
+        rows.append(["**all**", *(f"**{_number(geometric_mean(by.values()))}**" for by in by_peer.values())])
+        yield f"Geometric means of the ratios to {ours}:"
+        yield ""
+        yield from _table(["operation", *by_peer], rows)
+        yield ""
+
+
+def _slower(table: Table) -> Iterator[str]:
+    rows = []
+    for ours in table.omnes:
+        for cell, value in sorted(ratios(table, BEST, ours).items(), key=lambda item: item[1]):
+            if value >= 1:
+                break
+            measured = table.cells[cell]
+            best = best_peer(table, measured)
+            assert best is not None  # or there were no ratio
+            times = [format_us(measured.samples[name].median) for name in (best, ours)]
+            rows.append([_label(cell), ours, best, *times, f"{value:.2f}", _us(table.least(cell))])
+    if not rows:
+        yield "No cell is slower than on the best peer."
+        return
+    yield "Cells that are slower than on the best peer:"
+    yield ""
+    yield from _table(["cell", "omnes", "best peer", "its µs", "omnes µs", "ratio", "limit µs"], rows)
+
+
+def _limits(table: Table) -> Iterator[str]:
+    if table.limits:
+        yield "What this machine needed just before:"
+        yield ""
+        yield from _table(["limit", ""], list(limits.rows(table.limits)))
+
+
+def _times(table: Table) -> Iterator[str]:
+    rows = []
+    for cell, measured in table.cells.items():
+        best = best_peer(table, measured)
+        times = {name: _time(measured, name) for name in (*table.peers, *table.omnes)}
+        if best:
+            times[best] = f"*{times[best]}*"
+        values = [_number(against(measured, best, ours)) for ours in table.omnes]
+        rows.append([_label(cell), *times.values(), *values, _us(table.least(cell))])
+    heads = ["cell", *table.peers, *table.omnes, *(f"ratio {ours}" for ours in table.omnes), "limit"]
+    yield from _table(heads, rows)
+
+
+def _label(cell: Cell) -> str:
+    """As short as it can be told: what is usual is not said."""
+    size = [] if cell.operation == "barrier" else [format_bytes(cell.bytes)]
+    return " ".join([cell.operation, *size, *cell.unusual])
+
+
+def _time(measured: Measured, name: str) -> str:
+    if name in measured.samples:
+        return format_us(measured.samples[name].median)
+    return "failed" if name in measured.failed else "-"
+
+
+def _us(seconds: float | None) -> str:
+    return "-" if seconds is None else format_us(seconds)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"

@@ -1,0 +1,108 @@
+"""Which jobs to compare: those of a command line, or those that peer files describe.
+
+A command line gives for each MPI: as it comes, tuned for shared CPUs, with the user's settings, and with omnes. A peer
+file gives one job, and says where its MPI comes from and why it is there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from omnes import mpi as mpis
+from omnes import pypi
+from omnes.bench import settings
+from omnes.bench.job import JobSpec
+from omnes.errors import OmnesError
+from omnes.mpi import Mpi
+
+# What users set when ranks share CPUs; without it these MPIs spin. Open MPI yields by itself when it is told to
+# oversubscribe.
+SHARED_CPUS = {
+    "hydra": {
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
+        "MPIR_CVAR_POSIX_POLL_FREQUENCY": "1",
+    },
+    "intel": {"I_MPI_WAIT_MODE": "1", "I_MPI_THREAD_YIELD": "2"},
+}
+
+
+def jobs(mpis: Sequence[Mpi], oversubscribed: bool, peers: Sequence[str]) -> list[JobSpec]:
+    """For each MPI: stock, stock tuned for shared CPUs (when they are), the peers, omnes."""
+    specs: list[JobSpec] = []
+    for mpi in mpis:
+        of = "" if len(mpis) == 1 else f" {mpi.name}"
+        stock = f"stock{of}"
+        specs.append(JobSpec(stock, mpi))
+        if oversubscribed and mpi.kind in SHARED_CPUS:
+            specs.append(JobSpec(f"{stock}, yielding", mpi, variables=SHARED_CPUS[mpi.kind]))
+        for peer in peers:
+            name, variables = _parse_peer(peer)
+            specs.append(JobSpec(f"{name}{of}", mpi, variables=variables))
+        specs.append(JobSpec(f"omnes{of}", mpi, with_omnes=True, baseline=stock))
+    return specs
+
+
+def _parse_peer(text: str) -> tuple[str, dict[str, str]]:
+    """'NAME:A=1 B=2' -> the name and the variables."""
+    name, colon, settings = text.partition(":")
+    pairs = [word.partition("=") for word in settings.split()]
+    if not name or not colon or not pairs or not all(equals and variable for variable, equals, _ in pairs):
+        raise OmnesError(f"'{text}' is no peer: write NAME:VARIABLE=VALUE [VARIABLE=VALUE...]")
+    return name, {variable: value for variable, _, value in pairs}
+
+
+_DEFAULTS = {
+    "why": settings.REQUIRED,
+    "packages": [],  # from PyPI; the first is the MPI's
+    "prefix": "",  # or an MPI that is here already
+    "family": settings.REQUIRED,
+    "omnes": False,
+    "variables": {},
+    "options": [],  # of the launcher
+    "only": "",  # "shared": where ranks share CPUs
+}
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A peer file: a job to be, once its MPI is here."""
+
+    name: str
+    why: str
+    packages: tuple[str, ...]
+    prefix: str
+    family: str
+    omnes: bool
+    variables: Mapping[str, str]
+    options: tuple[str, ...]
+    only: str
+
+    def takes_part(self, shared: bool) -> bool:
+        return shared or self.only != "shared"
+
+    def job(self, folder: Path) -> JobSpec:
+        """The job, its MPI installed in that folder unless it is there."""
+        place = self.prefix or str(pypi.install(folder, self.packages))
+        mpi = mpis.at(place, os.environ)
+        if mpi.family != self.family:
+            raise OmnesError(f"peer {self.name}: {mpi.name} is of family {mpi.family}, not {self.family}")
+        return JobSpec(self.name, mpi, self.omnes, self.variables, options=self.options)
+
+    def as_data(self) -> dict[str, Any]:
+        return {**vars(self), "variables": dict(self.variables)}
+
+
+def read(path: Path) -> Peer:
+    values = settings.over_defaults(settings.load(path), _DEFAULTS, str(path))
+    if bool(values["packages"]) == bool(values["prefix"]):
+        raise OmnesError(f"{path}: give packages or a prefix, one of them")
+    if values["only"] not in ("", "shared"):
+        raise OmnesError(f"{path}: only is '{values['only']}'; valid: shared")
+    values.update(packages=tuple(values["packages"]), options=tuple(values["options"]))
+    values["variables"] = {name: str(value) for name, value in values["variables"].items()}
+    return Peer(path.stem, **values)
