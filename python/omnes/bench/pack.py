@@ -16,6 +16,7 @@ from omnes import libraries, pypi
 from omnes.bench.peers import Peer
 from omnes.errors import OmnesError
 
+_OMNES = Path(__file__).resolve().parents[1]
 _IMPORTED = ("click", "rich", "markdown_it", "mdurl", "pygments")
 _NOT_OMNES = ("__pycache__", "_core*.so", "lib")
 _NOT_BENCH = ("results", "__pycache__")
@@ -31,7 +32,7 @@ def pack(bench: Path, peers: Sequence[Peer], cache: Path, folder: Path) -> Path:
     if local:
         raise OmnesError(f"peer {local[0]} has its MPI in a folder of this machine; pack peers from PyPI")
     _copy(bench, folder / "bench", _NOT_BENCH)
-    _copy(_place("omnes"), folder / "python/omnes", _NOT_OMNES)
+    _copy(_OMNES, folder / "python/omnes", _NOT_OMNES)
     _copy(libraries.folder(), folder / "python/omnes/lib", ())
     for module in _IMPORTED:
         _copy(_place(module), folder / "python" / module, ("__pycache__",))
