@@ -375,6 +375,7 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
       const Inside inside;
       count_end(*pending);
     }
+    request = handles.request_null;
     check(pending->code);
     code = host.Irecv(nullptr, 0, handles.byte, MPI_PROC_NULL, 0, process().self, &request);
   } else {
