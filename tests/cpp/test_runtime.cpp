@@ -387,6 +387,13 @@ void run_case(const Case& c, const Selector& selector) {
   for (auto& thread : threads) thread.join();
 }
 
+// Bad accesses show with few ranks, and under a sanitizer every thread costs several.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int sizes[] = {2, 3, 5};
+#else
+constexpr int sizes[] = {1, 2, 3, 4, 5, 8};
+#endif
+
 std::vector<int> some_roots(const Algorithm& algorithm, int p) {
   if (!rooted(algorithm.operation) || p == 1) return {0};
   return p == 2 ? std::vector{0, 1} : std::vector{0, p / 2, p - 1};
@@ -399,7 +406,7 @@ TEST_P(EveryAlgorithm, MovesAndCombinesRealData) {
     for (char& letter : upper) letter = static_cast<char>(std::toupper(letter));  // leaves _ alone
     return upper;
   }();
-  for (const int p : {1, 2, 3, 4, 5, 8}) {
+  for (const int p : sizes) {
     for (const int radix : algorithm.default_radix > 0 ? std::vector{0, 3} : std::vector{0}) {
       Problem problem;
       problem.operation = algorithm.operation;
