@@ -43,9 +43,10 @@ def inputs(tmp_path) -> list[str]:
         ("ours", "openmpi", "ompi", True),
     ):
         file = tmp_path / f"{name}.toml"
-        file.write_text(
-            f'why = "For the test."\nprefix = "{PREFIXES[mpi]}"\nfamily = "{family}"\nomnes = {str(omnes).lower()}\n'
-        )
+        lines = ['why = "For the test."', f'prefix = "{PREFIXES[mpi]}"', f'family = "{family}"']
+        lines += [f"omnes = {str(omnes).lower()}", "[variables]"]
+        lines += [f'{variable} = "{value}"' for variable, value in YIELDING.items()]
+        file.write_text("\n".join(lines))
         words += ["--peer", str(file)]
     return [*words, "--results", str(tmp_path / "results")]
 
@@ -53,7 +54,7 @@ def inputs(tmp_path) -> list[str]:
 def start(words, **more) -> subprocess.Popen[str]:
     command = [sys.executable, str(ROOT / "bench/run"), *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, env={**os.environ, **YIELDING}, text=True, **pipes, **more)
+    return subprocess.Popen(command, text=True, **pipes, **more)
 
 
 def bench_run(*words) -> tuple[int, str, str]:
@@ -131,6 +132,12 @@ def test_other_settings_are_another_campaign(inputs, tmp_path):
     (tmp_path / "tiny.toml").write_text(PLAN.replace("0.05", "0.06"))
     code, _, err = bench_run(*inputs)
     assert code == 1 and "results.jsonl was begun with other plans (tiny): name a new file" in err
+
+
+def test_settings_of_the_environment_are_refused(inputs, monkeypatch):
+    monkeypatch.setenv("OMPI_MCA_coll", "^sm")
+    code, _, err = bench_run(*inputs)
+    assert code == 1 and "unset what would change the measurement: OMPI_MCA_coll\n" in err
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ wrong result is left out of that cell; one that dies or hangs is left out too, a
 from __future__ import annotations
 
 import datetime
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -21,6 +22,9 @@ from omnes.bench.plan import Plan
 from omnes.bench.records import Key, Measured, Records
 from omnes.bench.session import end_on_sigterm
 from omnes.errors import OmnesError
+
+# What such variables set would be measured as if it were the MPI's own way; a peer's file is the place for them.
+_SETTINGS = ("OMPI_MCA_", "PRTE_MCA_", "MPIR_CVAR_", "MPICH_", "I_MPI_", "FI_", "UCX_", "OMNES_")
 
 MAX_STARTS = 3  # of one job that then serves no cell
 
@@ -73,6 +77,8 @@ class Crew:
 
 def run(plans: Sequence[Plan], peers: Sequence[Peer], folder: Path, records: Records, progress: Progress) -> None:
     """Measures what the records do not have yet. MPIs are installed in the folder."""
+    if set_here := sorted(name for name in os.environ if name.startswith(_SETTINGS)):
+        raise OmnesError(f"unset what would change the measurement: {' '.join(set_here)}")
     _begin(plans, peers, records)
     todo = [
         (plan, ranks, [cell for cell in plan.cells_for(ranks) if Key(plan.name, ranks, cell) not in records.cells])
