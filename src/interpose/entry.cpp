@@ -14,6 +14,7 @@
 #include "interpose/process.hpp"
 #include "interpose/report.hpp"
 #include "interpose/state.hpp"
+#include "interpose/windows.hpp"
 #include "interpose/world.hpp"
 
 namespace omnes {
@@ -72,7 +73,8 @@ int blocking(Operation operation, Wide comm, Describe describe, Pass pass) {
       throw Failure{code == Lane::truncated ? MPI_ERR_TRUNCATE : code};
     job.land();
     // Programs with windows expect that what was sent before a barrier has arrived after it.
-    if (operation == Operation::barrier) poke(nullptr);
+    if (operation == Operation::barrier && windows_made.load(std::memory_order_relaxed)) [[unlikely]]
+      poke(nullptr);
     return nullptr;
   };
   return dispatch(operation, Form::blocking, comm, serve, pass);

@@ -43,12 +43,14 @@
   X(Type_contiguous) X(Type_create_struct) X(Type_commit) X(Type_free)                                    \
   X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr)                                                 \
   X(Pack) X(Unpack) X(Reduce_local) X(Op_commutative) X(Op_free)                                          \
+  X(Win_create) X(Win_allocate) X(Win_allocate_shared) X(Win_create_dynamic)                              \
   X(Add_error_class) X(Add_error_code) X(Add_error_string)
 
 #ifdef OMNES_LARGE_COUNTS
 #define OMNES_HOST_COUNT_FUNCTIONS(X)                                                                     \
   OMNES_COLLECTIVES(OMNES_THREE_FORMS_C, X) X(Type_get_envelope_c) X(Type_get_contents_c) \
   OMNES_MESSAGES_C(X)                                                                                     \
+  X(Win_create_c) X(Win_allocate_c) X(Win_allocate_shared_c)                                              \
   X(Request_get_status_all) X(Request_get_status_any) X(Request_get_status_some)
 #else
 #define OMNES_HOST_COUNT_FUNCTIONS(X)
