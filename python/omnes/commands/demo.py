@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from omnes import cpus, launch, mpi, programs
-from omnes.bench import plan, report, session
+from omnes.bench import peers, report, session
 from omnes.commands.bench import title
 from omnes.errors import OmnesError
 
@@ -48,7 +48,7 @@ def command(place: str | None) -> None:
     console.print(_program(chosen, counts, console))
     for ranks, sizes in parts:
         bound = ranks <= cpus.usable_cores()
-        specs = plan.jobs([chosen], ranks > cpus.usable_cpus(), [])
+        specs = peers.jobs([chosen], ranks > cpus.usable_cpus(), [])
         todo = session.cells(_OPERATIONS, sizes, "double")
         console.print(f"Measuring {len(todo)} cells on {ranks} ranks, both jobs in turn")
         results, _ = session.run(specs, todo, ranks, bound, _CELL_SECONDS, f"{ranks} ranks")
@@ -86,7 +86,7 @@ def _program(chosen: mpi.Mpi, counts: Sequence[int], console: Console) -> Table:
 def _run_once(path: str, chosen: mpi.Mpi, ranks: int, with_omnes: bool) -> tuple[float, float]:
     """The norm of what the program computed, and the seconds it took."""
     where = f"cg on {ranks} ranks {'with omnes' if with_omnes else 'on the stock MPI'}"
-    variables = plan.SHARED_CPUS.get(chosen.kind, {}) if ranks > cpus.usable_cpus() else {}
+    variables = peers.SHARED_CPUS.get(chosen.kind, {}) if ranks > cpus.usable_cpus() else {}
     prepared = launch.prepare([path], ranks, with_omnes=with_omnes, launcher=str(chosen.launcher), variables=variables)
     try:
         done = subprocess.run(
