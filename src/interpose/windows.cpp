@@ -17,41 +17,29 @@ int made(int code) {
 
 }  // namespace
 
-OMNES_EXPORT(Win_create, void* base, MPI_Aint size, int unit, Wide info, Wide comm, void* window) {
-  find_host();
-  return made(call_host(host.Win_create, base, size, unit, info, comm, window));
-}
-
-OMNES_EXPORT(Win_allocate, MPI_Aint size, int unit, Wide info, Wide comm, void* base, void* window) {
-  find_host();
-  return made(call_host(host.Win_allocate, size, unit, info, comm, base, window));
-}
-
-OMNES_EXPORT(Win_allocate_shared, MPI_Aint size, int unit, Wide info, Wide comm, void* base, void* window) {
-  find_host();
-  return made(call_host(host.Win_allocate_shared, size, unit, info, comm, base, window));
-}
-
 OMNES_EXPORT(Win_create_dynamic, Wide info, Wide comm, void* window) {
   find_host();
   return made(call_host(host.Win_create_dynamic, info, comm, window));
 }
 
+// Those with a displacement unit, for MPI_X (int) and MPI_X_c (MPI_Aint).
+#define OMNES_WINDOWS(create, allocate, allocate_shared, Unit)                                              \
+  OMNES_EXPORT(create, void* base, MPI_Aint size, Unit unit, Wide info, Wide comm, void* window) {          \
+    find_host();                                                                                            \
+    return made(call_host(host.create, base, size, unit, info, comm, window));                              \
+  }                                                                                                         \
+  OMNES_EXPORT(allocate, MPI_Aint size, Unit unit, Wide info, Wide comm, void* base, void* window) {        \
+    find_host();                                                                                            \
+    return made(call_host(host.allocate, size, unit, info, comm, base, window));                            \
+  }                                                                                                         \
+  OMNES_EXPORT(allocate_shared, MPI_Aint size, Unit unit, Wide info, Wide comm, void* base, void* window) { \
+    find_host();                                                                                            \
+    return made(call_host(host.allocate_shared, size, unit, info, comm, base, window));                     \
+  }
+
+OMNES_WINDOWS(Win_create, Win_allocate, Win_allocate_shared, int)
 #ifdef OMNES_LARGE_COUNTS
-OMNES_EXPORT(Win_create_c, void* base, MPI_Aint size, MPI_Aint unit, Wide info, Wide comm, void* window) {
-  find_host();
-  return made(call_host(host.Win_create_c, base, size, unit, info, comm, window));
-}
-
-OMNES_EXPORT(Win_allocate_c, MPI_Aint size, MPI_Aint unit, Wide info, Wide comm, void* base, void* window) {
-  find_host();
-  return made(call_host(host.Win_allocate_c, size, unit, info, comm, base, window));
-}
-
-OMNES_EXPORT(Win_allocate_shared_c, MPI_Aint size, MPI_Aint unit, Wide info, Wide comm, void* base, void* window) {
-  find_host();
-  return made(call_host(host.Win_allocate_shared_c, size, unit, info, comm, base, window));
-}
+OMNES_WINDOWS(Win_create_c, Win_allocate_c, Win_allocate_shared_c, MPI_Aint)
 #endif
 
 }  // namespace omnes
