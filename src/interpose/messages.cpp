@@ -8,6 +8,29 @@
 
 namespace omnes {
 
+namespace {
+
+template <class Begin, class... Arguments>
+int begin_and_wait(Begin begin, MPI_Status* status, Arguments... arguments) {
+  MPI_Request request;
+  const int code = call_host(begin, arguments..., &request);
+  return code == MPI_SUCCESS ? wait_for(request, status) : code;
+}
+
+/// By the host's function that waits, or, while operations of ours are under way, by its nonblocking twin.
+template <class Send, class Begin, class... Arguments>
+int send_by(Send send, Begin begin, Arguments... arguments) {
+  return ours() ? begin_and_wait(begin, MPI_STATUS_IGNORE, arguments...) : call_host(send, arguments...);
+}
+
+/// The same; the status is the host's last argument.
+template <class Receive, class Begin, class... Arguments>
+int receive_by(Receive receive, Begin begin, MPI_Status* status, Arguments... arguments) {
+  return ours() ? begin_and_wait(begin, status, arguments...) : call_host(receive, arguments..., status);
+}
+
+}  // namespace
+
 #define OMNES_NAME(name) name
 #define OMNES_COUNT int
 #include "interpose/messages.inc"
