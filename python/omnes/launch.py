@@ -70,8 +70,10 @@ def prepare(
         earlier = os.environ.get("LD_PRELOAD")
         if family is None:
             raise OmnesError(f"cannot tell the MPI family: {found.looked_at}, and {chosen.launcher} is of no known MPI")
-        library = str(libraries.require(family))
-        passed["LD_PRELOAD"] = f"{library}:{earlier}" if earlier else library
+        preload = [str(libraries.require(family))]
+        if passed.get("OMNES_HEAP") == "shared":
+            preload.insert(0, str(libraries.heap()))
+        passed["LD_PRELOAD"] = ":".join(preload + [earlier] * bool(earlier))
     launch.command += launcher_options
     launch.command += _with_variables(chosen, passed, [_as_launched(words[0], found), *words[1:]])
     return launch

@@ -27,6 +27,14 @@ def path(family: str) -> Path:
     return folder() / f"libomnes-{family}.so"
 
 
+def heap() -> Path:
+    """The allocator that OMNES_HEAP=shared needs."""
+    found = folder() / "libomnes-heap.so"
+    if not found.is_file():
+        raise OmnesError("OMNES_HEAP=shared: omnes was built without libomnes-heap.so")
+    return found
+
+
 def built() -> list[str]:
     return [family for family in FAMILIES if path(family).is_file()]
 

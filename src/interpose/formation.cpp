@@ -15,6 +15,7 @@
 
 #include "interpose/engine.hpp"
 #include "interpose/failure.hpp"
+#include "interpose/memory.hpp"
 #include "interpose/process.hpp"
 #include "interpose/world.hpp"
 
@@ -107,12 +108,12 @@ void open(State& state, Lanes& lanes, int index, Lane& lane) {
   std::unique_ptr<shm::Endpoint> endpoint;
   if (lanes.segment) {
     endpoint = std::make_unique<shm::Endpoint>(lanes.segment, number_here(state), 0, index);
-    if (const auto& single_copy = process().settings.single_copy) {
-      std::vector<std::int64_t> pids;
-      for (const int r : state.here) pids.push_back(world()->readable[state.ranks[r]]);
-      endpoint->set_single_copy_from(*single_copy);
-      endpoint->know_single_copy(pids);
-    }
+    std::vector<shm::Reach> reaches;
+    for (const int r : state.here) reaches.push_back(r == state.rank ? shm::Reach{} : reach(state.ranks[r]));
+    endpoint->know_reach(reaches);
+    const Settings& settings = process().settings;
+    if (settings.single_copy) endpoint->set_single_copy_from(*settings.single_copy);
+    endpoint->set_direct_copy_from(settings.direct_copy, own_heap());
     const shm::WaitPolicy& waiting = state.team->waiting();
     if ((waiting.oversubscribed && !waiting.yields_reach) || process().settings.async) endpoint->fence_wakes();
   }

@@ -44,6 +44,7 @@
   X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr)                                                 \
   X(Pack) X(Unpack) X(Reduce_local) X(Op_commutative) X(Op_free)                                          \
   X(Win_create) X(Win_allocate) X(Win_allocate_shared) X(Win_create_dynamic)                              \
+  X(Alloc_mem) X(Free_mem)                                                                                \
   X(Add_error_class) X(Add_error_code) X(Add_error_string)
 
 #ifdef OMNES_LARGE_COUNTS

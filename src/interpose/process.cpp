@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpose/memory.hpp"
 #include "interpose/operators.hpp"
 #include "interpose/report.hpp"
 #include "interpose/state.hpp"
@@ -50,6 +51,12 @@ const char* set_up() {
     p.selector.emplace(p.settings);
   } catch (const std::invalid_argument& error) {
     complaint = error.what();
+    return "wrong OMNES_ variable";
+  }
+  if (p.settings.heap == HeapUse::shared && !shared_heap_is_loaded()) {
+    complaint =
+        "OMNES_HEAP=shared: libomnes-heap.so is not loaded; start the program with omnes run, or name it in "
+        "LD_PRELOAD, too";
     return "wrong OMNES_ variable";
   }
   p.fingerprint = fingerprint_of_settings();

@@ -14,6 +14,7 @@
 #include <random>
 #include <string>
 
+#include "interpose/memory.hpp"
 #include "interpose/process.hpp"
 #include "interpose/report.hpp"
 #include "transport/mpi/port.hpp"
@@ -74,6 +75,7 @@ Introduction introduce(int rank, int size) {
     me.cpu_count = CPU_COUNT(&set);
   }
   me.pid = getpid();
+  if (const shm::Heap* heap = own_heap()) me.heap = heap->ticket();
   me.address = reinterpret_cast<std::uint64_t>(&nonce);
   me.nonce = nonce;
   return me;
@@ -188,6 +190,24 @@ int meet() {
 }
 
 const World* world() { return the_world; }
+
+shm::Reach reach(int rank) {
+  static std::mutex mutex;
+  static std::vector<std::shared_ptr<const shm::PeerHeap>>& heaps =
+      *new std::vector<std::shared_ptr<const shm::PeerHeap>>;
+  static std::vector<bool>& tried = *new std::vector<bool>;
+  const Introduction& other = the_world->all[rank];
+  shm::Reach found;
+  if (process().settings.single_copy) found.pid = the_world->readable[rank];
+  if (process().settings.heap == HeapUse::off) return found;
+  const std::lock_guard lock(mutex);
+  heaps.resize(the_world->size);
+  tried.resize(the_world->size);
+  if (!tried[rank]) heaps[rank] = shm::PeerHeap::map(other.heap);
+  tried[rank] = true;
+  found.heap = heaps[rank];
+  return found;
+}
 
 int take_tags() {
   const std::lock_guard lock(tags.mutex);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "interpose/host.hpp"
+#include "transport/shm/endpoint.hpp"
 #include "transport/shm/segment.hpp"
 #include "transport/shm/waiting.hpp"
 
@@ -24,6 +25,7 @@ struct Introduction {
   std::int64_t pid;
   std::uint64_t address;  ///< in its memory, where `nonce` stands
   std::uint64_t nonce;
+  shm::HeapTicket heap;
   shm::Ticket ticket;  ///< to try whether it is of use: of the first rank that has this memory
 };
 
@@ -43,6 +45,9 @@ struct World {
 int meet();
 /// Null when the ranks have not met.
 const World* world();
+
+/// How this rank reaches the memory of that rank of the world, which is on its node. Maps its heap the first time.
+shm::Reach reach(int rank);
 
 /// A block of tags of `world()->comm` for what this rank receives; its first tag, or -1 when there is none left.
 int take_tags();

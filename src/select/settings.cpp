@@ -60,7 +60,13 @@ using S = Settings;
 using Text = std::string_view;
 constexpr Variable variables[] = {
     {"ASYNC", [](S& s, Text text) { s.async = flag(text); }},
+    {"DIRECT_COPY", [](S& s, Text text) { s.direct_copy = parse_bytes(text); }},
     {"FAKE_NODES", [](S& s, Text text) { s.fake_nodes = parse_number(text, 1, most_fake_nodes); }},
+    {"HEAP",
+     [](S& s, Text text) {
+       s.heap = one_of<HeapUse>(
+           text, {{"off", HeapUse::off}, {"alloc_mem", HeapUse::alloc_mem}, {"shared", HeapUse::shared}});
+     }},
     {"OFF", [](S& s, Text text) { s.off = flag(text); }},
     {"REPRODUCIBLE", [](S& s, Text text) { s.reproducible = flag(text); }},
     {"SINGLE_COPY", [](S& s, Text text) { s.single_copy = single_copy_from(text); }},

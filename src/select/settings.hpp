@@ -11,6 +11,8 @@
 namespace omnes {
 
 enum class Transport { automatic, mpi };
+/// What lies in memory that the ranks of a node map: nothing; what MPI_Alloc_mem returns; large allocations, too.
+enum class HeapUse { off, alloc_mem, shared };
 enum class Wait { automatic, spin, yield };
 
 struct Settings {
@@ -24,9 +26,12 @@ struct Settings {
   int slots = 8;                                       ///< OMNES_SLOTS: slots in a rank's queue
   std::size_t slot_bytes = 8192;                       ///< OMNES_SLOT_BYTES: bytes in a slot
   std::optional<std::size_t> single_copy = 96 * 1024;  ///< OMNES_SINGLE_COPY: from so many bytes on, or "off"
-  bool off = false;                                    ///< OMNES_OFF=1: leave everything to the host MPI
-  Wait wait = Wait::automatic;                         ///< OMNES_WAIT=spin|yield|auto
-  bool reproducible = false;  ///< OMNES_REPRODUCIBLE=1: the same bits for any placement and size
+  HeapUse heap = HeapUse::alloc_mem;                   ///< OMNES_HEAP=off|alloc_mem|shared
+  std::size_t direct_copy =
+      8 * 1024;                 ///< OMNES_DIRECT_COPY: from so many bytes on, messages that lie there are read in place
+  bool off = false;             ///< OMNES_OFF=1: leave everything to the host MPI
+  Wait wait = Wait::automatic;  ///< OMNES_WAIT=spin|yield|auto
+  bool reproducible = false;    ///< OMNES_REPRODUCIBLE=1: the same bits for any placement and size
 
   /// Reads "NAME=value" strings, ended by a null pointer; those that do not start with OMNES_ are not ours.
   /// Throws std::invalid_argument: one line that names the variable and lists what is valid.

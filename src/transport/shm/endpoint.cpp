@@ -152,8 +152,7 @@ bool Endpoint::send_slowly(const Target& to, const std::byte* data, std::size_t 
   using Stage = Transfer::Stage;
   if (transfer.split != 0) return send_split(to, data, bytes, transfer);
   if (transfer.stage == Stage::fresh) {
-    const bool single = bytes > inline_bytes && bytes >= single_copy_from_ && may_be_read_by(to);
-    if (!single) {
+    if (!single(to, data, bytes)) {
       transfer.stage = Stage::fragments;
     } else if (!to.published && to.readers.size() > 1) {
       split(to, transfer);

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "transport/shm/geometry.hpp"
+#include "transport/shm/heap.hpp"
 #include "transport/shm/layout.hpp"
 #include "transport/shm/segment.hpp"
 #include "transport/shm/waiting.hpp"
@@ -63,6 +64,12 @@ struct Transfer {
   bool posted() const { return stage == Stage::posted; }
 };
 
+/// How this rank reaches the memory of a peer.
+struct Reach {
+  std::int64_t pid = 0;                  ///< by system calls (CMA); 0: not at all
+  std::shared_ptr<const PeerHeap> heap;  ///< mapped here; null: not
+};
+
 class Endpoint {
  public:
   /// Touches the rank's own region first, so that its pages lie near it. A new segment is what all channels start from: ranks that have not come yet
@@ -75,14 +82,19 @@ class Endpoint {
   /// Tries on each peer, all of which are there, whether this rank can read its memory; until then, and where not, peers
   /// send to it through slots. No barrier after it.
   void probe_single_copy();
-  /// The same where it is known: for each peer its process, or 0 where this rank cannot read its memory.
-  void know_single_copy(std::span<const std::int64_t> pids);
+  /// The same where it is known, for each rank of the segment.
+  void know_reach(std::span<const Reach> reach);
   /// Whether every rank has an endpoint on the segment's first lane.
   static bool all_have_come(const Segment& segment);
   /// Peers whose memory this rank can read.
   int single_copy_peers() const;
   /// Sends of at least so many bytes are single copies. Each rank may have its own value.
   void set_single_copy_from(std::size_t bytes) { single_copy_from_ = bytes; }
+  /// Sends of at least so many bytes that lie in this heap, too, where the reader has it mapped.
+  void set_direct_copy_from(std::size_t bytes, const Heap* heap) {
+    direct_copy_from_ = bytes;
+    heap_ = heap;
+  }
 
   /// Makes sure that no sleeper is missed, at the price of a fence for each message: for ranks that sleep often.
   void fence_wakes() { fence_wakes_ = true; }
@@ -158,8 +170,7 @@ class Endpoint {
     Outbox out;
     Consumed* consumed = nullptr;                  // the peer's counters about this rank
     std::atomic<std::uint32_t>* asleep = nullptr;  // the peer's bed
-    std::int64_t pid = 0;
-    bool reachable = false;  // its memory, by single copy
+    Reach reach;
   };
   struct Target {  // of a send
     std::span<const std::int32_t> readers;
@@ -220,7 +231,8 @@ class Endpoint {
   bool send_split(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer);
   void split(const Target& to, Transfer& transfer);
   void post(const Target& to, std::uint64_t header, const void* payload, std::size_t payload_bytes);
-  bool may_be_read_by(const Target& to) const;
+  bool single(const Target& to, const std::byte* data, std::size_t bytes) const;
+  bool may_be_read_by(const Target& to, std::uint32_t ways) const;
   bool room(const Target& to);
   bool idle(const Target& to);
   bool taken(int reader, std::uint32_t sequence);
@@ -233,6 +245,7 @@ class Endpoint {
   void pull(int from, const RemoteBuffer& source, void* into);
   bool take_single(Inbox& in, int from, const RemoteBuffer& source, void* into, std::size_t bytes, Transfer& transfer);
   bool take_single(Inbox& in, int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes, Transfer&);
+  bool worth_sharing(int from, const RemoteBuffer& source, const void* into) const;
   void help(const Target& to, const std::byte* data, std::size_t bytes, std::uint32_t sequence);
 
   // Set once.
@@ -243,6 +256,8 @@ class Endpoint {
   std::uint32_t pair_lines_;
   std::vector<std::int32_t> others_;
   std::size_t single_copy_from_;
+  std::size_t direct_copy_from_ = 0;
+  const Heap* heap_ = nullptr;  // own; null: none that peers know
   // What moves.
   std::vector<Peer> peers_;
   Outbox published_;

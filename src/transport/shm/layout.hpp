@@ -61,10 +61,14 @@ struct Intake {
   std::atomic<std::uint64_t> into;   ///< address of the half that is offered
 };
 
+/// Ways to read a peer's memory.
+inline constexpr std::uint32_t by_call = 1;     ///< by system calls (CMA)
+inline constexpr std::uint32_t by_mapping = 2;  ///< what lies in its heap, which is mapped
+
 /// What rank o tells rank q, and the one place where q may write in o's region: `offer`, to accept it.
 struct alignas(line_bytes) Consumed {
   Intake pair, published;
-  std::atomic<std::uint32_t> may_read;  ///< whether o can read q's memory
+  std::atomic<std::uint32_t> may_read;  ///< how o can read q's memory: of the ways below
 };
 static_assert(sizeof(Consumed) == line_bytes);
 

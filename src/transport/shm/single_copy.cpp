@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "transport/shm/cma.hpp"
+#include "transport/shm/copy.hpp"
 #include "transport/shm/endpoint.hpp"
 
 namespace omnes::shm {
@@ -31,6 +32,9 @@ std::uint64_t offer_word(Offer state, std::uint32_t sequence) {
 // enough that the system call is a small part of the copy.
 constexpr std::size_t staging_bytes = 128 * 1024;
 
+// Bytes from which on sharing is worth the hand-overs by which both sides agree: copying so many takes 2 to 6 us.
+constexpr std::size_t shared_from = 32 * 1024;
+
 // Bytes of the half that the reader pulls; whole cache lines, so that the two sides write none in common but by
 // misalignment.
 std::size_t first_half(std::size_t bytes) { return bytes / 2 / line_bytes * line_bytes; }
@@ -38,46 +42,71 @@ std::size_t first_half(std::size_t bytes) { return bytes / 2 / line_bytes * line
 }  // namespace
 
 void Endpoint::probe_single_copy() {
+  std::vector<Reach> reach(peers_.size());
   for (const std::int32_t q : others_) {
-    Peer& peer = peers_[q];
     const Identity& expected = *layout_.identity(q);
     Identity found;
-    peer.pid = expected.pid;
-    peer.reachable = read_process(expected.pid, expected.address, &found, sizeof found) == 0 &&
-                     std::memcmp(&found, &expected, sizeof found) == 0;
-    // Says no more than the bit itself, so it needs no ordering; a peer that does not see it yet uses slots.
-    layout_.consumed(rank_, q)->may_read.store(peer.reachable, std::memory_order_relaxed);
+    const bool same = read_process(expected.pid, expected.address, &found, sizeof found) == 0 &&
+                      std::memcmp(&found, &expected, sizeof found) == 0;
+    reach[q].pid = same ? expected.pid : 0;
   }
+  know_reach(reach);
 }
 
-void Endpoint::know_single_copy(std::span<const std::int64_t> pids) {
+void Endpoint::know_reach(std::span<const Reach> reach) {
   for (const std::int32_t q : others_) {
-    peers_[q].pid = pids[q];
-    peers_[q].reachable = pids[q] != 0;
-    layout_.consumed(rank_, q)->may_read.store(peers_[q].reachable, std::memory_order_relaxed);
+    peers_[q].reach = reach[q];
+    const std::uint32_t ways = (reach[q].pid != 0 ? by_call : 0) | (reach[q].heap ? by_mapping : 0);
+    // Says no more than its bits themselves, so it needs no ordering; a peer that does not see them yet uses slots.
+    layout_.consumed(rank_, q)->may_read.store(ways, std::memory_order_relaxed);
   }
 }
 
 int Endpoint::single_copy_peers() const {
-  return static_cast<int>(std::count_if(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.reachable; }));
+  return static_cast<int>(
+      std::count_if(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.reach.pid != 0; }));
 }
 
-bool Endpoint::may_be_read_by(const Target& to) const {
+// Whether a message is read straight out of its buffer.
+bool Endpoint::single(const Target& to, const std::byte* data, std::size_t bytes) const {
+  if (bytes <= inline_bytes) return false;
+  if (heap_ != nullptr && bytes >= direct_copy_from_ && heap_->holds(data) && may_be_read_by(to, by_mapping))
+    return true;
+  return bytes >= single_copy_from_ && may_be_read_by(to, by_call);
+}
+
+bool Endpoint::may_be_read_by(const Target& to, std::uint32_t way) const {
   return std::all_of(to.readers.begin(), to.readers.end(), [&](std::int32_t reader) {
-    return peers_[reader].consumed->may_read.load(std::memory_order_relaxed) != 0;
+    return (peers_[reader].consumed->may_read.load(std::memory_order_relaxed) & way) != 0;
   });
 }
 
+// Where the source is mapped here, else null.
+static const std::byte* mapped(const Reach& reach, const RemoteBuffer& source) {
+  return reach.heap ? reach.heap->here(source.address, source.bytes) : nullptr;
+}
+
 void Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
-  const int error = read_process(peers_[from].pid, source.address, into, source.bytes);
+  const Reach& reach = peers_[from].reach;
+  if (const std::byte* data = mapped(reach, source)) {
+    copy_bytes(into, data, source.bytes);
+    return;
+  }
+  const int error = read_process(reach.pid, source.address, into, source.bytes);
   if (error == 0) return;
   if (copy_error_ == 0) copy_error_ = error;
   mismatch_ = true;
 }
 
+// Both sides should copy equally fast: by mappings of each other's heaps, or by system calls.
+bool Endpoint::worth_sharing(int from, const RemoteBuffer& source, const void* into) const {
+  if (source.bytes < shared_from) return false;
+  return mapped(peers_[from].reach, source) == nullptr || (heap_ != nullptr && heap_->holds(into));
+}
+
 bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void* into, std::size_t bytes,
                            Transfer& transfer) {
-  if (source.bytes != bytes) {
+  if (source.bytes != bytes || !worth_sharing(from, source, into)) {
     pull(from, {source.address, std::min(bytes, source.bytes)}, into);
     return true;
   }
@@ -106,8 +135,12 @@ bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void
 
 bool Endpoint::take_single(Inbox&, int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes,
                            Transfer&) {
-  staging_.resize(staging_bytes);
   const std::size_t end = std::min(bytes, source.bytes);
+  if (const std::byte* data = mapped(peers_[from].reach, source)) {
+    sink.fn(sink.context, 0, data, end);
+    return true;
+  }
+  staging_.resize(staging_bytes);
   for (std::size_t done = 0; done < end && copy_error_ == 0;) {
     const std::size_t n = std::min(staging_bytes, end - done);
     pull(from, {source.address + done, n}, staging_.data());
@@ -117,18 +150,27 @@ bool Endpoint::take_single(Inbox&, int from, const RemoteBuffer& source, const S
   return true;
 }
 
+// Writes into a peer's memory.
+static bool push(const Reach& reach, std::uint64_t into, const std::byte* data, std::size_t bytes) {
+  if (std::byte* here = reach.heap ? reach.heap->here(into, bytes) : nullptr) {
+    copy_bytes(here, data, bytes);
+    return true;
+  }
+  return reach.pid != 0 && write_process(reach.pid, into, data, bytes) == 0;
+}
+
 // Pushes the second half of posted message `sequence` to those readers that offer it.
 void Endpoint::help(const Target& to, const std::byte* data, std::size_t bytes, std::uint32_t sequence) {
   for (const std::int32_t reader : to.readers) {
     const Peer& peer = peers_[reader];
     Intake& intake = to.published ? peer.consumed->published : peer.consumed->pair;
     std::uint64_t open = offer_word(Offer::open, sequence);
-    if (intake.offer.load(std::memory_order_acquire) != open || !peer.reachable) continue;
+    if (intake.offer.load(std::memory_order_acquire) != open || (peer.reach.pid == 0 && !peer.reach.heap)) continue;
     const std::uint64_t into = intake.into.load(std::memory_order_relaxed);
     if (!intake.offer.compare_exchange_strong(open, offer_word(Offer::claimed, sequence), std::memory_order_relaxed))
       continue;
     const std::size_t half = first_half(bytes);
-    const bool failed = write_process(peer.pid, into, data + half, bytes - half) != 0;
+    const bool failed = !push(peer.reach, into, data + half, bytes - half);
     intake.offer.store(offer_word(failed ? Offer::failed : Offer::written, sequence), std::memory_order_release);
     wake(reader);
   }

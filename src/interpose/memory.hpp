@@ -1,0 +1,13 @@
+// Memory that the ranks of a node map: this rank's heap, and MPI_Alloc_mem, which hands out pieces of it.
+#pragma once
+
+#include "transport/shm/heap.hpp"
+
+namespace omnes {
+
+/// Null where there is none, or none is wanted. One for the life of the process.
+shm::Heap* own_heap();
+/// Whether libomnes-heap.so is there, whose heap is ours, too.
+bool shared_heap_is_loaded();
+
+}  // namespace omnes

@@ -1,0 +1,260 @@
+// Handing out pages of a shared file, mapping those of peers, and leaving them behind in a fork.
+#include "transport/shm/heap.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "transport/shm/layout.hpp"
+
+namespace omnes::shm {
+
+namespace {
+
+// Bytes of freed pieces that keep their pages: what a program frees and allocates again in its loop, not what it frees for good.
+constexpr std::size_t most_dirty_bytes = std::size_t{256} << 20;
+
+// Of address space: 128 ranks can map each other's heaps in a quarter of what x86-64 has.
+constexpr std::size_t most_usual_bytes = std::size_t{256} << 30;
+
+std::size_t rounded_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
+
+// Those of this process. Never destroyed: a handler may come late.
+struct Alive {
+  std::mutex mutex;
+  std::vector<Heap*> heaps;
+};
+Alive& alive() {
+  static Alive* const all = new Alive;
+  return *all;
+}
+
+}  // namespace
+
+struct ForkHandlers {
+  static void before() {
+    alive().mutex.lock();
+    for (Heap* heap : alive().heaps) heap->before_fork();
+  }
+  static void in_parent() { after(false); }
+  static void in_child() { after(true); }
+  static void after(bool child) {
+    for (Heap* heap : alive().heaps) heap->after_fork(child);
+    alive().mutex.unlock();
+  }
+  static void install() {
+    static const int once = pthread_atfork(before, in_parent, in_child);
+    (void)once;
+  }
+};
+
+std::size_t Heap::usual_bytes() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return 0;
+  const auto memory =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return std::min(memory, most_usual_bytes);
+}
+
+std::unique_ptr<Heap> Heap::make(std::size_t most_bytes, std::string& error) {
+  const std::size_t bytes = rounded_up(most_bytes, page_bytes);
+  if (bytes < 2 * page_bytes) {
+    error = "cannot make a heap that peers can map: address space is limited";
+    return nullptr;
+  }
+  const int fd = memfd_create("omnes-heap", MFD_CLOEXEC);
+  void* base = MAP_FAILED;
+  if (fd >= 0 && ftruncate(fd, static_cast<off_t>(bytes)) == 0)
+    base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (base == MAP_FAILED) {
+    error = std::string("cannot make a heap that peers can map: ") + std::strerror(errno);
+    if (fd >= 0) close(fd);
+    return nullptr;
+  }
+  std::random_device device;
+  const std::uint64_t nonce = static_cast<std::uint64_t>(device()) << 32 | device();
+  std::memcpy(base, &nonce, sizeof nonce);
+  ForkHandlers::install();
+  std::unique_ptr<Heap> heap(new Heap(reinterpret_cast<std::uintptr_t>(base), bytes, fd, nonce));
+  const std::lock_guard lock(alive().mutex);
+  alive().heaps.push_back(heap.get());
+  return heap;
+}
+
+Heap::Heap(std::uintptr_t base, std::size_t bytes, int fd, std::uint64_t nonce)
+    : base_(base), bytes_(bytes), fd_(fd), nonce_(nonce) {
+  clean_.add({page_bytes, bytes - page_bytes});  // the nonce has the first page
+}
+
+Heap::~Heap() {
+  {
+    const std::lock_guard lock(alive().mutex);
+    std::erase(alive().heaps, this);
+  }
+  munmap(reinterpret_cast<void*>(base_), bytes_);
+  if (fd_ >= 0) close(fd_);
+}
+
+HeapTicket Heap::ticket() const {
+  const std::lock_guard lock(mutex_);
+  if (fd_ < 0) return {};
+  return {getpid(), fd_, base_, bytes_, nonce_};
+}
+
+void Heap::Pieces::put(Piece piece) {
+  by_offset_[piece.offset] = piece.bytes;
+  by_bytes_.insert({piece.bytes, piece.offset});
+}
+
+void Heap::Pieces::drop(std::map<std::size_t, std::size_t>::iterator piece) {
+  by_bytes_.erase({piece->second, piece->first});
+  by_offset_.erase(piece);
+}
+
+void Heap::Pieces::add(Piece piece) {
+  const auto after = by_offset_.find(piece.offset + piece.bytes);
+  if (after != by_offset_.end()) {
+    piece.bytes += after->second;
+    drop(after);
+  }
+  auto before = by_offset_.lower_bound(piece.offset);
+  if (before != by_offset_.begin() && (--before)->first + before->second == piece.offset) {
+    piece = {before->first, before->second + piece.bytes};
+    drop(before);
+  }
+  put(piece);
+}
+
+Heap::Piece Heap::Pieces::cut(std::size_t bytes, std::size_t alignment, std::uintptr_t base) {
+  for (auto fit = by_bytes_.lower_bound({bytes, 0}); fit != by_bytes_.end(); ++fit) {
+    const auto [room, offset] = *fit;
+    const std::size_t begin = rounded_up(base + offset, alignment) - base, end = offset + room;
+    if (begin > end || bytes > end - begin) continue;
+    drop(by_offset_.find(offset));
+    if (offset < begin) put({offset, begin - offset});
+    if (begin + bytes < end) put({begin + bytes, end - begin - bytes});
+    return {begin, bytes};
+  }
+  return {};
+}
+
+void* Heap::take(std::size_t bytes, std::size_t alignment, bool zeroed) {
+  if (bytes > bytes_) return nullptr;
+  bytes = rounded_up(bytes, page_bytes);
+  alignment = std::max(alignment, page_bytes);
+  const std::lock_guard lock(mutex_);
+  if (fd_ < 0) return nullptr;
+  bool dirty = !zeroed;
+  Piece piece = (dirty ? dirty_ : clean_).cut(bytes, alignment, base_);
+  if (piece.bytes == 0) {
+    dirty = !dirty;
+    piece = (dirty ? dirty_ : clean_).cut(bytes, alignment, base_);
+  }
+  if (piece.bytes == 0) return nullptr;
+  used_[piece.offset] = bytes;
+  if (dirty) dirty_bytes_ -= bytes;
+  void* const taken = reinterpret_cast<void*>(base_ + piece.offset);
+  if (zeroed && dirty) std::memset(taken, 0, bytes);
+  return taken;
+}
+
+void Heap::give_back(void* piece) {
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(piece) - base_;
+  const std::lock_guard lock(mutex_);
+  const auto used = used_.find(offset);
+  if (used == used_.end()) return;
+  const std::size_t bytes = used->second;
+  used_.erase(used);
+  if (fd_ < 0) {  // private
+    madvise(piece, bytes, MADV_DONTNEED);
+    return;
+  }
+  const bool keep = dirty_bytes_ + bytes <= most_dirty_bytes;
+  const bool dirty = keep || fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                                       static_cast<off_t>(bytes)) != 0;
+  if (dirty) dirty_bytes_ += bytes;
+  (dirty ? dirty_ : clean_).add({offset, bytes});
+}
+
+std::size_t Heap::room(const void* piece) const {
+  const std::lock_guard lock(mutex_);
+  const auto used = used_.find(reinterpret_cast<std::uintptr_t>(piece) - base_);
+  return used == used_.end() ? 0 : used->second;
+}
+
+void Heap::before_fork() {
+  mutex_.lock();
+  if (fd_ >= 0 && pipe2(gate_, O_CLOEXEC) != 0) gate_[0] = gate_[1] = -1;
+}
+
+void Heap::after_fork(bool child) {
+  if (child) {
+    if (fd_ >= 0) become_private();
+  } else if (gate_[0] >= 0) {
+    close(gate_[1]);
+    char end;
+    while (read(gate_[0], &end, 1) < 0 && errno == EINTR) {
+    }
+    close(gate_[0]);
+  }
+  if (child && gate_[0] >= 0) {
+    close(gate_[0]);
+    close(gate_[1]);
+  }
+  gate_[0] = gate_[1] = -1;
+  mutex_.unlock();
+}
+
+// In the child, while its parent waits (without a pipe it does not: what it writes meanwhile may be seen).
+void Heap::become_private() {
+  for (const auto& [offset, bytes] : used_) {
+    auto* const piece = reinterpret_cast<std::byte*>(base_ + offset);
+    if (mmap(piece, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+      raise(SIGKILL);  // as the kernel does when it has no memory for a child's copy: nothing else would be right
+    const auto end = static_cast<off_t>(offset + bytes);
+    for (off_t data = lseek(fd_, static_cast<off_t>(offset), SEEK_DATA); data >= 0 && data < end;) {
+      const off_t hole = std::min(lseek(fd_, data, SEEK_HOLE), end);
+      while (data < hole) {
+        const ssize_t n =
+            pread(fd_, reinterpret_cast<std::byte*>(base_) + data, static_cast<std::size_t>(hole - data), data);
+        if (n <= 0) raise(SIGKILL);
+        data += n;
+      }
+      data = lseek(fd_, hole, SEEK_DATA);
+    }
+  }
+  close(fd_);
+  fd_ = -1;
+}
+
+std::shared_ptr<PeerHeap> PeerHeap::map(const HeapTicket& ticket) {
+  if (ticket.bytes == 0) return nullptr;
+  const std::string name = "/proc/" + std::to_string(ticket.pid) + "/fd/" + std::to_string(ticket.fd);
+  const int fd = open(name.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  struct stat status{};
+  void* base = MAP_FAILED;
+  if (fstat(fd, &status) == 0 && static_cast<std::uint64_t>(status.st_size) == ticket.bytes)
+    base = mmap(nullptr, ticket.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  close(fd);
+  if (base == MAP_FAILED) return nullptr;
+  std::shared_ptr<PeerHeap> heap(new PeerHeap(static_cast<std::byte*>(base), ticket.address, ticket.bytes));
+  std::uint64_t nonce;
+  std::memcpy(&nonce, base, sizeof nonce);
+  // In another process namespace the same numbers may name something else.
+  return nonce == ticket.nonce ? heap : nullptr;
+}
+
+PeerHeap::~PeerHeap() { munmap(base_, bytes_); }
+
+}  // namespace omnes::shm

@@ -1,0 +1,116 @@
+// Memory of this process that the other ranks of the node can map, and so read and write in place.
+//
+// Overview. A heap is one nameless file, as long as it may ever get (pages cost nothing until they are touched), mapped once by its owner and
+// once by each peer that has its ticket. Its owner hands out pieces of it in place of ordinary memory. A message that lies there needs no
+// copy in between and no system call: the reader takes it from where it is (single_copy.cpp).
+// Freed pieces keep their pages for the next one, up to a limit; what is above goes back to the system at once.
+// Fork. The child of a fork must not share what its parent writes. Before fork() returns to either, the child replaces each piece by a
+// private copy, read from the file while the parent waits; from then on its heap hands out nothing, and no peer knows it. Children that
+// only go on to exec (vfork, posix_spawn) run no such handlers and need none; exec closes the file.
+// Threads may call everything at any time.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace omnes::shm {
+
+/// What a peer needs to map a heap. Plain bytes: may be sent as it is; all zero where there is none.
+struct HeapTicket {
+  std::int64_t pid = 0;
+  std::int32_t fd = -1;
+  std::uint64_t address = 0;  ///< of the heap, in its owner
+  std::uint64_t bytes = 0;
+  std::uint64_t nonce = 0;  ///< stands at the start of the file: proves that the right thing was found
+};
+
+/// A heap of this process.
+class Heap {
+ public:
+  /// `most_bytes`: address space, to be had only once for all. Null, with one line in `error`, where it cannot be had.
+  static std::unique_ptr<Heap> make(std::size_t most_bytes, std::string& error);
+  /// What suits this machine as `most_bytes`; 0 where address space is limited (ulimit -v).
+  static std::size_t usual_bytes();
+  ~Heap();
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+
+  /// `bytes` (more than 0) at a multiple of `alignment` (a power of two), zeroed where asked for; null when there is no room.
+  void* take(std::size_t bytes, std::size_t alignment = 1, bool zeroed = false);
+  /// What take() returned.
+  void give_back(void* piece);
+  /// The bytes that may be used of what take() returned: at least as many as asked for.
+  std::size_t room(const void* piece) const;
+  bool holds(const void* address) const {
+    return reinterpret_cast<std::uintptr_t>(address) - base_ < bytes_.load(std::memory_order_relaxed);
+  }
+
+  /// All zero in a child of a fork.
+  HeapTicket ticket() const;
+
+ private:
+  Heap(std::uintptr_t base, std::size_t bytes, int fd, std::uint64_t nonce);
+  struct Piece {
+    std::size_t offset, bytes;
+  };
+  /// Free pieces, none of which touch.
+  class Pieces {
+   public:
+    void add(Piece piece);
+    /// The smallest that has room for `bytes` at that alignment, without it; 0 bytes where there is none.
+    Piece cut(std::size_t bytes, std::size_t alignment, std::uintptr_t base);
+
+   private:
+    void put(Piece piece);
+    void drop(std::map<std::size_t, std::size_t>::iterator piece);
+    std::map<std::size_t, std::size_t> by_offset_;
+    std::set<std::pair<std::size_t, std::size_t>> by_bytes_;
+  };
+
+  void before_fork();
+  void after_fork(bool child);
+  void become_private();
+
+  const std::uintptr_t base_;
+  std::atomic<std::size_t> bytes_;
+  int fd_;
+  const std::uint64_t nonce_;
+  mutable std::mutex mutex_;
+  Pieces clean_, dirty_;  // never touched or given back to the system, so zero; used before, with their pages
+  std::map<std::size_t, std::size_t> used_;  // offset -> bytes
+  std::size_t dirty_bytes_ = 0;
+  int gate_[2] = {-1, -1};  // during a fork: the child closes its end when it has its copies
+
+  friend struct ForkHandlers;
+};
+
+/// A peer's heap, mapped here.
+class PeerHeap {
+ public:
+  /// Null where it cannot be had.
+  static std::shared_ptr<PeerHeap> map(const HeapTicket& ticket);
+  ~PeerHeap();
+  PeerHeap(const PeerHeap&) = delete;
+  PeerHeap& operator=(const PeerHeap&) = delete;
+
+  /// Where what lies at `address` in its owner lies here; null unless all of it is in the heap.
+  std::byte* here(std::uint64_t address, std::size_t bytes) const {
+    const std::uint64_t offset = address - address_;
+    return offset < bytes_ && bytes <= bytes_ - offset ? base_ + offset : nullptr;
+  }
+
+ private:
+  PeerHeap(std::byte* base, std::uint64_t address, std::uint64_t bytes)
+      : base_(base), address_(address), bytes_(bytes) {}
+  std::byte* base_;
+  std::uint64_t address_, bytes_;
+};
+
+}  // namespace omnes::shm
