@@ -7,6 +7,7 @@ Selector::Selector(const Settings& settings, std::string_view table)
     : forced_(settings.forced),
       forced_not_blocking_(settings.forced_not_blocking),
       reproducible_(settings.reproducible),
+      shared_heap_(settings.heap == HeapUse::shared),
       rules_(parse_table(table)) {}
 
 Answer Selector::choose(const Question& question, const std::optional<Choice>& forced) const {
@@ -26,9 +27,11 @@ Answer Selector::choose(const Question& question, const std::optional<Choice>& f
     const std::string variable = variable_of(question.operation, for_all_forms);
     if (wants(by_environment, variable)) return {*by_environment, passed_over + variable};
   }
+  Question asked = question;
+  asked.shared_heap = shared_heap_;
   const Rule* chosen = nullptr;
   for (const Rule& rule : rules_) {
-    if (!rule.fits(question)) continue;
+    if (!rule.fits(asked)) continue;
     chosen = &rule;
     if (serves(rule.choice, to_string(rule.choice))) break;  // at the latest the operation's last rule
   }

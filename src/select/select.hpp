@@ -33,6 +33,7 @@ class Selector {
  private:
   std::array<std::optional<Choice>, operation_count> forced_, forced_not_blocking_;
   bool reproducible_;
+  bool shared_heap_;
   std::vector<Rule> rules_;
 };
 

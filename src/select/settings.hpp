@@ -28,7 +28,7 @@ struct Settings {
   std::optional<std::size_t> single_copy = 96 * 1024;  ///< OMNES_SINGLE_COPY: from so many bytes on, or "off"
   HeapUse heap = HeapUse::alloc_mem;                   ///< OMNES_HEAP=off|alloc_mem|shared
   std::size_t direct_copy =
-      8 * 1024;                 ///< OMNES_DIRECT_COPY: from so many bytes on, messages that lie there are read in place
+      32 * 1024;                ///< OMNES_DIRECT_COPY: from so many bytes on, messages that lie there are read in place
   bool off = false;             ///< OMNES_OFF=1: leave everything to the host MPI
   Wait wait = Wait::automatic;  ///< OMNES_WAIT=spin|yield|auto
   bool reproducible = false;    ///< OMNES_REPRODUCIBLE=1: the same bits for any placement and size

@@ -39,8 +39,10 @@ void read_entry(Rule& rule, std::string_view key, const toml::node& node) {
     rule.commutative = take<bool>(node, "true, false");
   else if (key == "one_node")
     rule.one_node = take<bool>(node, "true, false");
+  else if (key == "shared_heap")
+    rule.shared_heap = take<bool>(node, "true, false");
   else
-    throw std::invalid_argument("no such entry; valid: use, max_ranks, max_bytes, commutative, one_node");
+    throw std::invalid_argument("no such entry; valid: use, max_ranks, max_bytes, commutative, one_node, shared_heap");
 }
 
 std::string conditions(const Rule& rule) {
@@ -51,6 +53,7 @@ std::string conditions(const Rule& rule) {
   if (rule.max_bytes) add("max_bytes = " + bytes_text(*rule.max_bytes));
   if (rule.commutative) add("commutative = " + word(*rule.commutative));
   if (rule.one_node) add("one_node = " + word(*rule.one_node));
+  if (rule.shared_heap) add("shared_heap = " + word(*rule.shared_heap));
   return text.empty() ? "always" : text;
 }
 
@@ -85,7 +88,7 @@ void check_last(const Rule& last) {
 bool Rule::fits(const Question& question) const {
   return operation == question.operation && (!max_ranks || question.p <= *max_ranks) &&
          (!max_bytes || question.bytes <= *max_bytes) && (!commutative || question.commutative == *commutative) &&
-         (!one_node || question.one_node == *one_node);
+         (!one_node || question.one_node == *one_node) && (!shared_heap || question.shared_heap == *shared_heap);
 }
 
 std::string why_not(const Choice& choice, const Question& question, bool reproducible) {

@@ -2,7 +2,7 @@
 //
 // Overview. The table is TOML: for each operation a list of rules, each with conditions and the choice to use:
 // bcast = [{ one_node = true, max_bytes = "16K", use = "linear" }, { use = "knomial:k=4" }] Conditions, all
-// optional: max_ranks, max_bytes (of one part), both inclusive; commutative, one_node. Each list ends with a rule
+// optional: max_ranks, max_bytes (of one part), both inclusive; commutative, one_node, shared_heap. Each list ends with a rule
 // that fits always, so that there is an answer to every question.
 #pragma once
 
@@ -21,8 +21,9 @@ struct Question {
   std::size_t bytes = 0;     ///< of one part
   std::size_t elements = 0;  ///< of one part
   bool commutative = true;
-  bool one_node = true;  ///< all ranks share memory
-  bool blocking = true;  ///< else nonblocking or persistent
+  bool one_node = true;      ///< all ranks share memory
+  bool shared_heap = false;  ///< buffers lie in memory that the ranks of a node map (OMNES_HEAP=shared)
+  bool blocking = true;      ///< else nonblocking or persistent
 };
 
 struct Rule {
@@ -31,10 +32,11 @@ struct Rule {
   std::optional<std::size_t> max_bytes;
   std::optional<bool> commutative;
   std::optional<bool> one_node;
+  std::optional<bool> shared_heap;
   Choice choice;
   std::string text;  ///< "table rule 2 of bcast: max_bytes = 16K, one_node = true"
 
-  bool unconditional() const { return !max_ranks && !max_bytes && !commutative && !one_node; }
+  bool unconditional() const { return !max_ranks && !max_bytes && !commutative && !one_node && !shared_heap; }
   bool fits(const Question& question) const;
 };
 

@@ -144,7 +144,7 @@ TEST(Table, WrongOnesAreOneClearLine) {
        "left, as OMNES_REPRODUCIBLE=1 asks"},
       {table("{max_bites=1, use='linear'}"),
        "decision table: rule 1 of bcast, max_bites: no such entry; valid: use, max_ranks, max_bytes, commutative, "
-       "one_node"},
+       "one_node, shared_heap"},
       {table("{use='linear'}, {max_ranks='many', use='linear'}"),
        "decision table: rule 2 of bcast, max_ranks: valid: a number of ranks"},
       {table("{use='chain:k=2'}"),

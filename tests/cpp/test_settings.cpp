@@ -73,6 +73,7 @@ TEST(Settings, WrongOnesAreOneClearLine) {
       {"OMNES_WAIT=", "OMNES_WAIT: \"\" is not valid; valid: auto, spin, yield"},
       {"OMNES_OFF=yes", "OMNES_OFF: \"yes\" is not valid; valid: 0, 1"},
       {"OMNES_REPRODUCIBLE=2", "OMNES_REPRODUCIBLE: \"2\" is not valid; valid: 0, 1"},
+      {"OMNES_HEAP=on", "OMNES_HEAP: \"on\" is not valid; valid: off, alloc_mem, shared"},
       {"OMNES_FAKE_NODES=0", "OMNES_FAKE_NODES: \"0\" is not valid; valid: a whole number 1 to 1048576"},
       {"OMNES_SLOTS=1", "OMNES_SLOTS: \"1\" is not valid; valid: a whole number 2 to 64"},
       {"OMNES_SLOTS=8x", "OMNES_SLOTS: \"8x\" is not valid; valid: a whole number 2 to 64"},
@@ -88,8 +89,8 @@ TEST(Settings, WrongOnesAreOneClearLine) {
       {"OMNES_ASYNC=yes", "OMNES_ASYNC: \"yes\" is not valid; valid: 0, 1"},
       {"OMNES_ISCATTERV=knomail", "OMNES_ISCATTERV: no algorithm \"knomail\" for scatterv; valid: linear"},
       {"OMNES_ALLREDUCEE=ring",
-       "OMNES_ALLREDUCEE: no such variable; known: OMNES_ASYNC, OMNES_FAKE_NODES, OMNES_OFF, OMNES_REPRODUCIBLE, "
-       "OMNES_SINGLE_COPY, OMNES_SLOTS, OMNES_SLOT_BYTES, OMNES_STATS, OMNES_TRANSPORT, OMNES_WAIT, "
+       "OMNES_ALLREDUCEE: no such variable; known: OMNES_ASYNC, OMNES_DIRECT_COPY, OMNES_FAKE_NODES, OMNES_HEAP, "
+       "OMNES_OFF, OMNES_REPRODUCIBLE, OMNES_SINGLE_COPY, OMNES_SLOTS, OMNES_SLOT_BYTES, OMNES_STATS, OMNES_TRANSPORT, OMNES_WAIT, "
        "and OMNES_ or OMNES_I with BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, "
        "ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, SCAN, EXSCAN, "
        "NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW"},

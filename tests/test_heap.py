@@ -1,0 +1,59 @@
+"""Memory that the ranks of a node map: that of MPI_Alloc_mem, and with OMNES_HEAP=shared all large allocations."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from launching import mpirun, the_mpi
+from omnes import libraries
+
+MODES = {"alloc_mem": {}, "shared": {"OMNES_HEAP": "shared"}}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_programs_run_as_ever(mpi, build, mode):
+    run = mpirun(mpi, 3, build("heap", mpi), mode, variables={**MODES[mode], "OMNES_SINGLE_COPY": "off"})
+    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+
+
+def test_it_can_be_switched_off(mpi, build):
+    run = mpirun(mpi, 2, build("heap", mpi), "off", variables={"OMNES_HEAP": "off"})
+    assert "a large piece of MPI_Alloc_mem is not mapped by peers" in run.stderr
+
+
+@pytest.mark.parametrize("forced", ["linear", "sliced", "rabenseifner"])
+def test_all_reductions_read_in_place(mpi, build, forced):
+    variables = {"OMNES_HEAP": "shared", "OMNES_DIRECT_COPY": "1", "OMNES_ALLREDUCE": forced, "OMNES_REDUCE": forced}
+    run = mpirun(mpi, 3, build("reductions", mpi), "20000", variables=variables)
+    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+
+
+def test_numpy_and_threads():
+    """An allocator has to serve a program as large as Python."""
+    run = mpirun(the_mpi("openmpi"), 2, sys.executable, "-c", _PYTHON, variables={"OMNES_HEAP": "shared"})
+    assert (run.returncode, run.stdout) == (0, ""), run.stdout + run.stderr
+
+
+_PYTHON = """
+import threading, subprocess, sys
+import numpy as np
+def work():
+    for i in range(200):
+        a = np.arange(i * 1000, dtype=float)
+        b = np.zeros(i * 1000)
+        b += a
+        assert (a == b).all()
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads: thread.start()
+for _ in range(3): subprocess.run([sys.executable, "-c", "import numpy; numpy.ones(10**6).sum()"], check=True)
+for thread in threads: thread.join()
+"""
+
+
+def test_a_missing_library_is_an_error(mpi, build):
+    preload = {"OMNES_HEAP": "shared", "LD_PRELOAD": str(libraries.path(mpi.family))}
+    run = mpirun(mpi, 1, build("exits", mpi), with_omnes=False, variables=preload)
+    assert run.returncode != 0
+    assert "OMNES_HEAP=shared: libomnes-heap.so is not loaded; start the program with omnes run" in run.stderr
