@@ -69,13 +69,17 @@ def machine(description: str = "") -> dict[str, Any]: ...
 # Whether one process may read another's memory (single copy).
 def cma_works() -> bool: ...
 
-# A described job (docs/topology.md): ranks, a file or a pattern such as "8x8 cyclic"; machine, as above or "this"; network,
-# a file; levels, "numa,node". {p, nodes: [name, by rank], levels: [{name, units: [int, by rank]}] from the nearest,
-# left_out: [{name, kind: off | inactive | declined, why}], groups: [{level, groups: [[rank, the leader first]]}]}.
+# A described job (docs/topology.md). ranks: a file or a pattern such as "8x8 cyclic"; machine: as above, or "this";
+# network: a file; levels: such as "numa,node". -> {p, nodes: [name, by rank], levels: [{name, units: [int, by rank]}]
+# from the nearest, left_out: [{name, kind: off | absent | inactive | declined, why}], groups: [{level, groups: [[rank,
+# its leader first]]}]}.
 def job(ranks: str, machine: str = "", network: str = "", levels: str = "") -> dict[str, Any]: ...
 
 # Every node's switches, from the nearest to the widest, from a file of a network.
 def network(file: str) -> dict[str, list[str]]: ...
+
+# Slurm's file on this machine, if there is one.
+def network_file() -> str | None: ...
 
 # For each level within a node, the unit of this machine that holds all these CPUs, named by its lowest; -1: there is no
 # such level, -2: the CPUs are of several units. `system`: instead of /sys/devices/system.

@@ -1,5 +1,5 @@
 // Networks and described jobs, as Python sees them.
-#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
@@ -92,6 +92,7 @@ void bind_topology(nb::module_& m) {
       },
       arg("ranks"), arg("machine") = "", arg("network") = "", arg("levels") = "");
   m.def("network", network, arg("file"));
+  m.def("network_file", [] { return network_file(std::nullopt); });
   m.def("inner_units", inner, arg("cpus"), arg("system") = "");
   m.def("expand_hostlist", [](const std::string& list) { return expand_hostlist(list); }, arg("list"));
   m.attr("level_names") = nb::cast(std::vector<std::string>(level_names.begin(), level_names.end()));
