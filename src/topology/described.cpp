@@ -61,6 +61,10 @@ int read_count(const std::string& pattern, std::string_view text) {
   return count;
 }
 
+void require_few(const std::string& pattern, std::int64_t ranks) {
+  if (ranks > most_ranks) fail(pattern, "more than " + std::to_string(most_ranks) + " ranks");
+}
+
 Counts read_counts(const std::string& pattern, const std::string& word) {
   Counts counts;
   const auto add = [&](std::string node, int ranks) { counts.emplace_back(std::move(node), ranks); };
@@ -73,7 +77,9 @@ Counts read_counts(const std::string& pattern, const std::string& word) {
   const int ranks = read_count(pattern, std::string_view(word).substr(times + 1));
   const std::string nodes = word.substr(0, times);
   if (nodes.find_first_not_of("0123456789") == nodes.npos) {
-    for (int i = read_count(pattern, nodes); i > 0; --i) add(numbered(), ranks);
+    const int count = read_count(pattern, nodes);
+    require_few(pattern, std::int64_t{count} * ranks);
+    for (int i = 0; i < count; ++i) add(numbered(), ranks);
   } else {
     try {
       for (std::string& node : expand_hostlist(nodes)) add(std::move(node), ranks);
@@ -144,7 +150,7 @@ std::vector<Site> read_ranks(const std::string& file_or_pattern, const Machine* 
   const Counts counts = read_counts(file_or_pattern, first);
   std::int64_t total = 0;
   for (const auto& [node, count] : counts) total += count;
-  if (total > most_ranks) fail(file_or_pattern, "more than " + std::to_string(most_ranks) + " ranks");
+  require_few(file_or_pattern, total);
   std::vector<Site> sites = arrange(counts, cyclic);
   if (machine != nullptr && !unbound) bind(file_or_pattern, sites, *machine);
   return sites;

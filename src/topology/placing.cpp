@@ -82,9 +82,9 @@ std::optional<LeftOut> useless(std::span<const Whereabouts> ranks, std::size_t l
                                std::optional<Candidate>& candidate) {
   using Kind = LeftOut::Kind;
   const std::string name = level_names[level];
-  if (!wanted[level]) return LeftOut{Kind::off, name, "switched off"};
   if (std::ranges::all_of(ranks, [&](const Whereabouts& rank) { return rank.unit[level] == Whereabouts::none; }))
     return LeftOut{Kind::absent, name, "there is none"};
+  if (!wanted[level]) return LeftOut{Kind::off, name, "switched off"};
   if (std::string why = why_unknown(ranks, level); !why.empty()) return LeftOut{Kind::declined, name, std::move(why)};
   candidate = number_units(ranks, level);
   if (candidate->count == 1) return LeftOut{Kind::inactive, name, "all ranks share one"};

@@ -14,13 +14,17 @@ std::uint64_t numbered(std::size_t level, const std::string& unit) {
   return std::max(hash, Whereabouts::first_unit);
 }
 
+/// The smallest unit of the lowest CPU: a memory that is near all CPUs lies beside those that are near some.
 int unit_of(const Level& level, const std::vector<int>& cpus) {
+  const std::vector<int>* home = nullptr;
   bool touched = false;
   for (const std::vector<int>& group : level.groups) {
-    if (std::ranges::includes(group, cpus)) return group.front();
     touched = touched || std::ranges::find_first_of(group, cpus) != group.end();
+    if (std::ranges::binary_search(group, cpus.front()) && (home == nullptr || group.size() < home->size()))
+      home = &group;
   }
-  return touched ? several_units : no_unit;
+  if (home == nullptr) return touched ? several_units : no_unit;
+  return std::ranges::includes(*home, cpus) ? home->front() : several_units;
 }
 
 }  // namespace

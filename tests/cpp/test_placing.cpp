@@ -166,6 +166,15 @@ TEST(Placing, DeclinesWhatSomeRanksDoNotHave) {
   EXPECT_EQ(names(described(read_ranks("2x3", &hybrid), &hybrid, nullptr)), "node");
 }
 
+TEST(Placing, TakesTheNearestMemory) {
+  Machine expanded = machine(4, {{"node", 4}, {"core", 1}});
+  expanded.levels.push_back({"numa", 0, {{0, 1, 2, 3}, {0, 1}, {}, {2, 3}, {2, 3}}});
+  const Placed placed = described(read_ranks("1x4", &expanded), &expanded, nullptr);
+  EXPECT_EQ(placed.placement.levels.at(0).unit, std::vector<std::int32_t>({0, 0, 1, 1}));
+  EXPECT_EQ(why(described(read_ranks("1x4 unbound", &expanded), &expanded, nullptr), "numa"),
+            "declined: not bound to one: rank 0 and 3 more");
+}
+
 TEST(Placing, DeclinesSwitchesOfNodesThatAreNotListed) {
   const Network network{"", 1, {{"n1", {"s1"}}, {"n2", {"s1"}}, {"n3", {"s2"}}}};
   EXPECT_EQ(names(described(read_ranks("n[1-3]x2", nullptr), nullptr, &network)), "node switch");
