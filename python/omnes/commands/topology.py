@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from omnes.errors import OmnesError
 
 _FORMATS = (".svg", ".html")
 _SHOWN_GROUPS = 32  # of one level, as text
-_DRAWN = 16384  # ranks: beyond, a browser takes long
+_DRAWN = 16384  # ranks or CPUs: beyond, a browser takes long
 
 _draw = click.option(
     "--draw", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write .svg or .html."
@@ -41,15 +43,14 @@ def command(context: click.Context, machine: str, output: Path | None, as_json: 
         return
     shown = topology.machine(machine)
     title = "this machine" if machine == "this" else machine
-    _write(output, lambda: (title, places.machine(shown), shown["text"], len(shown["cpus"])))
+    _write(output, lambda: (title, places.MACHINE_NOTE, places.machine(shown), shown["text"]), len(shown["cpus"]))
     if as_json:
         click.echo(json.dumps(shown, indent=2))
     elif output is None:
         click.echo(shown["text"], nl=False)
         if machine == "this":
-            click.echo(
-                f"network {topology.network_file('') or 'not known: no OMNES_TOPOLOGY, no topology.conf of Slurm'}"
-            )
+            file = topology.network_file(os.environ.get("OMNES_TOPOLOGY", ""))
+            click.echo(f"network {file or 'not known: there is no OMNES_TOPOLOGY, and no topology.conf of Slurm'}")
 
 
 @command.command()
@@ -71,7 +72,7 @@ def groups(
     """
     job = topology.job(ranks, machine, network, levels)
     text = _rank(job, rank) if rank is not None else _text(job)
-    _write(output, lambda: (_title(job), places.job(job), _text(job), job["p"]))
+    _write(output, lambda: (_title(job), places.JOB_NOTE, places.job(job), _text(job)), job["p"])
     if as_json:
         of_rank = {"rank": rank, "groups": topology.groups_with(job, rank)} if rank is not None else None
         click.echo(json.dumps(of_rank or job))
@@ -79,15 +80,15 @@ def groups(
         click.echo(text, nl=False)
 
 
-def _write(output: Path | None, content: Any) -> None:
+def _write(output: Path | None, content: Callable[[], tuple[str, str, boxes.Box, str]], size: int) -> None:
     if output is None:
         return
     if output.suffix not in _FORMATS:
         raise OmnesError(f"cannot write {output}: the file name must end in {', '.join(_FORMATS)}")
-    title, box, text, size = content()
     if size > _DRAWN:
-        raise OmnesError(f"cannot draw {size} of them; at most {_DRAWN}")
-    output.write_text(boxes.svg(title, box) if output.suffix == ".svg" else boxes.html(title, box, text))
+        raise OmnesError(f"cannot draw {size} ranks or CPUs; at most {_DRAWN}")
+    title, note, box, text = content()
+    output.write_text(boxes.svg(title, note, box) if output.suffix == ".svg" else boxes.html(title, note, box, text))
     click.echo(f"wrote {output}", err=True)
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from html import escape
 
 # All lengths in SVG units (pixels at scale 1).
-_LEAF = (38, 24)
+_LEAF = (40, 24)
 _PAD = 7  # within a box, and between the boxes in it
 _HEAD = 16  # for a box's label
 _GLYPH = 6.2  # of a label
 _MARGIN = 24
-_TITLE = 32
+_TITLE = 48  # with the note below it
 _ASPECT = 1.8  # width to height of what a box holds, if it can be
 
 _STYLE = (
@@ -37,26 +37,27 @@ class Box:
     at: list[tuple[float, float]] = field(default_factory=list)
 
 
-def svg(title: str, box: Box) -> str:
+def svg(title: str, note: str, box: Box) -> str:
     _measure(box)
     width, height = box.size[0] + 2 * _MARGIN, box.size[1] + _TITLE + _MARGIN
-    width = max(width, len(title) * 9 + 2 * _MARGIN)
+    width = max(width, max(len(title) * 9, len(note) * _GLYPH) + 2 * _MARGIN)
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'height="{height:g}">',
         f"<title>{escape(title)}</title><style>{_STYLE}</style>",
         f'<rect width="{width:g}" height="{height:g}" fill="#fff"/>',
         f'<text class="title" x="{_MARGIN}" y="22">{escape(title)}</text>',
+        f'<text x="{_MARGIN}" y="{_TITLE - 8}">{escape(note)}</text>',
     ]
     _draw(box, _MARGIN, _TITLE, 0, out)
     return "\n".join(out) + "\n</svg>\n"
 
 
-def html(title: str, box: Box, text: str) -> str:
+def html(title: str, note: str, box: Box, text: str) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{_PAGE_STYLE}</style>\n<h1>{escape(title)}</h1>\n"
-        f"<figure>{svg(title, box)}</figure>\n<pre>{escape(text)}</pre>\n</html>\n"
+        f"<figure>{svg(title, note, box)}</figure>\n<pre>{escape(text)}</pre>\n</html>\n"
     )
 
 

@@ -5,33 +5,62 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from omnes import topology, units
+from omnes import topology
 from omnes.drawing.boxes import Box
+
+MACHINE_NOTE = "CPUs by the system's numbers; dashed: not to be used"
+JOB_NOTE = "ranks; coloured: leads its group, the darker on the more levels"
 
 
 def machine(described: dict[str, Any]) -> Box:
-    """Levels that part nothing share a box; CPUs that may not be used are dashed."""
-    usable = set(described["cpus"])
-    levels = described["levels"]
+    """A box for each set of CPUs that share something, named after all that they share."""
+    parts = [
+        (frozenset(part), _label(level, number))
+        for level in described["levels"]
+        for number, part in enumerate(level["cpus"])
+        if part
+    ]
+    top = _Part(frozenset().union(*(cpus for cpus, _ in parts)))
+    for cpus, label in sorted(parts, key=lambda part: -len(part[0])):
+        top.add(cpus, label)
+    return top.box(set(described["cpus"]))
 
-    def inside(cpus: Sequence[int], level: int) -> list[Box]:
-        if level == len(levels):
-            return [Box(str(cpu), style="" if cpu in usable else "off", hover=f"CPU {cpu}") for cpu in cpus]
-        parts = [(number, part) for number, part in enumerate(levels[level]["cpus"]) if set(part) <= set(cpus)]
-        made = [box(levels[level], number, inside(part, level + 1)) for number, part in parts]
-        alone = set(cpus).difference(*(part for _, part in parts))  # of a level that not all CPUs have
-        return made + (inside(sorted(alone), level + 1) if alone else [])
 
-    def box(level: dict[str, Any], number: int, content: list[Box]) -> Box:
-        size = f" {units.format_bytes(level['bytes'])}" if level["bytes"] else ""
-        label = f"{level['name']} {number}{size}" if len(level["cpus"]) > 1 else f"{level['name']}{size}"
-        return _merged(Box(label, content))
+class _Part:
+    """CPUs with what they share, and the parts of them that share more."""
 
-    return inside(sorted({cpu for level in levels for part in level["cpus"] for cpu in part}), 0)[0]
+    def __init__(self, cpus: frozenset[int]) -> None:
+        self.cpus = cpus
+        self.labels: list[str] = []
+        self.parts: list[_Part] = []
+
+    def add(self, cpus: frozenset[int], label: str) -> None:
+        if cpus == self.cpus:
+            self.labels.append(label)
+            return
+        home = next((part for part in self.parts if cpus <= part.cpus), None)
+        if home is None:
+            home = _Part(cpus)
+            self.parts.append(home)
+        home.add(cpus, label)
+
+    def box(self, usable: set[int]) -> Box:
+        alone = sorted(self.cpus.difference(*(part.cpus for part in self.parts)))
+        leaves = [Box(str(cpu), style="" if cpu in usable else "off", hover=f"CPU {cpu}") for cpu in alone]
+        return Box(", ".join(self.labels), [part.box(usable) for part in self.parts] + leaves)
+
+
+def _label(level: dict[str, Any], number: int) -> str:
+    words = [level["name"]] + [str(number)] * (len(level["cpus"]) > 1)
+    size = level["bytes"]
+    for suffix, unit in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
+        if size >= unit:
+            return " ".join([*words, f"{size / unit:.4g}{suffix}"])
+    return " ".join(words)
 
 
 def job(described: dict[str, Any]) -> Box:
-    """The deeper a rank's colour, the more levels it leads on."""
+    """Ranks within the levels that the job uses."""
     leads = [0] * described["p"]
     for level in described["groups"]:
         for group in level["groups"]:
@@ -61,10 +90,3 @@ def job(described: dict[str, Any]) -> Box:
             for rank in group:
                 groups[rank].append(group)
     return Box("all", inside(range(described["p"]), 0))
-
-
-def _merged(box: Box) -> Box:
-    """A box that holds just one, which holds more: one box with both names."""
-    if len(box.inside) == 1 and box.inside[0].inside:
-        return Box(f"{box.label}, {box.inside[0].label}", box.inside[0].inside)
-    return box
