@@ -23,7 +23,7 @@ def options(command: _Command) -> _Command:
             envvar="OMNES_LEVELS",
             default="",
             metavar="LIST",
-            help="Use only these, such as numa,node,switch; all: " + ",".join(_core.level_names) + ".",
+            help="Use only these, such as numa,node,switch. There are " + ", ".join(_core.level_names) + ".",
         ),
         click.option(
             "--network",
