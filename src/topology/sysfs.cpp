@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <stdexcept>
 
 #include "topology/hostlist.hpp"
@@ -55,7 +54,7 @@ std::vector<int> sharing_memory(const fs::path& cpu, const fs::path& nodes) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(cpu, error)) {
     const std::string name = entry.path().filename();
-    if (name.starts_with("node") && name.size() > 4 && std::ranges::all_of(name.substr(4), ::isdigit))
+    if (name.starts_with("node") && name.size() > 4 && name.find_first_not_of("0123456789", 4) == name.npos)
       return cpus_in({nodes / name / "cpulist"});
   }
   return {};
@@ -91,6 +90,13 @@ std::vector<int> own_cpus() {
     if (told) break;
   }
   return cpus;
+}
+
+Whereabouts own_whereabouts(const std::string& node, const Network* network) {
+  const std::vector<int> cpus = own_cpus();
+  InnerUnits inner;
+  inner.fill(several_units);  // where the kernel does not tell
+  return whereabouts(node, cpus.empty() ? inner : inner_units(cpus), network);
 }
 
 }  // namespace omnes

@@ -43,5 +43,7 @@ std::vector<int> own_cpus();
 
 /// Of a rank on the named node. Null network: nothing is known of switches.
 Whereabouts whereabouts(const std::string& node, const InnerUnits& inner, const Network* network);
+/// Of this process, which says by what name its node goes.
+Whereabouts own_whereabouts(const std::string& node, const Network* network);
 
 }  // namespace omnes

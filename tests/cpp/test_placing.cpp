@@ -228,13 +228,15 @@ TEST(Whereabouts, ComeFromLinux) {
 }
 
 TEST(Whereabouts, OfThisProcess) {
-  const std::vector<int> cpus = own_cpus();
-  ASSERT_FALSE(cpus.empty());
-  const Network network{"", 1, {{"n1", {"s1"}}}};
-  const Whereabouts here = whereabouts("n1.example.org", inner_units(cpus), &network);
-  EXPECT_EQ(here, whereabouts("n1.example.org", inner_units(cpus), &network));
-  EXPECT_NE(here.unit[node_level], whereabouts("n2", inner_units(cpus), &network).unit[node_level]);
+  const Network network{"", 1, {{"n1", {"s1"}}, {"n2", {"s1"}}}};
+  const Whereabouts here = own_whereabouts("n1.example.org", &network);
+  const Whereabouts there = own_whereabouts("n2.example.org", &network);
+  EXPECT_EQ(here, whereabouts("n1.example.org", inner_units(own_cpus()), &network));
+  EXPECT_NE(here.unit[node_level], there.unit[node_level]);
+  EXPECT_EQ(here.unit[first_switch], there.unit[first_switch]);
   EXPECT_GE(here.unit[first_switch], Whereabouts::first_unit);
+  EXPECT_EQ(own_whereabouts("n3", &network).unit[first_switch], Whereabouts::unlisted);
+  EXPECT_EQ(own_whereabouts("n1", nullptr).unit[first_switch], Whereabouts::none);
 }
 
 }  // namespace
