@@ -13,10 +13,10 @@ MACHINES = [
     ("pu:1", [("node", 1, [0])]),
     (
         "package:2 l3:1 core:2 pu:2",
-        [("node", 1, list(range(8))), ("socket", 2, [0, 1, 2, 3]), ("L3", 2, [0, 1, 2, 3]), ("core", 4, [0, 1])],
+        [("node", 1, list(range(8))), ("socket", 2, [0, 1, 2, 3]), ("l3", 2, [0, 1, 2, 3]), ("core", 4, [0, 1])],
     ),
     # more memories than sockets, as in AMD's NPS modes
-    ("package:1 numa:4 l3:2 core:1 pu:1", [("socket", 1, list(range(8))), ("NUMA", 4, [0, 1]), ("L3", 8, [0])]),
+    ("package:1 numa:4 l3:2 core:1 pu:1", [("socket", 1, list(range(8))), ("numa", 4, [0, 1]), ("l3", 8, [0])]),
 ]
 
 
@@ -46,7 +46,7 @@ def test_this_machine_knows_the_cpus_we_may_use():
 
 def test_a_wrong_description_is_one_clear_line():
     with pytest.raises(
-        ValueError, match=r"^machine 'nonsense' is not a description such as 'package:2 l3:1 core:4 pu:2'$"
+        ValueError, match=r"^machine 'nonsense' is no file, and not a description such as 'package:2 l3:1 core:4 pu:2'$"
     ):
         _core.machine("nonsense")
 

@@ -62,8 +62,31 @@ def choose(
 def segment_bytes(p: int, slots: int = 8, slot_bytes: int = 8192) -> int: ...
 
 # {cpus: [int] (that this process may use), text (one line per level), levels: [{name, count, bytes (of one; 0: none),
-# cpus: [[int]]}] from node to core}. Of this machine, or of one described in hwloc's way ("package:2 core:4 pu:2").
-def machine(synthetic: str = "") -> dict[str, Any]: ...
+# cpus: [[int]]}] from node to core}. Of this machine, or of one that hwloc describes: an XML file, or words such as
+# "package:2 core:4 pu:2".
+def machine(description: str = "") -> dict[str, Any]: ...
 
 # Whether one process may read another's memory (single copy).
 def cma_works() -> bool: ...
+
+# A described job (docs/topology.md). ranks: a file or a pattern such as "8x8 cyclic"; machine: as above, or "this";
+# network: a file; levels: such as "numa,node". -> {p, nodes: [name, by rank], levels: [{name, units: [int, by rank]}]
+# from the nearest, left_out: [{name, kind: off | absent | inactive | declined, why}], groups: [{level, groups: [[rank,
+# its leader first]]}]}.
+def job(ranks: str, machine: str = "", network: str = "", levels: str = "") -> dict[str, Any]: ...
+
+# Every node's switches, from the nearest to the widest, from a file of a network.
+def network(file: str) -> dict[str, list[str]]: ...
+
+# Slurm's file on this machine, if there is one.
+def network_file() -> str | None: ...
+
+# For each level within a node, the unit of this machine that holds all these CPUs, named by its lowest; -1: there is no
+# such level, -2: the CPUs are of several units. `system`: instead of /sys/devices/system.
+def inner_units(cpus: list[int], system: str = "") -> dict[str, int]: ...
+
+# "n[01-02,7]" -> ["n01", "n02", "n7"].
+def expand_hostlist(list: str) -> list[str]: ...
+
+# All levels that there can be.
+level_names: list[str]

@@ -15,6 +15,7 @@ _COMMANDS = {
     "list": "List the algorithms.",
     "draw": "Draw what an algorithm does.",
     "verify": "Prove algorithms correct.",
+    "topology": "Show the levels of a machine, and the groups of a job over them.",
     "info": "Show the MPIs and the machine as omnes sees them.",
     "demo": "Run an unmodified example program on the stock MPI and on omnes.",
 }

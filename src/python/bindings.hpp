@@ -4,7 +4,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <string>
+#include <vector>
+
 #include "schedule/schedule.hpp"
+#include "topology/described.hpp"
 
 namespace omnes::python {
 
@@ -13,9 +17,18 @@ namespace nb = nanobind;
 /// The operation of that name. Throws std::invalid_argument, which lists the valid ones.
 Operation operation(const std::string& name);
 
+/// A job that words describe: --ranks, --machine ("this": this one), --network, --levels; empty: not given. Throws
+/// std::invalid_argument. For all functions over placements.
+struct Job {
+  std::vector<Site> ranks;
+  Placed placed;
+};
+Job job(const std::string& ranks, const std::string& machine, const std::string& network, const std::string& levels);
+
 void bind_catalogue(nb::module_& m);
 void bind_schedules(nb::module_& m);
 void bind_selection(nb::module_& m);
 void bind_machine(nb::module_& m);
+void bind_topology(nb::module_& m);
 
 }  // namespace omnes::python

@@ -17,8 +17,8 @@ namespace omnes::python {
 
 namespace {
 
-nb::dict described(const std::string& synthetic) {
-  const Machine machine = synthetic.empty() ? this_machine() : synthetic_machine(synthetic);
+nb::dict described(const std::string& description) {
+  const Machine machine = description.empty() ? this_machine() : described_machine(description);
   nb::list levels;
   for (const Level& level : machine.levels) {
     nb::dict d;
@@ -66,7 +66,7 @@ bool cma_works() {
 }  // namespace
 
 void bind_machine(nb::module_& m) {
-  m.def("machine", described, nb::arg("synthetic") = "");
+  m.def("machine", described, nb::arg("description") = "");
   m.def("cma_works", cma_works);
   m.def("segment_bytes", segment_bytes, nb::arg("p"), nb::arg("slots") = 8, nb::arg("slot_bytes") = 8192);
 }

@@ -42,6 +42,11 @@ std::string folder(std::string_view text) {
   return std::string(text);
 }
 
+std::string file(std::string_view text) {
+  if (text.empty()) throw std::invalid_argument("\"\" is not valid; valid: a file of nodes and their switches");
+  return std::string(text);
+}
+
 std::optional<std::size_t> single_copy_from(std::string_view text) {
   if (text == "off") return std::nullopt;
   try {
@@ -67,12 +72,14 @@ constexpr Variable variables[] = {
        s.heap = one_of<HeapUse>(
            text, {{"off", HeapUse::off}, {"alloc_mem", HeapUse::alloc_mem}, {"shared", HeapUse::shared}});
      }},
+    {"LEVELS", [](S& s, Text text) { s.levels = parse_levels(text); }},
     {"OFF", [](S& s, Text text) { s.off = flag(text); }},
     {"REPRODUCIBLE", [](S& s, Text text) { s.reproducible = flag(text); }},
     {"SINGLE_COPY", [](S& s, Text text) { s.single_copy = single_copy_from(text); }},
     {"SLOTS", [](S& s, Text text) { s.slots = parse_number(text, fewest_slots, most_slots); }},
     {"SLOT_BYTES", [](S& s, Text text) { s.slot_bytes = slot_size(text); }},
     {"STATS", [](S& s, Text text) { s.stats = folder(text); }},
+    {"TOPOLOGY", [](S& s, Text text) { s.topology = file(text); }},
     {"TRANSPORT",
      [](S& s, Text text) {
        s.transport = one_of<Transport>(text, {{"auto", Transport::automatic}, {"mpi", Transport::mpi}});

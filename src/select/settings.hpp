@@ -7,6 +7,7 @@
 #include <string>
 
 #include "select/choice.hpp"
+#include "topology/levels.hpp"
 
 namespace omnes {
 
@@ -19,12 +20,14 @@ struct Settings {
   std::array<std::optional<Choice>, operation_count> forced;  ///< OMNES_<OPERATION>, by operation
   /// OMNES_I<OPERATION>: for the nonblocking and persistent forms, in front of OMNES_<OPERATION>.
   std::array<std::optional<Choice>, operation_count> forced_not_blocking;
-  bool async = false;                                  ///< OMNES_ASYNC=1: a thread lets nonblocking operations progress
-  Transport transport = Transport::automatic;          ///< OMNES_TRANSPORT=auto|mpi
-  int fake_nodes = 1;                                  ///< OMNES_FAKE_NODES: pretend that one machine is so many
-  std::optional<std::string> stats;                    ///< OMNES_STATS: folder for reports
-  int slots = 8;                                       ///< OMNES_SLOTS: slots in a rank's queue
-  std::size_t slot_bytes = 8192;                       ///< OMNES_SLOT_BYTES: bytes in a slot
+  bool async = false;                          ///< OMNES_ASYNC=1: a thread lets nonblocking operations progress
+  Transport transport = Transport::automatic;  ///< OMNES_TRANSPORT=auto|mpi
+  int fake_nodes = 1;                          ///< OMNES_FAKE_NODES: pretend that one machine is so many
+  LevelSet levels = all_levels;                ///< OMNES_LEVELS=numa,node,switch: use only these
+  std::optional<std::string> topology;         ///< OMNES_TOPOLOGY: the file of the network; none: Slurm's, if any
+  std::optional<std::string> stats;            ///< OMNES_STATS: folder for reports
+  int slots = 8;                               ///< OMNES_SLOTS: slots in a rank's queue
+  std::size_t slot_bytes = 8192;               ///< OMNES_SLOT_BYTES: bytes in a slot
   std::optional<std::size_t> single_copy = 96 * 1024;  ///< OMNES_SINGLE_COPY: from so many bytes on, or "off"
   HeapUse heap = HeapUse::alloc_mem;                   ///< OMNES_HEAP=off|alloc_mem|shared
   std::size_t direct_copy =

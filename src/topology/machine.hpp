@@ -1,6 +1,6 @@
 // A machine as levels: which CPUs share a core, a cache, a memory, a socket.
 //
-// A level is named by its part: node, socket, NUMA, L3, L2, core; each lists its groups of CPUs, widest level first.
+// A level is named by its part: node, socket, numa, l3, l2, core; each lists its groups of CPUs, widest level first.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace omnes {
 struct Level {
   std::string name;
   std::size_t bytes = 0;                 ///< of one group's memory or cache; 0: the level has none
-  std::vector<std::vector<int>> groups;  ///< the CPUs of each, in ascending order
+  std::vector<std::vector<int>> groups;  ///< the CPUs of each, in ascending order; a memory may be near none
 };
 
 struct Machine {
@@ -20,10 +20,11 @@ struct Machine {
   std::vector<Level> levels;
 };
 
-/// This machine. Throws std::runtime_error when it cannot be found out.
+/// This machine, as hwloc sees it (only in the Python module). Throws std::runtime_error when it cannot be found out.
 Machine this_machine();
-/// One described in hwloc's way, such as "package:2 l3:1 core:4 pu:2". Throws std::invalid_argument.
-Machine synthetic_machine(const std::string& description);
+/// One that hwloc describes: an XML file that lstopo wrote, or words such as "package:2 l3:1 core:4 pu:2". Throws
+/// std::invalid_argument (only in the Python module).
+Machine described_machine(const std::string& description);
 
 /// One line for each level: name, number of groups, size, CPUs.
 std::string to_string(const Machine& machine);

@@ -1,0 +1,101 @@
+// Networks and described jobs, as Python sees them.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "python/bindings.hpp"
+#include "topology/described.hpp"
+#include "topology/groups.hpp"
+#include "topology/hostlist.hpp"
+
+namespace omnes::python {
+
+namespace {
+
+std::optional<Machine> machine_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return text == "this" ? this_machine() : described_machine(text);
+}
+
+template <class Value>
+const Value* pointer(const std::optional<Value>& value) {
+  return value ? &*value : nullptr;
+}
+
+nb::dict described(const Job& job) {
+  nb::list nodes, levels, left_out, groups;
+  for (const Site& site : job.ranks) nodes.append(site.node);
+  for (const PlacementLevel& level : job.placed.placement.levels) {
+    nb::dict d;
+    d["name"] = level.name;
+    d["units"] = level.unit;
+    levels.append(d);
+  }
+  for (const LeftOut& level : job.placed.left_out) {
+    nb::dict d;
+    d["name"] = level.level;
+    d["kind"] = name(level.kind);
+    d["why"] = level.why;
+    left_out.append(d);
+  }
+  for (const GroupLevel& level : groups_of(job.placed.placement)) {
+    nb::list members;
+    for (std::size_t i = 0; i < level.count(); ++i)
+      members.append(std::vector<int>(level.group(i).begin(), level.group(i).end()));
+    nb::dict d;
+    d["level"] = level.name;
+    d["groups"] = members;
+    groups.append(d);
+  }
+  nb::dict d;
+  d["p"] = job.placed.placement.p;
+  d["nodes"] = nodes;
+  d["levels"] = levels;
+  d["left_out"] = left_out;
+  d["groups"] = groups;
+  return d;
+}
+
+nb::dict network(const std::string& file) {
+  const Network read = read_network(file);
+  nb::dict nodes;
+  for (const auto& [node, switches] : read.switches) nodes[node.c_str()] = switches;
+  return nodes;
+}
+
+/// The units of this machine, by Linux, that hold all these CPUs: each level's lowest CPU; -1: none, -2: several.
+nb::dict inner(const std::vector<int>& cpus, const std::string& system) {
+  const InnerUnits units = system.empty() ? inner_units(cpus) : inner_units(cpus, system);
+  nb::dict d;
+  for (std::size_t i = 0; i < inner_levels; ++i) d[level_names[i]] = units[i];
+  return d;
+}
+
+}  // namespace
+
+Job job(const std::string& ranks, const std::string& machine, const std::string& network, const std::string& levels) {
+  const std::optional<Machine> on = machine_of(machine);
+  const std::optional<Network> over = network.empty() ? std::nullopt : std::optional(read_network(network));
+  Job made{read_ranks(ranks, pointer(on)), {}};
+  made.placed =
+      omnes::described(made.ranks, pointer(on), pointer(over), levels.empty() ? all_levels : parse_levels(levels));
+  return made;
+}
+
+void bind_topology(nb::module_& m) {
+  using nb::arg;
+  m.def(
+      "job",
+      [](const std::string& ranks, const std::string& machine, const std::string& network, const std::string& levels) {
+        return described(job(ranks, machine, network, levels));
+      },
+      arg("ranks"), arg("machine") = "", arg("network") = "", arg("levels") = "");
+  m.def("network", network, arg("file"));
+  m.def("network_file", [] { return network_file(std::nullopt); });
+  m.def("inner_units", inner, arg("cpus"), arg("system") = "");
+  m.def("expand_hostlist", [](const std::string& list) { return expand_hostlist(list); }, arg("list"));
+  m.attr("level_names") = nb::cast(std::vector<std::string>(level_names.begin(), level_names.end()));
+}
+
+}  // namespace omnes::python

@@ -1,0 +1,101 @@
+// Levels from hwloc's objects. Only the Python module has this: see sysfs.cpp for what programs load.
+#include <hwloc.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+
+#include "topology/machine.hpp"
+
+namespace omnes {
+
+namespace {
+
+struct Destroy {
+  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destroy>;
+
+Topology new_topology() {
+  hwloc_topology_t topology = nullptr;
+  if (hwloc_topology_init(&topology) != 0) throw std::runtime_error("hwloc cannot start");
+  return Topology(topology);
+}
+
+void load(const Topology& topology) {
+  if (hwloc_topology_load(topology.get()) != 0) throw std::runtime_error("hwloc cannot read the machine's topology");
+}
+
+std::vector<int> members(hwloc_const_bitmap_t set) {
+  std::vector<int> cpus;
+  for (int cpu = hwloc_bitmap_first(set); cpu >= 0; cpu = hwloc_bitmap_next(set, cpu)) cpus.push_back(cpu);
+  return cpus;
+}
+
+std::size_t bytes_of(hwloc_obj_t object) {
+  switch (object->type) {
+    case HWLOC_OBJ_MACHINE: return object->total_memory;
+    case HWLOC_OBJ_NUMANODE: return object->attr->numanode.local_memory;
+    case HWLOC_OBJ_L3CACHE:
+    case HWLOC_OBJ_L2CACHE: return object->attr->cache.size;
+    default: return 0;
+  }
+}
+
+Level level(const Topology& topology, const char* name, hwloc_obj_type_t type) {
+  Level found{name, 0, {}};
+  for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_type(topology.get(), type, o)) != nullptr;) {
+    found.groups.push_back(members(o->cpuset));
+    found.bytes = std::max(found.bytes, bytes_of(o));
+  }
+  return found;
+}
+
+Machine read(const Topology& topology) {
+  static constexpr std::array<std::pair<const char*, hwloc_obj_type_t>, 6> kinds = {{{"node", HWLOC_OBJ_MACHINE},
+                                                                                     {"socket", HWLOC_OBJ_PACKAGE},
+                                                                                     {"numa", HWLOC_OBJ_NUMANODE},
+                                                                                     {"l3", HWLOC_OBJ_L3CACHE},
+                                                                                     {"l2", HWLOC_OBJ_L2CACHE},
+                                                                                     {"core", HWLOC_OBJ_CORE}}};
+  Machine machine;
+  for (const auto& [name, type] : kinds) {
+    Level found = level(topology, name, type);
+    if (!found.groups.empty()) machine.levels.push_back(std::move(found));
+  }
+  // Which of NUMA, socket and L3 is the wider differs between machines.
+  std::ranges::stable_sort(machine.levels, {}, [](const Level& one) { return one.groups.size(); });
+  const std::unique_ptr<hwloc_bitmap_s, void (*)(hwloc_bitmap_t)> bound(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  const bool known = hwloc_topology_is_thissystem(topology.get()) &&
+                     hwloc_get_cpubind(topology.get(), bound.get(), HWLOC_CPUBIND_PROCESS) == 0;
+  machine.usable = members(known ? bound.get() : hwloc_topology_get_allowed_cpuset(topology.get()));
+  return machine;
+}
+
+}  // namespace
+
+Machine this_machine() {
+  const Topology topology = new_topology();
+  load(topology);
+  return read(topology);
+}
+
+Machine described_machine(const std::string& description) {
+  const Topology topology = new_topology();
+  std::error_code ignored;
+  if (std::filesystem::exists(description, ignored)) {
+    if (hwloc_topology_set_xml(topology.get(), description.c_str()) != 0 || hwloc_topology_load(topology.get()) != 0)
+      throw std::invalid_argument("machine '" + description +
+                                  "' is no XML file of hwloc, as lstopo FILE.xml writes it");
+  } else {
+    if (hwloc_topology_set_synthetic(topology.get(), description.c_str()) != 0)
+      throw std::invalid_argument("machine '" + description +
+                                  "' is no file, and not a description such as 'package:2 l3:1 core:4 pu:2'");
+    load(topology);
+  }
+  return read(topology);
+}
+
+}  // namespace omnes

@@ -1,0 +1,18 @@
+// Slurm's topology.conf, as its manual page describes it: switches in a tree, or blocks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topology/lines.hpp"
+#include "topology/network.hpp"
+
+namespace omnes {
+
+/// Throws std::invalid_argument with the place of the fault.
+void read_slurm(const std::vector<Line>& lines, Network& network);
+
+/// expand_hostlist, with the line in its errors.
+std::vector<std::string> expand_names(const Line& line, const std::string& list);
+
+}  // namespace omnes

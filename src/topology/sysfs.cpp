@@ -1,0 +1,102 @@
+// The units that hold some CPUs, as Linux tells: /sys/devices/system.
+//
+// Why not hwloc: it reads the whole machine, which takes every rank tens of milliseconds on a large one, and Open MPI brings
+// an hwloc of its own into the same process. A rank needs to know only what its own lowest CPU shares and whether the rest
+// of its CPUs is within: one line of text for each level.
+#include <sched.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "topology/hostlist.hpp"
+#include "topology/whereabouts.hpp"
+
+namespace omnes {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The first line of a file; empty when there is none.
+std::string line_of(const fs::path& file) {
+  std::string line;
+  std::ifstream stream(file);
+  std::getline(stream, line);
+  return line;
+}
+
+/// The CPUs in the first of these files that exists: older kernels have other names.
+std::vector<int> cpus_in(std::initializer_list<fs::path> files) {
+  for (const fs::path& file : files) {
+    const std::string list = line_of(file);
+    if (list.empty()) continue;
+    try {
+      return parse_cpus(list);
+    } catch (const std::invalid_argument&) {  // what a kernel has never said is as good as nothing
+    }
+  }
+  return {};
+}
+
+std::vector<int> sharing_cache(const fs::path& cpu, const char* level) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(cpu / "cache", error)) {
+    if (line_of(entry.path() / "level") == level && line_of(entry.path() / "type") != "Instruction")
+      return cpus_in({entry.path() / "shared_cpu_list"});
+  }
+  return {};
+}
+
+/// A CPU's folder has a link to its memory's, node0 or another.
+std::vector<int> sharing_memory(const fs::path& cpu, const fs::path& nodes) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(cpu, error)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("node") && name.size() > 4 && name.find_first_not_of("0123456789", 4) == name.npos)
+      return cpus_in({nodes / name / "cpulist"});
+  }
+  return {};
+}
+
+int unit(const std::vector<int>& shared, const std::vector<int>& cpus) {
+  if (shared.empty()) return no_unit;
+  return std::ranges::includes(shared, cpus) ? shared.front() : several_units;
+}
+
+}  // namespace
+
+InnerUnits inner_units(const std::vector<int>& cpus, const std::string& system) {
+  const fs::path cpu = fs::path(system) / "cpu" / ("cpu" + std::to_string(cpus.front()));
+  const fs::path topology = cpu / "topology";
+  // In the order of level_names.
+  return {unit(cpus_in({topology / "core_cpus_list", topology / "thread_siblings_list"}), cpus),
+          unit(sharing_cache(cpu, "2"), cpus), unit(sharing_cache(cpu, "3"), cpus),
+          unit(sharing_memory(cpu, fs::path(system) / "node"), cpus),
+          unit(cpus_in({topology / "package_cpus_list", topology / "core_siblings_list"}), cpus)};
+}
+
+std::vector<int> own_cpus() {
+  std::vector<int> cpus;
+  // The kernel refuses a set that is smaller than its own.
+  for (int count = CPU_SETSIZE; count <= 1 << 20; count *= 2) {
+    cpu_set_t* set = CPU_ALLOC(count);
+    const std::size_t bytes = CPU_ALLOC_SIZE(count);
+    const bool told = set != nullptr && sched_getaffinity(0, bytes, set) == 0;
+    for (int cpu = 0; told && cpu < count; ++cpu)
+      if (CPU_ISSET_S(cpu, bytes, set)) cpus.push_back(cpu);
+    CPU_FREE(set);
+    if (told) break;
+  }
+  return cpus;
+}
+
+Whereabouts own_whereabouts(const std::string& node, const Network* network) {
+  const std::vector<int> cpus = own_cpus();
+  InnerUnits inner;
+  inner.fill(several_units);  // where the kernel does not tell
+  return whereabouts(node, cpus.empty() ? inner : inner_units(cpus), network);
+}
+
+}  // namespace omnes
