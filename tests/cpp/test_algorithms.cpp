@@ -11,7 +11,8 @@ namespace {
 /// Proves all cases of one p; `roots` are taken modulo p.
 void prove_all(const Algorithm& algorithm, int p, const std::set<int>& roots) {
   if (!why_not(algorithm, {.operation = algorithm.operation, .p = p}, true).empty()) return;
-  const std::vector<int> radices = algorithm.default_radix > 0 ? std::vector{0, 3, 4, 7} : std::vector{0};
+  std::vector<int> radices = {0};
+  if (algorithm.default_radix > 0) radices = algorithm.hierarchical ? std::vector{0, 3} : std::vector{0, 3, 4, 7};
   const std::vector<int> segments = algorithm.segmented ? std::vector{1, 2, 5} : std::vector{1};
   for (const int root : rooted(algorithm.operation) ? roots : std::set{0})
     for (const int radix : radices)
