@@ -10,6 +10,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "schedule/hierarchy.hpp"
+
 namespace omnes {
 
 namespace {
@@ -80,6 +82,11 @@ struct Team::State {
       if (here) reach.local[rank] = next++;
     }
     one_node = setup.shares_memory && next == setup.p;
+    if (setup.placement)
+      hierarchy = std::make_shared<const Hierarchy>(*setup.placement);
+    else if (!setup.node.empty())
+      hierarchy = std::make_shared<const Hierarchy>(
+          Placement{setup.p, {{"node", std::vector<std::int32_t>(setup.node.begin(), setup.node.end())}}});
   }
 
   /// Bytes of a part that all ranks know alike: the average of unequal parts that everybody knows, 0 where nobody knows all.
@@ -103,10 +110,14 @@ struct Team::State {
     problem.root = call.root;
     problem.in_place = call.in_place;
     problem.radix = choice.radix;
+    problem.hierarchy = hierarchy;
+    problem.composition = choice.levels;
     if (call.neighbors) problem.neighbors = *call.neighbors;
     Schedule schedule = build(*choice.algorithm, problem);
-    // What the algorithm cuts a part into by nature tells what a segment is cut from.
-    const std::size_t unit = common_bytes(call) / static_cast<std::size_t>(schedule.pieces);
+    // What the algorithm cuts a part into by nature tells what a segment is cut from. A hierarchical one cuts each of its slices into segments, whatever its
+    // levels cut these into.
+    const int natural = choice.algorithm->hierarchical ? std::max(choice.radix, 1) : schedule.pieces;
+    const std::size_t unit = common_bytes(call) / static_cast<std::size_t>(natural);
     problem.segments = segments_for(choice, setup.p, unit);
     if (problem.segments > 1) schedule = build(*choice.algorithm, problem);
 
@@ -127,6 +138,7 @@ struct Team::State {
     question.elements = call.element > 0 ? question.bytes / call.element : 0;
     question.commutative = key.commutative();
     question.one_node = one_node;
+    question.hierarchy = hierarchy;
     const Answer answer = setup.selector->choose(question, forced[static_cast<int>(call.operation)]);
 
     auto prepared = std::make_shared<Prepared>();
@@ -223,6 +235,7 @@ struct Team::State {
 
   TeamSetup setup;
   Reach reach;
+  std::shared_ptr<const Hierarchy> hierarchy;  // null where nothing is known
   bool one_node = false;
   bool counting = false;
   Lane lane;

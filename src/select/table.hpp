@@ -21,8 +21,9 @@ struct Question {
   std::size_t bytes = 0;     ///< of one part
   std::size_t elements = 0;  ///< of one part
   bool commutative = true;
-  bool one_node = true;  ///< all ranks share memory
-  bool blocking = true;  ///< else nonblocking or persistent
+  bool one_node = true;                             ///< all ranks share memory
+  bool blocking = true;                             ///< else nonblocking or persistent
+  std::shared_ptr<const Hierarchy> hierarchy = {};  ///< where the ranks lie; null: nothing is known
 };
 
 struct Rule {
