@@ -1,10 +1,12 @@
 // Embedding: the schedule of a group's operation becomes a part of a larger one.
 //
-// How. The group's schedule is built by any algorithm of the catalogue, as if the group were alone. Its ops are added to the larger schedule one by one:
-// its ranks become real ones, each of its blocks a run of the larger one's blocks. Its dependencies are kept, and the builder adds those between what is
-// embedded and what is around it; so a message goes on to the next level as soon as it has arrived from this one.
-// What became empty: messages without blocks are still sent, as they may be there to synchronise; reductions and copies of nothing vanish, and those who
-// waited for them wait for what they waited for. A publish goes to the set of the group's other ranks, where that is not all there are.
+// How. The group's schedule is built by any algorithm of the catalogue, as if the group were alone. Its ops are added
+// to the larger schedule one by one: its ranks become real ones, each of its blocks a run of the larger one's blocks.
+// Its dependencies are kept, and the builder adds those between what is embedded and what is around it; so a message
+// goes on to the next level as soon as it has arrived from this one. What became empty: messages without blocks are
+// still sent, as they may be there to synchronise; reductions and copies of nothing vanish, and those who waited for
+// them wait for what they waited for. A publish goes to the set of the group's other ranks, where that is not all there
+// are.
 #pragma once
 
 #include <functional>
@@ -13,7 +15,8 @@
 
 namespace omnes {
 
-/// Where the inner schedule's blocks lie: block i is the blocks first + starts[i] .. first + starts[i + 1] - 1 of `buffer`.
+/// Where the inner schedule's blocks lie: block i is the blocks first + starts[i] .. first + starts[i + 1] - 1 of
+/// `buffer`.
 struct View {
   Buffer buffer = Buffer::send;
   std::int32_t first = 0;

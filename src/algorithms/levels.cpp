@@ -9,8 +9,8 @@ namespace {
 
 using enum Operation;
 
-/// What runs at levels that the composition does not name: inside a node, where one copy serves all readers, flat; between nodes in few rounds. All of them
-/// keep the order of operands and take any number of ranks.
+/// What runs at levels that the composition does not name: inside a node, where one copy serves all readers, flat;
+/// between nodes in few rounds. All of them keep the order of operands and take any number of ranks.
 const char* default_algorithm(Operation operation, bool inside_node) {
   switch (operation) {
     case barrier: return "dissemination";

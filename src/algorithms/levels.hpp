@@ -12,11 +12,12 @@ struct Picked {
   int radix = 0;
 };
 
-/// For `operation` in the groups of a level of the problem's hierarchy. Where the level's algorithm is one of another operation only, as may be on the way up
-/// or down, this one has its default.
+/// For `operation` in the groups of a level of the problem's hierarchy. Where the level's algorithm is one of another
+/// operation only, as may be on the way up or down, this one has its default.
 Picked picked(const Problem& problem, std::size_t level, Operation operation);
 
-/// The operation that does this one's work in a level's groups of the problem: with unequal parts where its members stand for different numbers of ranks.
+/// The operation that does this one's work in a level's groups of the problem: with unequal parts where its members
+/// stand for different numbers of ranks.
 Operation at_level(const Problem& problem, std::size_t level, Operation operation);
 
 /// The operations that an algorithm composes at a level.

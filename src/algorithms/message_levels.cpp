@@ -10,7 +10,8 @@ namespace omnes {
 
 namespace {
 
-/// A segment is cut into as many blocks as let all levels cut it evenly; but no more than so many times what one of them needs.
+/// A segment is cut into as many blocks as let all levels cut it evenly; but no more than so many times what one of
+/// them needs.
 constexpr int most_times_needed = 4;
 
 Problem inner_problem(Operation operation, const Picked& picked, int p, int rank, int root, int segments) {

@@ -1,7 +1,9 @@
-// Parts through the groups of a hierarchy: those of a unit's ranks travel in one bundle, in each group by any algorithm of the catalogue.
+// Parts through the groups of a hierarchy: those of a unit's ranks travel in one bundle, in each group by any algorithm
+// of the catalogue.
 //
-// How. Parts on their way lie in a table, in the order of positions (schedule/hierarchy.hpp), in which every bundle is one run. A row of the table is what belongs to
-// one rank: its part, or, for alltoall, several. Where ranks are not in the order of positions, parts are copied between the table and the buffers.
+// How. Parts on their way lie in a table, in the order of positions (schedule/hierarchy.hpp), in which every bundle is
+// one run. A row of the table is what belongs to one rank: its part, or, for alltoall, several. Where ranks are not in
+// the order of positions, parts are copied between the table and the buffers.
 #pragma once
 
 #include "algorithms/embedding.hpp"
@@ -37,13 +39,14 @@ class PartLevels {
   RowSizes parts() const;
   /// A new table of one part for each rank in the range.
   Table new_table(std::pair<int, int> range);
-  /// The parts of a buffer that holds all, as a table: the buffer itself where ranks are in order; else a new table, filled from it if so asked.
+  /// The parts of a buffer that holds all, as a table: the buffer itself where ranks are in order; else a new table,
+  /// filled from it if so asked.
   Table table_of(Buffer buffer, bool filled);
   /// From such a table to the buffer, unless it is the buffer.
   void unpack(const Table& table, Buffer buffer);
 
-  /// Gathers rows in `table` at the representatives, through the levels below `end`. `own`: where this rank's row lies. Returns where the rows lie that this rank
-  /// speaks for then.
+  /// Gathers rows in `table` at the representatives, through the levels below `end`. `own`: where this rank's row lies.
+  /// Returns where the rows lie that this rank speaks for then.
   Blocks gather(const Table& table, Blocks own, std::size_t end, const RowSizes& sizes);
   /// Scatters the rows of `table`; the rank's own comes to `own`, unless it represents others and `stays`.
   void scatter(const Table& table, Blocks own, std::size_t end, const RowSizes& sizes, bool stays = false);

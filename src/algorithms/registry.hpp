@@ -12,8 +12,8 @@
 
 namespace omnes {
 
-/// A hierarchical algorithm: the operations that run in the groups of each level but the last on the way to its representatives and back, and in the
-/// last group. Where none is given for the last, it is passed up and down, too.
+/// A hierarchical algorithm: the operations that run in the groups of each level but the last, on the way to their
+/// representatives and back, and in the last group. Where there is none for the last, it is passed up and down, too.
 struct Phases {
   std::optional<Operation> up = {}, top = {}, down = {};
 };
@@ -34,9 +34,9 @@ struct Algorithm {
   bool unequal = false;       ///< also serves the operations with unequal parts: registered once more for each of them
   bool root_radix = false;    ///< the default radix is the square root of p, rounded up, and at least default_radix
   bool needs_all_counts = false;  ///< of what each rank sends to each: its schedules use Builder::temp_between()
-  std::optional<Phases> hierarchical =
-      {};  ///< composed of others, over Problem::hierarchy; `ordered`: where ranks of a unit are consecutive
-  bool consecutive = false;  ///< hierarchical: only where they are
+  /// Composed of others, over Problem::hierarchy. `ordered` holds where ranks of each unit are consecutive.
+  std::optional<Phases> hierarchical = {};
+  bool consecutive = false;  ///< hierarchical: serves only placements where they are
 };
 
 /// All of them, sorted by operation and name.

@@ -16,7 +16,8 @@ const char* name(Topology topology);
 /// have no edges, edges to oneself, and repeated ones.
 Neighbors sample_neighbors(Topology topology, int p, int rank);
 
-/// Placements of p ranks, with a name each: nodes that are filled one after the other and in turn, nodes of different sizes, and three levels.
+/// Placements of p ranks, with a name each: nodes that are filled one after the other and in turn, nodes of different
+/// sizes, and three levels.
 struct SamplePlacement {
   const char* name;
   Placement placement;

@@ -114,8 +114,8 @@ struct Team::State {
     problem.composition = choice.levels;
     if (call.neighbors) problem.neighbors = *call.neighbors;
     Schedule schedule = build(*choice.algorithm, problem);
-    // What the algorithm cuts a part into by nature tells what a segment is cut from. A hierarchical one cuts each of its slices into segments, whatever its
-    // levels cut these into.
+    // What the algorithm cuts a part into by nature tells what a segment is cut from; hierarchical ones cut slices,
+    // whatever their levels cut the segments into.
     const int natural = choice.algorithm->hierarchical ? std::max(choice.radix, 1) : schedule.pieces;
     const std::size_t unit = common_bytes(call) / static_cast<std::size_t>(natural);
     problem.segments = segments_for(choice, setup.p, unit);

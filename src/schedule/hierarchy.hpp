@@ -1,17 +1,20 @@
 // The groups of a placement, level by level: what hierarchical algorithms are composed over.
 //
-// Overview. From the nearest level up, the ranks of a unit form a group; one of them represents it in the group of the next
-// level's unit, and so on, up to one group for all. Levels that would only have groups of one member are passed over.
-// How. Ranks get positions, so that the ranks of every unit have consecutive ones and its parts follow each other; units
-// and their parts are ordered by their lowest ranks. Then a level is only a list: where the parts of each unit begin.
-// Who represents a unit is no part of it, as that depends on the root and on the slice of the message.
-// Cost. Once O(p log(p) L), and 4 bytes for each unit of each level; a rank's own groups take the members that they have.
+// Overview. From the nearest level up, the ranks of a unit form a group; one of them represents it in the group of the
+// next level's unit, and so on, up to one group for all. Levels that would only have groups of one member are passed
+// over.
+// How. Ranks get positions, so that the ranks of every unit have consecutive ones and its parts follow each other;
+// units and their parts are ordered by their lowest ranks. Then a level is only a list: where the parts of each unit
+// begin. Who represents a unit is no part of it, as that depends on the root and on the slice of the message.
+// Cost. Once O(p log(p) L), and 4 bytes for each unit of each level; a rank's own groups take the members that they
+// have.
 #pragma once
 
 #include <array>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedule/placement.hpp"
@@ -61,8 +64,9 @@ class Hierarchy {
   /// Where the members of the last group begin, in positions, and the end.
   std::vector<int> starts_of_widest() const;
 
-  /// The groups that the rank is a member of, nearest level first. Units with `root` in them are represented by it; others by their lowest rank,
-  /// or, so that they share the work, by others for other `slice`s: the i-th of the unit's parts for slice i, in turn.
+  /// The groups that the rank is a member of, nearest level first. Units with `root` in them are represented by it;
+  /// others by their lowest rank, or, so that they share the work, by others for other `slice`s: the i-th of the unit's
+  /// parts for slice i, in turn.
   std::vector<Group> groups_of(int rank, int root = -1, int slice = 0) const;
   /// The same with the last rank of each unit as its representative.
   std::vector<Group> groups_by_last(int rank) const;

@@ -90,8 +90,8 @@ struct LevelAlgorithm {
 };
 using Composition = std::vector<LevelAlgorithm>;
 
-/// What an algorithm is asked to solve, seen from one rank. The last two are for hierarchical algorithms, and advice: they change how the problem is
-/// solved and not what is promised, so a finished schedule's problem is without them.
+/// What an algorithm is asked to solve, seen from one rank. The last two are advice for hierarchical algorithms: they say
+/// how and not what, so a finished schedule's problem is without them.
 struct Problem {
   Operation operation = Operation::barrier;
   int p = 1;                 ///< ranks in the group

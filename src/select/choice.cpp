@@ -52,7 +52,7 @@ std::string valid_levels() {
   return "LEVEL=NAME[:k=N] (" + valid + ")";
 }
 
-/// The algorithms that may be named for a level: those of the operations that some level composes, with equal or unequal parts.
+/// The algorithms that may be named for a level: those of the operations that are composed, with equal or unequal parts.
 std::vector<const Algorithm*> at_levels(const Algorithm& composing) {
   std::vector<const Algorithm*> all;
   for (const Algorithm* one : catalogue()) {

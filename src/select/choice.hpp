@@ -16,8 +16,8 @@ struct Choice {
   Composition levels = {};  ///< of hierarchical algorithms: those that are named
 };
 
-/// Parses "name[:k=N][,segment=BYTES]", and for hierarchical algorithms "[,LEVEL=NAME[:k=N]]" for any levels; an alias becomes what it means. Throws std::invalid_argument: one
-/// line, with what is valid.
+/// Parses "name[:k=N][,segment=BYTES]", with "LEVEL=NAME[:k=N]" for the levels of hierarchical algorithms; an alias
+/// becomes what it means. Throws std::invalid_argument: one line, with what is valid.
 Choice parse_choice(Operation operation, std::string_view text);
 /// The inverse of parse_choice, without aliases.
 std::string to_string(const Choice& choice);

@@ -1,5 +1,5 @@
-// Allgather along a hierarchy: gathers up to one rank of each of the widest units, an allgather of bundles among these, and bcasts down. A bundle goes down as soon
-// as it has arrived, while others are still on their way.
+// Allgather along a hierarchy: gathers up to one rank of each of the widest units, an allgather of bundles among these,
+// and bcasts down. A bundle goes down as soon as it has arrived, while others are still on their way.
 #include "algorithms/part_levels.hpp"
 
 namespace omnes {

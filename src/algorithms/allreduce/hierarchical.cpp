@@ -1,5 +1,6 @@
-// Allreduce along a hierarchy: a reduce in the groups of all levels but the last, an allreduce in the last, and bcasts down again. With k leaders, each of k
-// ranks of a unit does this for one slice of the message, so that all of them exchange messages with other units.
+// Allreduce along a hierarchy: a reduce in the groups of all levels but the last, an allreduce in the last, and bcasts
+// down again. With k leaders, each of k ranks of a unit does this for one slice of the message, so that all of them
+// exchange messages with other units.
 #include "algorithms/message_levels.hpp"
 
 namespace omnes {

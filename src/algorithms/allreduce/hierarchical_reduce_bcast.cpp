@@ -1,4 +1,5 @@
-// Allreduce along a hierarchy, as a reduce up all levels to one rank, and a bcast from there: fewer messages than an allreduce at the widest level, more rounds.
+// Allreduce along a hierarchy, as a reduce up all levels to one rank, and a bcast from there: fewer messages than an
+// allreduce at the widest level, more rounds.
 #include "algorithms/message_levels.hpp"
 
 namespace omnes {

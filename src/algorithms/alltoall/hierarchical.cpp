@@ -1,8 +1,9 @@
-// Alltoall along a hierarchy: what a unit's ranks send to another unit goes there in one message, from one of its ranks to one of the other's. What
-// stays inside one of the widest units goes straight from rank to rank.
+// Alltoall along a hierarchy: what a unit's ranks send to another unit goes there in one message, from one of its ranks
+// to one of the other's. What stays inside one of the widest units goes straight from rank to rank.
 //
-// How. For each other unit, gathers up to the representative: a table with a row for each source in the unit, and in it a block for each rank of the other. These
-// tables are what the representatives exchange. What arrives is turned, block by block, into a table with a row for each rank of the unit, which is scattered.
+// How. For each other unit, gathers up to the representative: a table with a row for each source in the unit, and in it
+// a block for each rank of the other. These tables are what the representatives exchange. What arrives is turned, block
+// by block, into a table with a row for each rank of the unit, which is scattered.
 #include "algorithms/part_levels.hpp"
 
 namespace omnes {

@@ -1,4 +1,5 @@
-// Barrier along a hierarchy: tokens go up as in a reduce, the last group has a barrier of its own, and tokens come down as in a bcast.
+// Barrier along a hierarchy: tokens go up as in a reduce, the last group has a barrier of its own, and tokens come down
+// as in a bcast.
 #include "algorithms/message_levels.hpp"
 
 namespace omnes {

@@ -1,5 +1,5 @@
-// Bcast along a hierarchy: from the root to one rank of each of the widest units, from these to one of each smaller unit in theirs, and so on. The root
-// represents all units that it is in, so that nothing is forwarded to it first.
+// Bcast along a hierarchy: from the root to one rank of each of the widest units, from these to one of each smaller
+// unit in theirs, and so on. The root represents all units that it is in, so that nothing is forwarded to it first.
 #include "algorithms/message_levels.hpp"
 
 namespace omnes {

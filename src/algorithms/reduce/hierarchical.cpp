@@ -1,5 +1,5 @@
-// Reduce along a hierarchy: in each unit of the nearest level to one of its ranks, among these in each unit of the next, and so on. The root represents
-// all units that it is in.
+// Reduce along a hierarchy: in each unit of the nearest level to one of its ranks, among these in each unit of the
+// next, and so on. The root represents all units that it is in.
 #include "algorithms/message_levels.hpp"
 
 namespace omnes {

@@ -1,5 +1,5 @@
-// Reduce_scatter along a hierarchy: all parts are combined on the way up to one rank of each of the widest units; among these, a reduce_scatter in which each
-// gets the parts of its unit's ranks; and scatters down.
+// Reduce_scatter along a hierarchy: all parts are combined on the way up to one rank of each of the widest units; among
+// these, a reduce_scatter in which each gets the parts of its unit's ranks; and scatters down.
 #include "algorithms/message_levels.hpp"
 #include "algorithms/part_levels.hpp"
 
