@@ -117,6 +117,26 @@ def test_draw_text():
     )
 
 
+def test_draw_along_nodes():
+    assert omnes("draw", "bcast/hierarchical", "-n", "6", "--root", "4", "--nodes", "2x3").output == (
+        "bcast/hierarchical, 6 ranks, root 4\n"
+        "2 rounds, 5 messages, from 3 sends\n"
+        "\n"
+        "rank  round 1        round 2\n"
+        "0     ←4[0]          →1,2[0]\n"
+        "1                    ←0[0]\n"
+        "2                    ←0[0]\n"
+        "3     ←4[0]\n"
+        "4     →0[0] →3,5[0]\n"
+        "5     ←4[0]\n"
+        "\n"
+        "→ sends to; ← receives from; [block indices]\n"
+    )
+    refused = fails("draw", "scan/hierarchical", "-n", "6", "--nodes", "2x3:cyclic")
+    assert "cannot do this: needs the ranks of each unit to be consecutive" in refused
+    assert "--nodes is for hierarchical algorithms" in fails("draw", "bcast/linear", "-n", "6", "--nodes", "2x3")
+
+
 @pytest.mark.parametrize("what", ALGORITHMS)
 @pytest.mark.parametrize("p", [1, 2, 4, 8])
 def test_every_algorithm_can_be_drawn(what, p):

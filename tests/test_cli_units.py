@@ -70,3 +70,31 @@ def test_percentile():
     assert units.percentile([4, 1, 3, 2], 0.5) == 2.5
     assert units.percentile([7], 0.25) == 7
     assert units.percentile([0, 10], 0.75) == 7.5
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks", "nodes"),
+    [
+        ("2x3", 6, [0, 0, 0, 1, 1, 1]),
+        ("2x3:block", 6, [0, 0, 0, 1, 1, 1]),
+        ("2x3:cyclic", 6, [0, 1, 0, 1, 0, 1]),
+        ("3,1", 4, [0, 0, 0, 1]),
+    ],
+)
+def test_nodes(text, ranks, nodes):
+    assert units.parse_nodes(text, ranks) == nodes
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("4by4", "'4by4' is no pattern of nodes: write NODESxRANKS"),
+        ("3,x", "is no pattern of nodes"),
+        ("2x2:turns", "is no pattern of nodes"),
+        ("2x0", "is no pattern of nodes"),
+        ("2x3", "'2x3' places 6 ranks, but there are 4"),
+    ],
+)
+def test_no_nodes(text, complaint):
+    with pytest.raises(OmnesError, match=complaint):
+        units.parse_nodes(text, 4)

@@ -7,10 +7,11 @@ def operations() -> list[str]: ...
 
 # Every algorithm: operation, name, summary, source, radix (default; 0: takes none), min_radix, root_radix (the default
 # is the square root of p), segmented, ordered, power_of_two, even, unequal (listed once more for the operations with
-# unequal parts), aliases (other names).
+# unequal parts), hierarchical (composed over levels), aliases (other names).
 def catalogue() -> list[dict[str, Any]]: ...
 
-# The schedule of one rank in the readable text form.
+# The schedule of one rank in the readable text form. nodes, here and below: of each rank, for hierarchical algorithms;
+# empty: all ranks are one group.
 def schedule_text(
     operation: str,
     algorithm: str,
@@ -20,6 +21,7 @@ def schedule_text(
     radix: int = 0,
     segments: int = 1,
     in_place: bool = False,
+    nodes: list[int] = [],
 ) -> str: ...
 
 # The same as data, for drawing: per op kind, peers (a list; a publish lists all others), published, incoming_first,
@@ -33,11 +35,19 @@ def schedule_ops(
     radix: int = 0,
     segments: int = 1,
     in_place: bool = False,
+    nodes: list[int] = [],
 ) -> list[dict[str, Any]]: ...
 
 # Blocks per part in such a schedule.
 def pieces(
-    operation: str, algorithm: str, p: int, root: int = 0, radix: int = 0, segments: int = 1, in_place: bool = False
+    operation: str,
+    algorithm: str,
+    p: int,
+    root: int = 0,
+    radix: int = 0,
+    segments: int = 1,
+    in_place: bool = False,
+    nodes: list[int] = [],
 ) -> int: ...
 
 # None when the schedules of all p ranks are proved, else the first fault in one line.
@@ -47,7 +57,13 @@ def verify(
 
 # Why the algorithm cannot solve such a problem; empty when it can.
 def why_not(
-    operation: str, algorithm: str, p: int, radix: int = 0, segments: int = 1, commutative: bool = True
+    operation: str,
+    algorithm: str,
+    p: int,
+    radix: int = 0,
+    segments: int = 1,
+    commutative: bool = True,
+    nodes: list[int] = [],
 ) -> str: ...
 
 # "knomial:k=4,segment=16K" -> {algorithm, radix, segment (bytes; 0: none), text (normalised)}.

@@ -82,3 +82,19 @@ def percentile(values: Sequence[float], fraction: float) -> float:
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def parse_nodes(text: str, ranks: int) -> list[int]:
+    """The node of each rank: '2x4' is 2 nodes of 4 ranks, '2x4:cyclic' the same filled in turn, '5,3' unequal nodes."""
+    pattern, _, order = text.partition(":")
+    match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", pattern)
+    sizes = [int(match[2])] * int(match[1]) if match else []
+    if not match and not order and re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", pattern):
+        sizes = [int(size) for size in pattern.split(",")]
+    if not sizes or order not in ("", "block", "cyclic"):
+        raise OmnesError(f"'{text}' is no pattern of nodes: write NODESxRANKS, NODESxRANKS:cyclic or RANKS,RANKS,...")
+    if sum(sizes) != ranks:
+        raise OmnesError(f"'{text}' places {sum(sizes)} ranks, but there are {ranks}")
+    if order == "cyclic":
+        return [rank % len(sizes) for rank in range(ranks)]
+    return [node for node, size in enumerate(sizes) for _ in range(size)]

@@ -13,6 +13,7 @@ from typing import Any
 from omnes import _core, catalogue
 
 RADICES = (2, 3, 4, 5, 8)
+LEADERS = (1, 3)  # the k of hierarchical algorithms; each problem is proved on several placements
 SEGMENTS = (1, 2, 5)
 
 
@@ -36,7 +37,8 @@ class Outcome:
 def problems(algorithm: dict[str, Any], p: int) -> Iterator[dict[str, Any]]:
     """The problems that an algorithm is proved on at p, as arguments of the verifier."""
     operation, name = algorithm["operation"], algorithm["name"]
-    radices = [k for k in RADICES if k >= algorithm["min_radix"]] if algorithm["radix"] else [0]
+    choices = LEADERS if algorithm["hierarchical"] else [k for k in RADICES if k >= algorithm["min_radix"]]
+    radices = choices if algorithm["radix"] else [0]
     for radix in radices:
         for segments in SEGMENTS if algorithm["segmented"] else (1,):
             if _core.why_not(operation, name, p, radix, segments):

@@ -7,6 +7,9 @@
 #include <deque>
 #include <stdexcept>
 
+#include "algorithms/levels.hpp"
+#include "schedule/hierarchy.hpp"
+
 namespace omnes {
 
 namespace {
@@ -104,10 +107,12 @@ std::string why_not(const Algorithm& algorithm, const Problem& problem, bool com
   if (problem.radix != 0 && problem.radix < algorithm.min_radix)
     return "needs k >= " + std::to_string(algorithm.min_radix);
   if (problem.segments > 1 && !algorithm.segmented) return "is not segmented";
-  return {};
+  return algorithm.hierarchical ? why_not_composed(algorithm, problem, commutative) : std::string();
 }
 
 Schedule build(const Algorithm& algorithm, Problem problem) {
+  if (algorithm.hierarchical && !problem.hierarchy)
+    problem.hierarchy = std::make_shared<const Hierarchy>(Placement{.p = problem.p, .levels = {}});
   const std::string reason = why_not(algorithm, problem, true);
   if (!reason.empty()) throw std::invalid_argument(std::string(algorithm.name) + " " + reason);
   if (problem.radix == 0) problem.radix = default_radix(algorithm, problem.p);

@@ -12,6 +12,12 @@
 
 namespace omnes {
 
+/// A hierarchical algorithm: the operations that run in the groups of each level but the last, on the way to their
+/// representatives and back, and in the last group. Where there is none for the last, it is passed up and down, too.
+struct Phases {
+  std::optional<Operation> up = {}, top = {}, down = {};
+};
+
 struct Algorithm {
   Operation operation;
   const char* name;     ///< lower case, as in OMNES_BCAST=name
@@ -28,6 +34,9 @@ struct Algorithm {
   bool unequal = false;       ///< also serves the operations with unequal parts: registered once more for each of them
   bool root_radix = false;    ///< the default radix is the square root of p, rounded up, and at least default_radix
   bool needs_all_counts = false;  ///< of what each rank sends to each: its schedules use Builder::temp_between()
+  /// Composed of others, over Problem::hierarchy. `ordered` holds where ranks of each unit are consecutive.
+  std::optional<Phases> hierarchical = {};
+  bool consecutive = false;  ///< hierarchical: serves only placements where they are
 };
 
 /// All of them, sorted by operation and name.

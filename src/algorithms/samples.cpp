@@ -1,7 +1,8 @@
-// Edges of the sample topologies, computed for one rank.
+// Edges of the sample topologies, computed for one rank; and units of ranks.
 #include "algorithms/samples.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace omnes {
 
@@ -36,7 +37,39 @@ std::vector<std::int32_t> irregular_destinations(int p, int rank) {
   return destinations;
 }
 
+/// A level in which `unit(rank)` is each rank's unit.
+PlacementLevel level(const char* name, int p, const std::function<int(int)>& unit) {
+  PlacementLevel made{name, {}};
+  for (int rank = 0; rank < p; ++rank) made.unit.push_back(unit(rank));
+  return made;
+}
+
+/// Nodes of 1, 2, 3, ... consecutive ranks.
+int growing_node(int rank) {
+  int node = 0;
+  for (int first = 0; first + node < rank; first += ++node) {
+  }
+  return node;
+}
+
 }  // namespace
+
+std::vector<SamplePlacement> sample_placements(int p) {
+  const auto in_turn = [](int rank) { return rank % 3; };
+  return {
+      {"nodes of 4", {p, {level("node", p, [](int rank) { return rank / 4; })}}},
+      {"3 nodes in turn", {p, {level("node", p, in_turn)}}},
+      {"nodes of 1, 2, 3, ...", {p, {level("node", p, growing_node)}}},
+      {"three levels",
+       {p,
+        {level("numa", p, [](int rank) { return rank / 2; }), level("node", p, [](int rank) { return rank / 6; }),
+         level("switch", p, [](int rank) { return rank / 18; })}}},
+      {"three levels, ranks in turn",
+       {p,
+        {level("numa", p, [](int rank) { return rank % 8; }), level("node", p, [](int rank) { return rank % 4; }),
+         level("switch", p, [](int rank) { return rank % 2; })}}},
+  };
+}
 
 const char* name(Topology topology) {
   switch (topology) {

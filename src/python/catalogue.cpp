@@ -30,6 +30,7 @@ nb::dict described(const Algorithm& algorithm) {
   d["power_of_two"] = algorithm.power_of_two;
   d["unequal"] = algorithm.unequal;
   d["even"] = algorithm.even;
+  d["hierarchical"] = algorithm.hierarchical.has_value();
   nb::list aliases;
   for (const Alias* alias : aliases_of(algorithm)) aliases.append(alias->name);
   d["aliases"] = aliases;

@@ -1,5 +1,6 @@
 // Schedules and their proofs, as Python sees them.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <stdexcept>
@@ -7,6 +8,7 @@
 #include "algorithms/proof.hpp"
 #include "algorithms/samples.hpp"
 #include "python/bindings.hpp"
+#include "schedule/hierarchy.hpp"
 #include "schedule/text.hpp"
 
 namespace omnes::python {
@@ -28,8 +30,16 @@ void require_within(const char* what, int value, int first, int last) {
                                 std::to_string(first) + ".." + std::to_string(last));
 }
 
+using Nodes = std::vector<std::int32_t>;
+
+/// `nodes`: the node of each rank; empty: nothing is known.
+std::shared_ptr<const Hierarchy> hierarchy(int p, const Nodes& nodes) {
+  if (nodes.empty()) return nullptr;
+  return std::make_shared<const Hierarchy>(Placement{p, {{"node", nodes}}});
+}
+
 Schedule schedule(const std::string& operation_name, const std::string& wanted, int p, int rank, int root, int radix,
-                  int segments, bool in_place) {
+                  int segments, bool in_place, const Nodes& nodes) {
   require_within("p", p, 1, 1 << 20);
   require_within("rank", rank, 0, p - 1);
   require_within("root", root, 0, p - 1);
@@ -37,6 +47,7 @@ Schedule schedule(const std::string& operation_name, const std::string& wanted, 
   const Operation which = operation(operation_name);
   Problem problem{which, p, rank, root, in_place, radix, segments};
   if (among_neighbors(which)) problem.neighbors = sample_neighbors(Topology::torus, p, rank);
+  problem.hierarchy = hierarchy(p, nodes);
   return build(algorithm(which, wanted), problem);
 }
 
@@ -94,28 +105,30 @@ void bind_schedules(nb::module_& m) {
   using nb::arg;
   m.def(
       "schedule_text",
-      [](Text operation, Text algorithm, int p, int rank, int root, int radix, int segments, bool in_place) {
-        return to_text(schedule(operation, algorithm, p, rank, root, radix, segments, in_place));
+      [](Text operation, Text algorithm, int p, int rank, int root, int radix, int segments, bool in_place,
+         const Nodes& nodes) {
+        return to_text(schedule(operation, algorithm, p, rank, root, radix, segments, in_place, nodes));
       },
       arg("operation"), arg("algorithm"), arg("p"), arg("rank"), arg("root") = 0, arg("radix") = 0, arg("segments") = 1,
-      arg("in_place") = false);
+      arg("in_place") = false, arg("nodes") = Nodes());
   m.def(
       "schedule_ops",
-      [](Text operation, Text algorithm, int p, int rank, int root, int radix, int segments, bool in_place) {
-        const Schedule built = schedule(operation, algorithm, p, rank, root, radix, segments, in_place);
+      [](Text operation, Text algorithm, int p, int rank, int root, int radix, int segments, bool in_place,
+         const Nodes& nodes) {
+        const Schedule built = schedule(operation, algorithm, p, rank, root, radix, segments, in_place, nodes);
         nb::list ops;
         for (const Op& op : built.ops) ops.append(described(built, op));
         return ops;
       },
       arg("operation"), arg("algorithm"), arg("p"), arg("rank"), arg("root") = 0, arg("radix") = 0, arg("segments") = 1,
-      arg("in_place") = false);
+      arg("in_place") = false, arg("nodes") = Nodes());
   m.def(
       "pieces",
-      [](Text operation, Text algorithm, int p, int root, int radix, int segments, bool in_place) {
-        return schedule(operation, algorithm, p, 0, root, radix, segments, in_place).pieces;
+      [](Text operation, Text algorithm, int p, int root, int radix, int segments, bool in_place, const Nodes& nodes) {
+        return schedule(operation, algorithm, p, 0, root, radix, segments, in_place, nodes).pieces;
       },
       arg("operation"), arg("algorithm"), arg("p"), arg("root") = 0, arg("radix") = 0, arg("segments") = 1,
-      arg("in_place") = false);
+      arg("in_place") = false, arg("nodes") = Nodes());
   m.def(
       "verify",
       [](Text operation, Text algorithm, int p, int root, int radix, int segments, bool in_place) {
@@ -126,11 +139,13 @@ void bind_schedules(nb::module_& m) {
       arg("in_place") = false);
   m.def(
       "why_not",
-      [](Text operation_name, Text name, int p, int radix, int segments, bool commutative) {
-        const Operation which = operation(operation_name);
-        return why_not(algorithm(which, name), {which, p, 0, 0, false, radix, segments}, commutative);
+      [](Text operation_name, Text name, int p, int radix, int segments, bool commutative, const Nodes& nodes) {
+        Problem problem{operation(operation_name), p, 0, 0, false, radix, segments};
+        problem.hierarchy = hierarchy(p, nodes);
+        return why_not(algorithm(problem.operation, name), problem, commutative);
       },
-      arg("operation"), arg("algorithm"), arg("p"), arg("radix") = 0, arg("segments") = 1, arg("commutative") = true);
+      arg("operation"), arg("algorithm"), arg("p"), arg("radix") = 0, arg("segments") = 1, arg("commutative") = true,
+      arg("nodes") = Nodes());
 }
 
 }  // namespace omnes::python

@@ -10,6 +10,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "schedule/hierarchy.hpp"
+
 namespace omnes {
 
 namespace {
@@ -73,13 +75,18 @@ std::size_t digest(const Call& call) {
 
 struct Team::State {
   explicit State(TeamSetup given) : setup(std::move(given)) {
-    placement.local.assign(setup.p, -1);
+    reach.local.assign(setup.p, -1);
     std::int32_t next = 0;
     for (int rank = 0; rank < setup.p && setup.shares_memory; ++rank) {
       const bool here = setup.node.empty() || setup.node[rank] == setup.node[setup.rank];
-      if (here) placement.local[rank] = next++;
+      if (here) reach.local[rank] = next++;
     }
     one_node = setup.shares_memory && next == setup.p;
+    if (setup.placement)
+      hierarchy = std::make_shared<const Hierarchy>(*setup.placement);
+    else if (!setup.node.empty())
+      hierarchy = std::make_shared<const Hierarchy>(
+          Placement{setup.p, {{"node", std::vector<std::int32_t>(setup.node.begin(), setup.node.end())}}});
   }
 
   /// Bytes of a part that all ranks know alike: the average of unequal parts that everybody knows, 0 where nobody knows all.
@@ -103,10 +110,14 @@ struct Team::State {
     problem.root = call.root;
     problem.in_place = call.in_place;
     problem.radix = choice.radix;
+    problem.hierarchy = hierarchy;
+    problem.composition = choice.levels;
     if (call.neighbors) problem.neighbors = *call.neighbors;
     Schedule schedule = build(*choice.algorithm, problem);
-    // What the algorithm cuts a part into by nature tells what a segment is cut from.
-    const std::size_t unit = common_bytes(call) / static_cast<std::size_t>(schedule.pieces);
+    // What the algorithm cuts a part into by nature tells what a segment is cut from; hierarchical ones cut slices,
+    // whatever their levels cut the segments into.
+    const int natural = choice.algorithm->hierarchical ? std::max(choice.radix, 1) : schedule.pieces;
+    const std::size_t unit = common_bytes(call) / static_cast<std::size_t>(natural);
     problem.segments = segments_for(choice, setup.p, unit);
     if (problem.segments > 1) schedule = build(*choice.algorithm, problem);
 
@@ -115,7 +126,7 @@ struct Team::State {
     };
     const Layout layout{parts(call.send_counts), parts(call.recv_counts), call.element, schedule.pieces,
                         call.all_counts};
-    return bind(schedule, layout, placement, direct);
+    return bind(schedule, layout, reach, direct);
   }
 
   std::shared_ptr<Prepared> make(const Call& call, const Key& key) const {
@@ -127,6 +138,7 @@ struct Team::State {
     question.elements = call.element > 0 ? question.bytes / call.element : 0;
     question.commutative = key.commutative();
     question.one_node = one_node;
+    question.hierarchy = hierarchy;
     const Answer answer = setup.selector->choose(question, forced[static_cast<int>(call.operation)]);
 
     auto prepared = std::make_shared<Prepared>();
@@ -222,7 +234,8 @@ struct Team::State {
   }
 
   TeamSetup setup;
-  Placement placement;
+  Reach reach;
+  std::shared_ptr<const Hierarchy> hierarchy;  // null where nothing is known
   bool one_node = false;
   bool counting = false;
   Lane lane;

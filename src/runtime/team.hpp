@@ -12,6 +12,7 @@
 #include "runtime/plan.hpp"
 #include "runtime/port.hpp"
 #include "runtime/reduction.hpp"
+#include "schedule/placement.hpp"
 #include "schedule/schedule.hpp"
 #include "select/select.hpp"
 #include "transport/shm/endpoint.hpp"
@@ -57,6 +58,8 @@ struct TeamSetup {
   int rank = 0;
   /// For every rank the node it is on (any number, equal for ranks that share memory). Empty: all on one.
   std::vector<int> node;
+  /// Where the ranks lie, for hierarchical algorithms; equal on all ranks. Not given: what `node` says.
+  std::optional<Placement> placement = {};
   bool shares_memory = true;  ///< the ranks of a node reach each other through shared memory
   shm::WaitPolicy waiting;
   const Selector* selector = nullptr;  ///< must outlive the team

@@ -36,6 +36,12 @@ Blocks Builder::temp_like(std::span<const std::int32_t> data_blocks) {
   return {Buffer::temp, first, static_cast<std::int32_t>(data_blocks.size())};
 }
 
+Blocks Builder::temp_sized(std::span<const Like> sizes) {
+  const auto first = static_cast<std::int32_t>(schedule_.temp.size());
+  schedule_.temp.insert(schedule_.temp.end(), sizes.begin(), sizes.end());
+  return {Buffer::temp, first, static_cast<std::int32_t>(sizes.size())};
+}
+
 Blocks Builder::temp_between(std::span<const Pair> pairs) {
   const auto first = static_cast<std::int32_t>(schedule_.temp.size());
   for (const Pair& pair : pairs)
@@ -123,11 +129,15 @@ void Builder::step() {
   step_prev_ = step_begin_;
   step_begin_ = schedule_.ops.size();
   if (step_begin_ - step_prev_ <= most_awaited) return;
-  Op join;  // copies nothing
-  join.kind = OpKind::copy;
-  add(join);
+  join();
   step_prev_ = step_begin_;
   step_begin_ = schedule_.ops.size();
+}
+
+void Builder::join() {
+  Op op;  // copies nothing
+  op.kind = OpKind::copy;
+  add(op);
 }
 
 Builder::Touch& Builder::touch(Buffer buffer, std::int32_t block) {
@@ -139,6 +149,7 @@ Builder::Touch& Builder::touch(Buffer buffer, std::int32_t block) {
 void Builder::add(Op op) {
   const auto self = static_cast<std::uint32_t>(schedule_.ops.size());
   scratch_.clear();
+  scratch_.swap(awaited_);
   // The step before this one is waited for whole; what came before it is waited for by it.
   if (step_begin_ > 0)
     for (std::size_t i = step_prev_; i < step_begin_; ++i) scratch_.push_back(static_cast<std::uint32_t>(i));
@@ -167,6 +178,10 @@ void Builder::add(Op op) {
   schedule_.ops.push_back(op);
 }
 
-Schedule Builder::finish() { return std::move(schedule_); }
+Schedule Builder::finish() {
+  schedule_.problem.hierarchy = nullptr;
+  schedule_.problem.composition.clear();
+  return std::move(schedule_);
+}
 
 }  // namespace omnes

@@ -46,6 +46,8 @@ class Builder {
   Blocks temp(int count, int like = 0);
   /// New temporary blocks, one for each given data block.
   Blocks temp_like(std::span<const std::int32_t> data_blocks);
+  /// New temporary blocks of these sizes.
+  Blocks temp_sized(std::span<const Like> sizes);
   /// New temporary blocks for parts that pass through this rank, all pieces of one for each pair. Only where
   /// sized_by_pairs(), for algorithms that need all counts.
   Blocks temp_between(std::span<const Pair> pairs);
@@ -67,6 +69,12 @@ class Builder {
 
   /// Everything after this waits for everything before it.
   void step();
+  /// The next op also waits for these, whatever blocks it touches.
+  void after(std::span<const std::uint32_t> ops) { awaited_.assign(ops.begin(), ops.end()); }
+  /// An op that does nothing but wait, for what after() says.
+  void join();
+  /// How many ops there are; the next one's number.
+  std::uint32_t size() const { return static_cast<std::uint32_t>(schedule_.ops.size()); }
 
   Schedule finish();
 
@@ -81,7 +89,7 @@ class Builder {
 
   Schedule schedule_;
   std::vector<Touch> touched_[3];
-  std::vector<std::uint32_t> scratch_;
+  std::vector<std::uint32_t> scratch_, awaited_;
   std::size_t step_begin_ = 0;  // first op after the last step()
   std::size_t step_prev_ = 0;   // first op of the step before
 };

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,7 +79,19 @@ struct Neighbors {
   bool operator==(const Neighbors&) const = default;
 };
 
-/// What an algorithm is asked to solve, seen from one rank.
+class Hierarchy;
+
+/// Which algorithm runs in the groups of one level, where an algorithm is composed of others.
+struct LevelAlgorithm {
+  std::string level;
+  std::string algorithm;
+  int radix = 0;  ///< 0: the algorithm's default
+  bool operator==(const LevelAlgorithm&) const = default;
+};
+using Composition = std::vector<LevelAlgorithm>;
+
+/// What an algorithm is asked to solve, seen from one rank. The last two are advice for hierarchical algorithms: they say
+/// how and not what, so a finished schedule's problem is without them.
 struct Problem {
   Operation operation = Operation::barrier;
   int p = 1;                 ///< ranks in the group
@@ -88,6 +101,8 @@ struct Problem {
   int radix = 0;             ///< tree arity and the like; 0 = the algorithm's default
   int segments = 1;          ///< pipelining: each natural unit of the algorithm is cut into so many blocks
   Neighbors neighbors = {};  ///< meaningful where among_neighbors(operation)
+  std::shared_ptr<const Hierarchy> hierarchy = {};  ///< where ranks lie; null: nothing is known
+  Composition composition = {};                     ///< levels that are not listed have defaults
   bool operator==(const Problem&) const = default;
 };
 

@@ -5,7 +5,10 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <set>
 #include <stdexcept>
+
+#include "schedule/hierarchy.hpp"
 
 namespace omnes {
 
@@ -42,10 +45,60 @@ Choice named(Operation operation, std::string_view wanted) {
   refuse("no algorithm " + quoted(wanted) + " for " + std::string(name(operation)) + "; valid: " + valid);
 }
 
+/// "core=NAME[:k=N], l2=..., l3=..."
+std::string valid_levels() {
+  std::string valid;
+  for (const char* level : names_of_levels) valid += std::string(valid.empty() ? "" : ", ") + level + "=...";
+  return "LEVEL=NAME[:k=N] (" + valid + ")";
+}
+
+/// The algorithms that may be named for a level: those of the operations that are composed, with equal or unequal parts.
+std::vector<const Algorithm*> at_levels(const Algorithm& composing) {
+  std::vector<const Algorithm*> all;
+  for (const Algorithm* one : catalogue()) {
+    const Phases& phases = *composing.hierarchical;
+    const bool composed = std::ranges::any_of(std::array{phases.up, phases.top, phases.down},
+                                              [&](auto phase) { return phase && *phase == regular(one->operation); });
+    if (composed && !one->hierarchical && one->operation != Operation::alltoallw) all.push_back(one);
+  }
+  return all;
+}
+
+/// LEVEL=NAME[:k=N], of which `text` is what follows the equals sign.
+LevelAlgorithm read_level(const Algorithm& composing, std::string_view level, std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view wanted = text.substr(0, colon);
+  LevelAlgorithm read{std::string(level), std::string(wanted)};
+  std::set<std::string> valid;
+  const Algorithm* with_radix = nullptr;
+  bool known = false;
+  for (const Algorithm* one : at_levels(composing)) {
+    valid.insert(one->name);
+    const Alias* alias = find_alias(one->operation, wanted);
+    if (wanted != one->name && (!alias || one->name != std::string_view(alias->algorithm))) continue;
+    known = true;
+    if (one->default_radix > 0 && (!alias || alias->radix == 0)) with_radix = one;
+  }
+  if (!known) {
+    std::string names;
+    for (const std::string& one : valid) names += (names.empty() ? "" : ", ") + one;
+    refuse("no algorithm " + quoted(wanted) + " for the levels of " + std::string(name(composing.operation)) + "/" +
+           composing.name + "; valid: " + names);
+  }
+  if (colon == text.npos) return read;
+  const std::string_view parameter = text.substr(colon + 1);
+  if (!with_radix || !parameter.starts_with("k="))
+    refuse("level " + std::string(level) + ": " + std::string(wanted) + " has no parameter " +
+           quoted(parameter.substr(0, parameter.find('='))) + "; valid: " + (with_radix ? "k=N" : "none"));
+  read.radix = parse_number(parameter.substr(2), with_radix->min_radix, std::numeric_limits<int>::max());
+  return read;
+}
+
 std::string parameters_of(const Algorithm& algorithm) {
   std::string valid;
   if (algorithm.default_radix > 0) valid = "k=N";
   if (algorithm.segmented) valid += valid.empty() ? "segment=BYTES" : ", segment=BYTES";
+  if (algorithm.hierarchical) valid += (valid.empty() ? "" : ", ") + valid_levels();
   return valid.empty() ? "none" : valid;
 }
 
@@ -64,6 +117,10 @@ void read_parameter(Choice& choice, std::string_view text, int alias_radix) {
   } else if (key == "segment" && algorithm.segmented) {
     choice.segment = parse_bytes(value);
     if (choice.segment == 0) refuse("segment=0: segments need at least 1 byte");
+  } else if (algorithm.hierarchical && std::ranges::find(names_of_levels, key) != names_of_levels.end()) {
+    if (std::ranges::find(choice.levels, key, &LevelAlgorithm::level) != choice.levels.end())
+      refuse("level " + std::string(key) + " is named twice");
+    choice.levels.push_back(read_level(algorithm, key, value));
   } else {
     refuse(std::string(name(algorithm.operation)) + " algorithm " + algorithm.name + " has no parameter " +
            quoted(key) + "; valid: " + parameters_of(algorithm));
@@ -105,20 +162,28 @@ Choice parse_choice(Operation operation, std::string_view text) {
   const std::size_t colon = text.find(':');
   Choice choice = named(operation, text.substr(0, colon));
   const int alias_radix = choice.radix;
-  while (colon != text.npos) {
-    text.remove_prefix(text.find_first_of(":,") + 1);
-    const std::size_t comma = text.find(',');
-    read_parameter(choice, text.substr(0, comma), alias_radix);
-    if (comma == text.npos) break;
+  for (std::size_t at = colon; at != text.npos;) {
+    const std::size_t first = at + 1;
+    at = text.find_first_of(choice.algorithm->hierarchical ? "," : ":,", first);
+    read_parameter(choice, text.substr(first, at - first), alias_radix);
   }
   return choice;
 }
 
 std::string to_string(const Choice& choice) {
-  std::string text = choice.algorithm->name;
-  if (choice.radix != 0) text += ":k=" + std::to_string(choice.radix);
-  if (choice.segment != 0) text += (choice.radix != 0 ? ",segment=" : ":segment=") + bytes_text(choice.segment);
-  return text;
+  std::string text;
+  const auto add = [&](const std::string& parameter) { text += (text.empty() ? ":" : ",") + parameter; };
+  if (choice.radix != 0) add("k=" + std::to_string(choice.radix));
+  for (const auto& [level, algorithm, radix] : choice.levels)
+    add(level + "=" + algorithm + (radix != 0 ? ":k=" + std::to_string(radix) : ""));
+  if (choice.segment != 0) add("segment=" + bytes_text(choice.segment));
+  return choice.algorithm->name + text;
+}
+
+std::string why_not(const Choice& choice, Problem problem, bool commutative) {
+  problem.radix = choice.radix;
+  problem.composition = choice.levels;
+  return why_not(*choice.algorithm, problem, commutative);
 }
 
 int segments_for(const Choice& choice, int p, std::size_t bytes) {

@@ -13,10 +13,11 @@ struct Choice {
   const Algorithm* algorithm = nullptr;
   int radix = 0;            ///< 0: the algorithm's default
   std::size_t segment = 0;  ///< bytes; 0: not segmented
+  Composition levels = {};  ///< of hierarchical algorithms: those that are named
 };
 
-/// Parses "name[:k=N][,segment=BYTES]"; an alias becomes what it means. Throws std::invalid_argument: one
-/// line, with what is valid.
+/// Parses "name[:k=N][,segment=BYTES]", with "LEVEL=NAME[:k=N]" for the levels of hierarchical algorithms; an alias
+/// becomes what it means. Throws std::invalid_argument: one line, with what is valid.
 Choice parse_choice(Operation operation, std::string_view text);
 /// The inverse of parse_choice, without aliases.
 std::string to_string(const Choice& choice);
@@ -27,6 +28,9 @@ int parse_number(std::string_view text, int lowest, int highest);
 std::size_t parse_bytes(std::string_view text);
 /// 16384 -> "16K".
 std::string bytes_text(std::size_t bytes);
+
+/// Why the choice cannot solve the problem, which is without what the choice says; empty when it can.
+std::string why_not(const Choice& choice, Problem problem, bool commutative);
 
 /// The segments that a choice means on p ranks for a message of so many bytes per natural unit; at least 1.
 int segments_for(const Choice& choice, int p, std::size_t bytes);

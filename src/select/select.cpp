@@ -1,6 +1,8 @@
 // Choosing: the forced algorithm if it can do the job, else the first rule that fits and whose algorithm can.
 #include "select/select.hpp"
 
+#include "algorithms/levels.hpp"
+
 namespace omnes {
 
 Selector::Selector(const Settings& settings, std::string_view table)
@@ -15,6 +17,9 @@ Answer Selector::choose(const Question& question, const std::optional<Choice>& f
   const auto serves = [&](const Choice& choice, const std::string& name) {
     const std::string reason = why_not(choice, question, reproducible_);
     if (!reason.empty()) passed_over += name + ": " + reason + "; ";
+    if (!reason.empty() || choice.levels.empty()) return reason.empty();
+    const std::string absent = levels_passed_over(choice.levels, question.hierarchy.get());
+    if (!absent.empty()) passed_over += name + ": these ranks have no level " + absent + "; ";
     return reason.empty();
   };
   const auto wants = [&](const std::optional<Choice>& choice, const std::string& who) {

@@ -92,8 +92,8 @@ bool Rule::fits(const Question& question) const {
 }
 
 std::string why_not(const Choice& choice, const Question& question, bool reproducible) {
-  const Problem problem{.operation = question.operation, .p = question.p, .radix = choice.radix};
-  const std::string reason = why_not(*choice.algorithm, problem, question.commutative);
+  const Problem problem{.operation = question.operation, .p = question.p, .hierarchy = question.hierarchy};
+  const std::string reason = why_not(choice, problem, question.commutative);
   if (!reason.empty() || !reproducible || !reduces(question.operation) || choice.algorithm->from_left) return reason;
   return "does not combine from the left, as OMNES_REPRODUCIBLE=1 asks";
 }

@@ -22,8 +22,9 @@ struct Question {
   std::size_t elements = 0;  ///< of one part
   bool commutative = true;
   bool one_node = true;      ///< all ranks share memory
-  bool shared_heap = false;  ///< buffers lie in memory that the ranks of a node map (OMNES_HEAP=shared)
+  bool shared_heap = false;  ///< buffers lie in memory that a node's ranks map (OMNES_HEAP=shared)
   bool blocking = true;      ///< else nonblocking or persistent
+  std::shared_ptr<const Hierarchy> hierarchy = {};  ///< where the ranks lie; null: nothing is known
 };
 
 struct Rule {

@@ -11,7 +11,8 @@ namespace {
 /// Proves all cases of one p; `roots` are taken modulo p.
 void prove_all(const Algorithm& algorithm, int p, const std::set<int>& roots) {
   if (!why_not(algorithm, {.operation = algorithm.operation, .p = p}, true).empty()) return;
-  const std::vector<int> radices = algorithm.default_radix > 0 ? std::vector{0, 3, 4, 7} : std::vector{0};
+  std::vector<int> radices = {0};
+  if (algorithm.default_radix > 0) radices = algorithm.hierarchical ? std::vector{0, 3} : std::vector{0, 3, 4, 7};
   const std::vector<int> segments = algorithm.segmented ? std::vector{1, 2, 5} : std::vector{1};
   for (const int root : rooted(algorithm.operation) ? roots : std::set{0})
     for (const int radix : radices)
@@ -46,37 +47,38 @@ struct Count {
 
 TEST(Catalogue, HoldsWhatIsPromised) {
   const std::vector<Count> promised = {
-      {Operation::barrier, {"linear", "dissemination", "recursive_doubling", "all_to_all", "knomial", "ring"}},
+      {Operation::barrier,
+       {"hierarchical", "linear", "dissemination", "recursive_doubling", "all_to_all", "knomial", "ring"}},
       {Operation::bcast,
-       {"linear", "knomial", "chain", "binary", "kary", "recursive_doubling", "split_binary", "bine", "circulant",
-        "double_tree", "scatter_recursive_doubling", "scatter_ring", "scatter_bine", "smp"}},
+       {"hierarchical", "linear", "knomial", "chain", "binary", "kary", "recursive_doubling", "split_binary", "bine",
+        "circulant", "double_tree", "scatter_recursive_doubling", "scatter_ring", "scatter_bine", "smp"}},
       {Operation::reduce,
-       {"linear", "knomial", "binary", "chain", "rabenseifner", "sliced", "double_tree", "circulant",
+       {"hierarchical", "linear", "knomial", "binary", "chain", "rabenseifner", "sliced", "double_tree", "circulant",
         "circulant_pipelined", "bine", "smp"}},
       {Operation::allreduce,
-       {"linear", "knomial", "recursive_doubling", "ring", "rabenseifner", "all_to_all", "sliced", "double_tree",
-        "swing", "circulant", "pat", "bine", "dual_root", "recursive_multiplying", "smp"}},
-      {Operation::gather, {"linear", "linear_sync", "knomial", "bine"}},
-      {Operation::scatter, {"linear", "knomial", "bine"}},
+       {"hierarchical", "linear", "knomial", "recursive_doubling", "ring", "rabenseifner", "all_to_all", "sliced",
+        "double_tree", "swing", "circulant", "pat", "bine", "dual_root", "recursive_multiplying", "smp"}},
+      {Operation::gather, {"hierarchical", "linear", "linear_sync", "knomial", "bine"}},
+      {Operation::scatter, {"hierarchical", "linear", "knomial", "bine"}},
       {Operation::allgather,
-       {"linear", "ring", "recursive_doubling", "bruck", "circulant", "gather_bcast", "kring", "neighbor_exchange",
-        "recursive_multiplying", "sparbit", "bine", "swing", "pat"}},
-      {Operation::alltoall, {"linear", "pairwise", "bruck", "batched", "exchange", "bine"}},
+       {"hierarchical", "linear", "ring", "recursive_doubling", "bruck", "circulant", "gather_bcast", "kring",
+        "neighbor_exchange", "recursive_multiplying", "sparbit", "bine", "swing", "pat"}},
+      {Operation::alltoall, {"hierarchical", "linear", "pairwise", "bruck", "batched", "exchange", "bine"}},
       {Operation::gatherv, {"linear", "linear_sync"}},
       {Operation::scatterv, {"linear"}},
       {Operation::allgatherv,
-       {"linear", "ring", "recursive_doubling", "bruck", "circulant", "gather_bcast", "kring", "neighbor_exchange",
-        "recursive_multiplying", "sparbit", "bine", "swing", "pat"}},
-      {Operation::alltoallv, {"linear", "pairwise", "batched", "exchange", "tuna"}},
-      {Operation::alltoallw, {"linear", "pairwise", "batched", "exchange", "tuna"}},
+       {"hierarchical", "linear", "ring", "recursive_doubling", "bruck", "circulant", "gather_bcast", "kring",
+        "neighbor_exchange", "recursive_multiplying", "sparbit", "bine", "swing", "pat"}},
+      {Operation::alltoallv, {"hierarchical", "linear", "pairwise", "batched", "exchange", "tuna"}},
+      {Operation::alltoallw, {"hierarchical", "linear", "pairwise", "batched", "exchange", "tuna"}},
       {Operation::reduce_scatter_block,
-       {"linear", "pairwise", "ring", "recursive_halving", "recursive_doubling", "butterfly", "circulant", "bine",
-        "swing", "pat", "reduce_then_scatter"}},
+       {"hierarchical", "linear", "pairwise", "ring", "recursive_halving", "recursive_doubling", "butterfly",
+        "circulant", "bine", "swing", "pat", "reduce_then_scatter"}},
       {Operation::reduce_scatter,
-       {"linear", "pairwise", "ring", "recursive_halving", "recursive_doubling", "butterfly", "circulant", "bine",
-        "swing", "pat", "reduce_then_scatter"}},
-      {Operation::scan, {"linear", "recursive_doubling", "binomial", "smp"}},
-      {Operation::exscan, {"linear", "recursive_doubling", "doubling_123", "binomial", "smp"}},
+       {"hierarchical", "linear", "pairwise", "ring", "recursive_halving", "recursive_doubling", "butterfly",
+        "circulant", "bine", "swing", "pat", "reduce_then_scatter"}},
+      {Operation::scan, {"hierarchical", "linear", "recursive_doubling", "binomial", "smp"}},
+      {Operation::exscan, {"hierarchical", "linear", "recursive_doubling", "doubling_123", "binomial", "smp"}},
       {Operation::neighbor_allgather, {"linear"}},
       {Operation::neighbor_allgatherv, {"linear"}},
       {Operation::neighbor_alltoall, {"linear"}},

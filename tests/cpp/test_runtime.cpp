@@ -353,6 +353,15 @@ void run_case(const Case& c, const Selector& selector) {
   Mailbox mailbox;
   std::vector<int> node(c.p);
   for (int r = 0; r < c.p; ++r) node[r] = c.over == Over::messages ? r : r % nodes;
+  std::optional<Placement> placement;  // for hierarchical algorithms: nodes of consecutive ranks, and pairs of these
+  if (c.algorithm->hierarchical) {
+    placement = {c.p, {{"numa", {}}, {"node", {}}}};
+    for (int r = 0; r < c.p; ++r) {
+      if (c.over == Over::both) node[r] = r * nodes / c.p;
+      placement->levels[0].unit.push_back(r / 2 + (c.over == Over::both ? c.p * node[r] : 0));
+      placement->levels[1].unit.push_back(c.over == Over::both ? node[r] : r / 4);
+    }
+  }
 
   std::vector<std::shared_ptr<shm::Segment>> segments;
   for (int n = 0; n < nodes && c.over != Over::messages; ++n) {
@@ -375,6 +384,7 @@ void run_case(const Case& c, const Selector& selector) {
       setup.p = c.p;
       setup.rank = r;
       setup.node = node;
+      setup.placement = placement;
       setup.selector = &selector;
       setup.waiting.oversubscribed = true;
       setup.shares_memory = endpoints[r] != nullptr;

@@ -67,6 +67,36 @@ TEST(Choice, WrongOnesAreOneClearLine) {
     EXPECT_EQ(complaint([&, text = text] { parse_choice(Operation::bcast, text); }), wanted);
 }
 
+TEST(Choice, NamesAlgorithmsForLevels) {
+  const char* whole = "hierarchical:k=2,numa=linear,node=knomial:k=4,switch=rabenseifner,segment=64K";
+  const Choice choice = parse_choice(Operation::allreduce, whole);
+  EXPECT_EQ(to_string(choice), whole);
+  EXPECT_EQ(choice.levels, (Composition{{"numa", "linear", 0}, {"node", "knomial", 4}, {"switch", "rabenseifner", 0}}));
+  const std::string levels =
+      "LEVEL=NAME[:k=N] (core=..., l2=..., l3=..., numa=..., socket=..., node=..., switch=..., switch2=..., "
+      "switch3=..., switch4=..., top=...)";
+  const std::vector<std::pair<const char*, std::string>> cases = {
+      {"hierarchical:nmua=linear", "barrier algorithm hierarchical has no parameter \"nmua\"; valid: " + levels},
+      {"hierarchical:node=lineal",
+       "no algorithm \"lineal\" for the levels of barrier/hierarchical; valid: all_to_all, binary, bine, chain, "
+       "circulant, circulant_pipelined, dissemination, double_tree, kary, knomial, linear, rabenseifner, "
+       "recursive_doubling, ring, scatter_bine, scatter_recursive_doubling, scatter_ring, sliced, smp, split_binary"},
+      {"hierarchical:node=chain:k=2", "level node: chain has no parameter \"k\"; valid: none"},
+      {"hierarchical:node=knomial:fanout=2", "level node: knomial has no parameter \"fanout\"; valid: k=N"},
+      {"hierarchical:node=knomial:k=1", "\"1\" is not valid; valid: a whole number from 2 on"},
+      {"hierarchical:node=linear,node=chain", "level node is named twice"},
+      {"linear:node=linear", "barrier algorithm linear has no parameter \"node\"; valid: none"},
+  };
+  for (const auto& [text, wanted] : cases)
+    EXPECT_EQ(complaint([&, text = text] { parse_choice(Operation::barrier, text); }), wanted);
+}
+
+TEST(Selector, SaysWhichLevelsARankDoesNotHave) {
+  const Selector selector = with({"OMNES_BCAST=hierarchical:numa=linear,top=chain"});
+  EXPECT_EQ(selector.choose({.operation = Operation::bcast, .p = 4}).why,
+            "OMNES_BCAST=hierarchical:numa=linear,top=chain: these ranks have no level numa; OMNES_BCAST");
+}
+
 TEST(Choice, KnowsOtherNames) {
   const std::vector<std::array<const char*, 2>> cases = {
       {"binomial", "knomial:k=2"},

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from omnes import _core, catalogue
+from omnes import _core, catalogue, units
 from omnes.drawing import html, rounds, svg, text
 from omnes.errors import OmnesError
 
@@ -26,6 +26,9 @@ _FORMATS = (".svg", ".html", ".txt")
 @click.option(
     "--radix", type=click.IntRange(2), metavar="K", help="Arity of the tree and the like, instead of the default."
 )
+@click.option(
+    "--nodes", metavar="PATTERN", help="Where ranks lie, for hierarchical ones: 4x8, 4x8:cyclic (nodes x ranks) or 5,3."
+)
 @click.option("--segments", type=click.IntRange(1), default=1, metavar="S", help="Pipeline in so many segments.")
 @click.option(
     "-o", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write .svg, .html or .txt."
@@ -37,6 +40,7 @@ def command(
     root: int,
     rank: int | None,
     radix: int | None,
+    nodes: str | None,
     segments: int,
     output: Path | None,
     as_json: bool,
@@ -47,6 +51,7 @@ def command(
     omnes draw bcast/knomial -n 8
     omnes draw allreduce/ring -n 4 --rank 2
     omnes draw reduce/binary -n 16 --segments 4 -o reduce.svg
+    omnes draw bcast/hierarchical -n 16 --nodes 4x4
     """
     algorithm = catalogue.one(what)
     if output and output.suffix not in _FORMATS:
@@ -55,18 +60,23 @@ def command(
         raise OmnesError(f"no rank {rank} among {ranks}: ranks are 0..{ranks - 1}")
     if root >= ranks:
         raise OmnesError(f"no root {root} among {ranks} ranks: ranks are 0..{ranks - 1}")
-    reason = _core.why_not(algorithm["operation"], algorithm["name"], ranks, radix or 0, segments)
+    if nodes and not algorithm["hierarchical"]:
+        raise OmnesError(f"{what} is the same wherever ranks lie: --nodes is for hierarchical algorithms")
+    of_rank = units.parse_nodes(nodes, ranks) if nodes else []
+    reason = _core.why_not(algorithm["operation"], algorithm["name"], ranks, radix or 0, segments, nodes=of_rank)
     if reason:
         raise OmnesError(f"{what} cannot do this: {reason}")
 
     def schedule(of: int) -> str:
-        return _core.schedule_text(algorithm["operation"], algorithm["name"], ranks, of, root, radix or 0, segments)
+        return _core.schedule_text(
+            algorithm["operation"], algorithm["name"], ranks, of, root, radix or 0, segments, nodes=of_rank
+        )
 
     if rank is not None:
         _write(schedule(rank), output)
         return
     rooted = algorithm["operation"] in catalogue.ROOTED
-    drawing = rounds.draw(algorithm, ranks, root if rooted else None, radix or 0, segments)
+    drawing = rounds.draw(algorithm, ranks, root if rooted else None, radix or 0, segments, of_rank)
     if as_json:
         _write(json.dumps({**asdict(drawing), "rounds": drawing.rounds}, indent=2) + "\n", output)
     elif output and output.suffix == ".svg":

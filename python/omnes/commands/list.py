@@ -102,6 +102,8 @@ def _takes(algorithm: dict[str, Any], with_values: bool = False) -> list[str]:
     words = []
     if algorithm["radix"]:
         words.append("k=√p" if algorithm["root_radix"] and not with_values else f"k={algorithm['radix']}")
+    if algorithm["hierarchical"]:
+        words.append("node=linear" if with_values else "LEVEL=NAME")
     if algorithm["segmented"]:
         words.append("segment=16K" if with_values else "segment")
     return words

@@ -8,7 +8,7 @@ number of messages on the longest path that leads to it, so a message travels in
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -63,11 +63,14 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def draw(algorithm: dict[str, Any], p: int, root: int | None, radix: int, segments: int) -> Drawing:
+def draw(
+    algorithm: dict[str, Any], p: int, root: int | None, radix: int, segments: int, nodes: Sequence[int] = ()
+) -> Drawing:
     """The messages of all ranks, by round, then by sender."""
     operation, name = algorithm["operation"], algorithm["name"]
-    schedules = [_core.schedule_ops(operation, name, p, rank, root or 0, radix, segments) for rank in range(p)]
-    drawing = Drawing(operation, name, p, root, _core.pieces(operation, name, p, root or 0, radix, segments))
+    how = {"root": root or 0, "radix": radix, "segments": segments, "nodes": list(nodes)}
+    schedules = [_core.schedule_ops(operation, name, p, rank, **how) for rank in range(p)]
+    drawing = Drawing(operation, name, p, root, _core.pieces(operation, name, p, **how))
     depths = [[0] * len(ops) for ops in schedules]
     matches = _match(schedules)
     for rank, index in _in_order(schedules, matches):

@@ -1,0 +1,32 @@
+// Which algorithm runs in the groups of a level: the composition's, or a default.
+#pragma once
+
+#include "algorithms/registry.hpp"
+#include "schedule/hierarchy.hpp"
+
+namespace omnes {
+
+/// An algorithm with its radix.
+struct Picked {
+  const Algorithm* algorithm = nullptr;
+  int radix = 0;
+};
+
+/// For `operation` in the groups of a level of the problem's hierarchy. Where the level's algorithm is one of another
+/// operation only, as may be on the way up or down, this one has its default.
+Picked picked(const Problem& problem, std::size_t level, Operation operation);
+
+/// The operation that does this one's work in a level's groups of the problem: with unequal parts where its members
+/// stand for different numbers of ranks.
+Operation at_level(const Problem& problem, std::size_t level, Operation operation);
+
+/// The operations that an algorithm composes at a level.
+std::vector<Operation> phases_at(const Algorithm& algorithm, bool last);
+
+/// Of the levels that a composition names, those that the hierarchy, if any, does not have; "" or "numa, l3".
+std::string levels_passed_over(const Composition& composition, const Hierarchy* hierarchy);
+
+/// why_not for what a hierarchical algorithm is composed of.
+std::string why_not_composed(const Algorithm& algorithm, const Problem& problem, bool commutative);
+
+}  // namespace omnes

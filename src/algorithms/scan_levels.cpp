@@ -1,0 +1,73 @@
+// Segment by segment, with the last rank of each unit as its representative.
+#include "algorithms/scan_levels.hpp"
+
+#include "algorithms/embedding.hpp"
+#include "algorithms/levels.hpp"
+
+namespace omnes {
+
+namespace {
+
+/// `operation` in a group, on one block of the size of data block `like`.
+void run(Builder& b, const Group& group, Operation operation, int like, Blocks from, Blocks into) {
+  const Picked one = picked(b.problem(), group.level, operation);
+  const Schedule schedule = build(*one.algorithm, {.operation = operation,
+                                                   .p = group.size(),
+                                                   .rank = group.self,
+                                                   .root = rooted(operation) ? group.root : 0,
+                                                   .radix = one.radix});
+  const View data = cut_evenly(recv_blocks(like), schedule.pieces);
+  const auto sizes = [&](Like inner, std::vector<Like>& all) {
+    if (data(recv_blocks(inner.block)).count > 0) all.push_back({like, b.rank()});
+  };
+  embed(b, schedule, {group.ranks, cut_evenly(from, schedule.pieces), cut_evenly(into, schedule.pieces), sizes});
+}
+
+}  // namespace
+
+void scan_levels(Builder& b, bool with_own) {
+  b.cut(b.segments());
+  const Hierarchy& hierarchy = *b.problem().hierarchy;
+  const std::vector<Group> groups = hierarchy.groups_by_last(b.rank());
+  const auto block = [&](int like) { return b.temp(1, like); };
+  for (int s = 0; s < b.pieces(); ++s) {
+    const Blocks own = sub(b.own(), s);
+    std::vector<Blocks> before(groups.size());  // the sum of the members before this one; for the first: nothing
+    Blocks sum = own;
+    for (const Group& group : groups) {
+      if (group.size() == 1) continue;
+      if (group.self > 0) before[group.level] = block(s);
+      run(b, group, Operation::exscan, s, sum, before[group.level]);
+      if (!group.leads() || group.level + 1 == hierarchy.levels()) continue;
+      const Blocks with_mine = block(s);
+      b.reduce(before[group.level], sum, with_mine);
+      sum = with_mine;
+    }
+    Blocks lower;  // the sum of all lower ranks of the units come to so far; count 0: there are none
+    for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+      if (group->size() == 1) continue;
+      if (group->level + 1 < hierarchy.levels() && group->first() > 0) {
+        if (!group->leads()) lower = block(s);
+        run(b, *group, Operation::bcast, s, {}, lower);
+      }
+      const Blocks here = before[group->level];
+      if (here.count == 0) continue;
+      if (lower.count > 0) {
+        const Blocks both = block(s);
+        b.reduce(lower, here, both);
+        lower = both;
+      } else {
+        lower = here;
+      }
+    }
+    const Blocks result = recv_blocks(s);
+    if (with_own && lower.count > 0)
+      b.reduce(lower, own, result);
+    else if (with_own)
+      b.copy(own, result);
+    else if (lower.count > 0)
+      b.copy(lower, result);
+  }
+}
+
+}  // namespace omnes

@@ -1,0 +1,94 @@
+// The groups of a placement, level by level: what hierarchical algorithms are composed over.
+//
+// Overview. From the nearest level up, the ranks of a unit form a group; one of them represents it in the group of the
+// next level's unit, and so on, up to one group for all. Levels that would only have groups of one member are passed
+// over.
+// How. Ranks get positions, so that the ranks of every unit have consecutive ones and its parts follow each other;
+// units and their parts are ordered by their lowest ranks. Then a level is only a list: where the parts of each unit
+// begin. Who represents a unit is no part of it, as that depends on the root and on the slice of the message.
+// Cost. Once O(p log(p) L), and 4 bytes for each unit of each level; a rank's own groups take the members that they
+// have.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedule/placement.hpp"
+
+namespace omnes {
+
+/// The names that levels may have, nearest first; `top` is the group of all, where no other level has one unit for all.
+inline constexpr std::array<const char*, 11> names_of_levels = {
+    "core", "l2", "l3", "numa", "socket", "node", "switch", "switch2", "switch3", "switch4", "top"};
+/// Whether ranks on one unit of the level share a node's memory.
+bool within_node(std::string_view level);
+
+/// A group, as one of its members sees it. Member i stands for the ranks at positions starts[i] .. starts[i + 1] - 1.
+struct Group {
+  std::size_t level = 0;
+  std::vector<std::int32_t> ranks = {};   ///< of the members
+  std::vector<std::int32_t> starts = {};  ///< members' first positions, and the last one's end
+  int self = 0;                           ///< this rank's number among them
+  int root = 0;                           ///< the number of the one that represents them all
+
+  int size() const { return static_cast<int>(ranks.size()); }
+  bool leads() const { return self == root; }
+  int first() const { return starts.front(); }
+  int count() const { return starts.back() - starts.front(); }
+  int count_of(int member) const { return starts[member + 1] - starts[member]; }
+};
+
+class Hierarchy {
+ public:
+  /// Throws std::invalid_argument when a level does not list a unit for every rank.
+  explicit Hierarchy(const Placement& placement);
+
+  int p() const { return static_cast<int>(order_.size()); }
+  /// At least 1; the last has one unit, of all ranks.
+  std::size_t levels() const { return levels_.size(); }
+  const std::string& name(std::size_t level) const { return levels_[level].name; }
+  /// Where positions are ranks: the ranks of every unit are consecutive.
+  bool in_rank_order() const { return in_rank_order_; }
+  int rank_at(int position) const { return order_[position]; }
+  int position_of(int rank) const { return position_[rank]; }
+
+  /// The sizes that the level's groups have, each once, ascending.
+  std::span<const std::int32_t> sizes(std::size_t level) const { return levels_[level].sizes; }
+  /// Whether some member of one of the level's groups stands for more ranks than another member of it.
+  bool uneven(std::size_t level) const { return levels_[level].uneven; }
+
+  /// Where the members of the last group begin, in positions, and the end.
+  std::vector<int> starts_of_widest() const;
+
+  /// The groups that the rank is a member of, nearest level first. Units with `root` in them are represented by it;
+  /// others by their lowest rank, or, so that they share the work, by others for other `slice`s: the i-th of the unit's
+  /// parts for slice i, in turn.
+  std::vector<Group> groups_of(int rank, int root = -1, int slice = 0) const;
+  /// The same with the last rank of each unit as its representative.
+  std::vector<Group> groups_by_last(int rank) const;
+
+ private:
+  struct Level {
+    std::string name;
+    std::vector<std::int32_t>
+        starts;  // first part of each unit (parts: units of the level below, or positions), and the end
+    std::vector<std::int32_t> sizes;
+    bool uneven = false;
+  };
+  enum class Represents { by_slice, last };
+  std::vector<Group> groups(int rank, int root, int slice, Represents how) const;
+  int representative(std::size_t level, int unit, int root, int slice, Represents how) const;
+  int position_before(std::size_t level, int unit) const;
+  int unit_of(std::size_t level, int part) const;
+  void add(std::string name, std::vector<std::int32_t> starts);
+
+  std::vector<std::int32_t> order_, position_;
+  std::vector<Level> levels_;
+  bool in_rank_order_ = true;
+};
+
+}  // namespace omnes
