@@ -35,8 +35,8 @@ std::vector<std::size_t> place_temporaries(const Schedule& schedule, const Layou
 
 class Binder {
  public:
-  Binder(const Schedule& schedule, const Layout& layout, const Placement& placement, bool direct)
-      : schedule_(schedule), layout_(layout), placement_(placement), direct_(direct) {}
+  Binder(const Schedule& schedule, const Layout& layout, const Reach& reach, bool direct)
+      : schedule_(schedule), layout_(layout), reach_(reach), direct_(direct) {}
 
   Plan bind() {
     temp_ = place_temporaries(schedule_, layout_);
@@ -94,7 +94,7 @@ class Binder {
   }
 
   void add_receive(const Op& op, Step step) {
-    const std::int32_t local = placement_.local[op.peer];
+    const std::int32_t local = reach_.local[op.peer];
     step.route = local >= 0 ? Route::shm : Route::port;
     step.peer = local >= 0 ? local : op.peer;
     step.staged = op.kind == OpKind::recv_reduce && (step.route == Route::port || !direct_);
@@ -117,9 +117,9 @@ class Binder {
     step.first_reader = static_cast<std::uint32_t>(plan_.readers.size());
     std::vector<Channel> channels;
     for (const std::int32_t rank : to) {
-      if (placement_.local[rank] < 0) continue;
-      plan_.readers.push_back(placement_.local[rank]);
-      channels.push_back(Channel{true, Route::shm, op.published, op.published ? -1 : placement_.local[rank]});
+      if (reach_.local[rank] < 0) continue;
+      plan_.readers.push_back(reach_.local[rank]);
+      channels.push_back(Channel{true, Route::shm, op.published, op.published ? -1 : reach_.local[rank]});
     }
     step.reader_count = static_cast<std::uint32_t>(plan_.readers.size()) - step.first_reader;
     if (step.reader_count > 0) {
@@ -129,7 +129,7 @@ class Binder {
     }
     step.route = Route::port;
     for (const std::int32_t rank : to) {
-      if (placement_.local[rank] >= 0) continue;
+      if (reach_.local[rank] >= 0) continue;
       step.peer = rank;
       push(step, {Channel{true, Route::port, op.published, rank}});
     }
@@ -181,7 +181,7 @@ class Binder {
 
   const Schedule& schedule_;
   const Layout& layout_;
-  const Placement& placement_;
+  const Reach& reach_;
   const bool direct_;
   Plan plan_;
   std::vector<std::size_t> temp_;
@@ -220,8 +220,8 @@ std::size_t Layout::offset(Buffer buffer, std::int64_t block) const {
   return (before + before_piece(count, piece)) * element;
 }
 
-Plan bind(const Schedule& schedule, const Layout& layout, const Placement& placement, bool direct) {
-  Plan plan = Binder(schedule, layout, placement, direct).bind();
+Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, bool direct) {
+  Plan plan = Binder(schedule, layout, reach, direct).bind();
   plan.messages = std::ranges::any_of(plan.steps, [](const Step& step) { return step.route == Route::port; });
   return plan;
 }

@@ -40,8 +40,8 @@ struct Layout {
   std::size_t before_piece(std::size_t count, std::size_t piece) const;
 };
 
-/// Where the ranks of a group are, seen from this rank.
-struct Placement {
+/// Which ranks of a group share this rank's memory.
+struct Reach {
   std::vector<std::int32_t> local;  ///< rank -> number within this node's segment, or -1 where only messages reach
 };
 
@@ -82,6 +82,6 @@ struct Plan {
 };
 
 /// `direct`: an incoming operand may be combined straight from shared memory, piece by piece (predefined types); otherwise it is staged.
-Plan bind(const Schedule& schedule, const Layout& layout, const Placement& placement, bool direct);
+Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, bool direct);
 
 }  // namespace omnes

@@ -73,11 +73,11 @@ std::size_t digest(const Call& call) {
 
 struct Team::State {
   explicit State(TeamSetup given) : setup(std::move(given)) {
-    placement.local.assign(setup.p, -1);
+    reach.local.assign(setup.p, -1);
     std::int32_t next = 0;
     for (int rank = 0; rank < setup.p && setup.shares_memory; ++rank) {
       const bool here = setup.node.empty() || setup.node[rank] == setup.node[setup.rank];
-      if (here) placement.local[rank] = next++;
+      if (here) reach.local[rank] = next++;
     }
     one_node = setup.shares_memory && next == setup.p;
   }
@@ -115,7 +115,7 @@ struct Team::State {
     };
     const Layout layout{parts(call.send_counts), parts(call.recv_counts), call.element, schedule.pieces,
                         call.all_counts};
-    return bind(schedule, layout, placement, direct);
+    return bind(schedule, layout, reach, direct);
   }
 
   std::shared_ptr<Prepared> make(const Call& call, const Key& key) const {
@@ -222,7 +222,7 @@ struct Team::State {
   }
 
   TeamSetup setup;
-  Placement placement;
+  Reach reach;
   bool one_node = false;
   bool counting = false;
   Lane lane;
