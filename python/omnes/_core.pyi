@@ -68,9 +68,10 @@ def machine(synthetic: str = "") -> dict[str, Any]: ...
 # Whether one process may read another's memory (single copy).
 def cma_works() -> bool: ...
 
-# Predicted times for parts of each of these sizes: [{bytes, seconds, path: {latency, bandwidth, overhead, reduction, copy} (adds up to
-# seconds), method, simulated (ranks), finished (seconds of each simulated rank; for p <= 64)}]. machine: the text of a machine file; empty:
-# the default. ranks_per_node: ranks in order, so many on a node; 0: the machine's.
+# Predicted times for parts of each of these sizes: [{bytes, seconds, path: {latency, bandwidth, overhead, reduction,
+# copy} (adds up to seconds), method, simulated (ranks), finished (seconds of each simulated rank; for p <= 64)}].
+# machine: the text of a machine file; empty: the default. ranks_per_node: ranks in order, so many on a node; 0: the
+# machine's.
 def predict(
     operation: str,
     choice: str,
@@ -95,3 +96,8 @@ def formulas() -> list[dict[str, Any]]: ...
 def hockney(
     operation: str, algorithm: str, p: int, bytes: float, alpha: float, beta: float, gamma: float = 0.0
 ) -> float: ...
+
+# Seconds that one core takes to copy so many bytes, or to combine two operands of so many (type: f32, f64, i32, i64;
+# op: max, min, prod, sum): one value for each round.
+def time_copy(bytes: int, rounds: int) -> list[float]: ...
+def time_reduction(type: str, op: str, bytes: int, rounds: int) -> list[float]: ...

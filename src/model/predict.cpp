@@ -52,12 +52,14 @@ std::array<double, 3> solve(std::array<std::array<double, 4>, 3> rows) {
   return {rows[0][3] / rows[0][0], rows[1][3] / rows[1][1], rows[2][3] / rows[2][2]};
 }
 
-/// The value at x = p of a + b log2(p) + c p through three points.
-double continue_to(double p, const std::array<double, 3>& at, const std::array<double, 3>& values) {
+/// The value at p of a + b log2(p) + c p through three points; with `c` left out through the first two, the nearest, since a small curvature
+/// would be taken for a growth with p.
+double continue_to(double p, const std::array<double, 3>& at, const std::array<double, 3>& values, bool with_p) {
+  if (!with_p) return values[0] + (values[0] - values[1]) * std::log2(p / at[0]) / std::log2(at[0] / at[1]);
   std::array<std::array<double, 4>, 3> rows;
   for (std::size_t i = 0; i < 3; ++i) rows[i] = {1, std::log2(at[i]), at[i], values[i]};
   const auto [a, b, c] = solve(rows);
-  return std::max(a + b * std::log2(p) + c * p, values[0]);
+  return a + b * std::log2(p) + c * p;
 }
 
 Placement first_ranks(const Placement& placement, int p) {
@@ -126,7 +128,9 @@ Prediction Predictor::continued(std::size_t part_bytes) {
     problem.rank = ranks / 2;
     return build(*choice_.algorithm, problem).ops.size();
   };
-  const bool scaled = natural_pieces_ >= p / 2 && ops(p / 2) > 3 * ops(p / 4) / 2;
+  const bool many_ops = ops(p / 2) > 3 * ops(p / 4) / 2;
+  const bool scaled = natural_pieces_ >= p / 2 && many_ops;
+  const bool with_p = many_ops || data_blocks(problem_, 1) > 1;  // a part for each rank
   std::array<double, 3> at{}, seconds{};
   std::array<Split, 3> paths;
   std::size_t found = 0;
@@ -153,7 +157,7 @@ Prediction Predictor::continued(std::size_t part_bytes) {
   for (double Split::* part : {&Split::latency, &Split::bandwidth, &Split::overhead, &Split::reduction, &Split::copy}) {
     std::array<double, 3> values{};
     for (std::size_t i = 0; i < at.size(); ++i) values[i] = paths[i].*part;
-    result.path.*part = continue_to(p, at, values);
+    result.path.*part = std::max(0.0, continue_to(p, at, values, with_p));
   }
   result.seconds = result.path.total();
   return result;
