@@ -109,7 +109,7 @@ def node_level(figures: Figures, call: float, reduction: Sequence[Point]) -> dic
     many = figures.at("many", 2048)
     work = max(min((many - figures.at("publish", TINY)) / (BURST - 1), (empty - call) / 2) - STEP, 0.0)
     latency = max(empty - call - 2 * (work + STEP), 0.0)
-    copied, single, single_reduce = [], [], []
+    copied, single, single_publish, single_reduce = [], [], [], []
     publish, pair, swap, combine = (dict(figures.points(what)) for what in ("publish", "pair", "swap", "combine"))
     gamma = dict(reduction)
     for size in sorted(publish):
@@ -119,7 +119,8 @@ def node_level(figures: Figures, call: float, reduction: Sequence[Point]) -> dic
         if size < SINGLE_FROM:
             copied.append((size, max(way, 0.0) / (1 + min(1.0, FRAGMENT / size) if size else 2)))
             continue
-        single.append((size / 2, way))  # both sides copy a half
+        single.append((size / 2, pair[size] - empty))  # both sides copy a half
+        single_publish.append((size / 2, publish[size] - empty))
         single.append((size, swap[size] - empty))  # each copies all that it receives
         single_reduce.append((size, max(combine[size] - empty - gamma.get(size, 0.0), 0.0)))
     return {
@@ -132,6 +133,7 @@ def node_level(figures: Figures, call: float, reduction: Sequence[Point]) -> dic
         "fragment": FRAGMENT,
         "single_from": SINGLE_FROM,
         "single": curve(_merged(single)),
+        "single_publish": curve(single_publish),
         "single_reduce": curve(single_reduce),
         "out": node_out(figures),
     }

@@ -92,6 +92,7 @@ Level read_level(const toml::node& node, std::size_t place) {
         {"fragment", into(level.fragment)},
         {"single_from", into(level.single_from)},
         {"single", into(level.single)},
+        {"single_publish", into(level.single_publish)},
         {"single_reduce", into(level.single_reduce)}});
   if (level.name.empty()) refuse(where + " has no name");
   if (by != "memory" && by != "messages") refuse(where + " by: valid: \"memory\", \"messages\"");
@@ -101,6 +102,7 @@ Level read_level(const toml::node& node, std::size_t place) {
   if (level.fragment < 1) refuse(where + " fragment: valid: bytes, 1 or more");
   if (level.exchange < 1) refuse(where + " exchange: valid: a factor, 1 or more");
   if (level.single.pieces.empty()) level.single_from = never;
+  if (level.single_publish.pieces.empty()) level.single_publish = level.single;
   if (level.single_reduce.pieces.empty()) level.single_reduce = level.single;
   return level;
 }

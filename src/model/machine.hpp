@@ -51,6 +51,7 @@ struct Level {
   double fragment = 8192;      ///< bytes; the receiver follows the sender one fragment behind
   double single_from = never;  ///< bytes from which the receiver copies straight out of the sender's buffer
   Curve single;                ///< that copy, by one side alone; both share it where the sender has nothing else to do
+  Curve single_publish;        ///< the same of a publish: its buffer often holds what has just come
   Curve single_reduce;         ///< the same with a reduction, all by the receiver
 };
 

@@ -210,7 +210,8 @@ void Simulator::receive(std::uint32_t number) {
   } else {
     // An idle sender copies half of it. One that this rank stands for itself is as busy as this rank.
     const bool shared = !reducing && step.from != step.rank && idle_from_[step.from] <= begin;
-    const double work = reducing ? level.single_reduce(bytes) + combining : level.single(shared ? bytes / 2 : bytes);
+    const Curve& single = step.published ? level.single_publish : level.single;
+    const double work = reducing ? level.single_reduce(bytes) + combining : single(shared ? bytes / 2 : bytes);
     const double done = copied_together(step.rank, &level, begin + work, begin, bytes);
     if (shared) {
       idle_from_[step.from] = done;

@@ -157,7 +157,7 @@ TEST(MachineFile, FaultsAreOneClearLine) {
       {with("send = 1e-6", "sned = 1e-6"),
        "machine file: no such entry: level 2 sned; valid: by, copy, exchange, fragment, latency, name, out, recv, "
        "send, shared, single, "
-       "single_from, single_reduce, synchronous_from, wire"},
+       "single_from, single_publish, single_reduce, synchronous_from, wire"},
       {with("latency = 2e-6", "latency = -1"), "machine file: level 2 latency: valid: a number, 0 or more"},
       {with("\"messages\"", "\"pigeon\""), "machine file: level 2 by: valid: \"memory\", \"messages\""},
       {with("wire = [[0, 0, 1e-9]]", "wire = [[8, 0, 1e-9]]"),
