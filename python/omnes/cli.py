@@ -14,7 +14,7 @@ _COMMANDS = {
     "bench": "Measure collectives on the stock MPI and on omnes, side by side.",
     "predict": "Predict how long algorithms take, for any number of ranks.",
     "explain": "Explain which algorithm runs, and what the others would cost.",
-    "measure": "Measure what messages, copies and reductions cost here, for predictions.",
+    "measure": "Measure what messages cost here, for predictions.",
     "list": "List the algorithms.",
     "draw": "Draw what an algorithm does.",
     "verify": "Prove algorithms correct.",

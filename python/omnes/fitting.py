@@ -58,8 +58,9 @@ def curve(points: Iterable[Point]) -> list[list[float]]:
     for (size, seconds), (next_size, next_seconds) in zip(rising, rising[1:]):
         beta = (next_seconds - seconds) / (next_size - size)
         pieces.append([size, seconds - beta * size, beta])
+    if pieces[0][1] < 0:  # it would be below 0 before the first point: from nothing up to that instead
+        return [[0, 0.0, rising[0][1] / rising[0][0]], *pieces] if rising[0][0] else pieces
     pieces[0][0] = 0
-    pieces[0][1] = max(pieces[0][1], 0.0)
     return pieces
 
 

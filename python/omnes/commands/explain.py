@@ -43,11 +43,11 @@ def command(
     """
     catalogue.select(operation)
     machine = Machine.load(path)
-    if nodes is None and count is not None:
-        nodes = f"x{count}"  # one node, as the rules for one node are what most cases are about
     ranks = modelling.groups(count, nodes, machine)
     if len(ranks) != 1:
         raise OmnesError("explain one case at a time: one number of ranks")
+    if nodes is None:  # one node, as the rules for one node are what most cases are about
+        ranks = [Ranks(ranks[0].count, ranks[0].count)]
     bytes_ = units.parse_bytes(size)
     answer = explain(operation, ranks[0], bytes_, machine, not ordered)
     if as_json:
