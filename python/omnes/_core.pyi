@@ -106,3 +106,36 @@ def expand_hostlist(list: str) -> list[str]: ...
 
 # All levels that there can be.
 level_names: list[str]
+# Predicted times for parts of each of these sizes: [{bytes, seconds, path: {latency, bandwidth, overhead, reduction,
+# copy} (adds up to seconds), method, simulated (ranks), finished (seconds of each simulated rank; for p <= 64)}].
+# machine: the text of a machine file; empty: the default. ranks_per_node: ranks in order, so many on a node; 0: the
+# machine's.
+def predict(
+    operation: str,
+    choice: str,
+    p: int,
+    sizes: list[int],
+    machine: str = "",
+    ranks_per_node: int = 0,
+    reduction: str = "f64 sum",
+    root: int = 0,
+) -> list[dict[str, Any]]: ...
+
+# {name, source, ranks_per_node, levels: [str]} of a machine file's text; empty: of the default.
+def described_machine(machine: str = "") -> dict[str, Any]: ...
+
+# The text of the default machine file.
+def default_machine() -> str: ...
+
+# The closed formulas: [{number, operation, algorithm, text}].
+def formulas() -> list[dict[str, Any]]: ...
+
+# Seconds by the closed formula of that algorithm, for parts of so many bytes.
+def hockney(
+    operation: str, algorithm: str, p: int, bytes: float, alpha: float, beta: float, gamma: float = 0.0
+) -> float: ...
+
+# Seconds that one core takes to copy so many bytes, or to combine two operands of so many (type: f32, f64, i32, i64;
+# op: max, min, prod, sum): one value for each round.
+def time_copy(bytes: int, rounds: int) -> list[float]: ...
+def time_reduction(type: str, op: str, bytes: int, rounds: int) -> list[float]: ...

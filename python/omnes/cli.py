@@ -12,6 +12,9 @@ from omnes import _core
 _COMMANDS = {
     "run": "Run an MPI program with its collectives on omnes.",
     "bench": "Measure collectives on the stock MPI and on omnes, side by side.",
+    "predict": "Predict how long algorithms take, for any number of ranks.",
+    "explain": "Explain which algorithm runs, and what the others would cost.",
+    "measure": "Measure what messages cost here, for predictions.",
     "list": "List the algorithms.",
     "draw": "Draw what an algorithm does.",
     "verify": "Prove algorithms correct.",

@@ -8,4 +8,6 @@ NB_MODULE(_core, m) {
   omnes::python::bind_selection(m);
   omnes::python::bind_machine(m);
   omnes::python::bind_topology(m);
+  omnes::python::bind_model(m);
+  omnes::python::bind_measuring(m);
 }

@@ -30,5 +30,7 @@ void bind_schedules(nb::module_& m);
 void bind_selection(nb::module_& m);
 void bind_machine(nb::module_& m);
 void bind_topology(nb::module_& m);
+void bind_model(nb::module_& m);
+void bind_measuring(nb::module_& m);
 
 }  // namespace omnes::python

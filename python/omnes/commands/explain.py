@@ -1,0 +1,124 @@
+"""omnes explain: which algorithm runs for a case, why, and what the others would cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from omnes import _core, catalogue, modelling, units
+from omnes.errors import OmnesError
+from omnes.modelling import Machine, Ranks
+
+
+@click.command()
+@click.argument("operation")
+@click.option("-n", "count", metavar="N", help="Ranks.")
+@click.option("-b", "--bytes", "size", default="8", show_default=True, metavar="BYTES", help="Of one part.")
+@click.option("--nodes", metavar="NODESxRANKS", help="8x4: 8 nodes of 4 ranks; x4: 4 on each.  [default: one node]")
+@click.option(
+    "--machine",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Made by omnes measure.  [default: a cluster from the literature]",
+)
+@click.option("--ordered", is_flag=True, help="The reduction is not commutative.")
+@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+def command(
+    operation: str, count: str | None, size: str, nodes: str | None, path: Path | None, ordered: bool, as_json: bool
+) -> None:
+    """Explain a choice: the rule that fired, all candidates with predicted cost, and who was excluded and why.
+
+    The choice is the one that omnes makes with the present environment (OMNES_BCAST=... included).
+
+    \b
+    omnes explain allreduce -n 2 -b 64K
+    omnes explain bcast --nodes 8x8 -b 1M --machine cluster.toml
+    """
+    catalogue.select(operation)
+    machine = Machine.load(path)
+    ranks = modelling.groups(count, nodes, machine)
+    if len(ranks) != 1:
+        raise OmnesError("explain one case at a time: one number of ranks")
+    if nodes is None:  # one node, as the rules for one node are what most cases are about
+        ranks = [Ranks(ranks[0].count, ranks[0].count)]
+    bytes_ = units.parse_bytes(size)
+    answer = explain(operation, ranks[0], bytes_, machine, not ordered)
+    if as_json:
+        click.echo(json.dumps(answer, indent=2))
+    else:
+        _show(answer, f"{operation}, {units.format_bytes(bytes_)}, {ranks[0]}")
+
+
+def explain(
+    operation: str,
+    ranks: Ranks,
+    size: int,
+    machine: Machine,
+    commutative: bool = True,
+    measured: Mapping[str, float] | None = None,
+) -> dict[str, Any]:
+    """measured: seconds by candidate, where a table has them."""
+    try:
+        chosen = _core.choose(operation, ranks.count, size, size // 8, commutative, ranks.nodes == 1)
+    except ValueError as fault:
+        raise OmnesError(str(fault)) from None
+    names = modelling.candidates(operation, size)
+    if chosen["text"] not in names:
+        names.append(chosen["text"])
+    able, excluded = [], []
+    for name in names:
+        reason = modelling.why_not(operation, name, ranks.count, commutative)
+        if not reason:
+            try:
+                one = modelling.predict(operation, name, ranks, [size], machine)[0]
+                able.append({"candidate": name, "predicted": one["seconds"], "measured": (measured or {}).get(name)})
+                continue
+            except OmnesError as fault:
+                reason = fault.message
+        excluded.append({"candidate": name, "why": reason})
+    able.sort(key=lambda entry: entry["predicted"])
+    others = [entry["candidate"] for entry in able if entry["candidate"] != chosen["text"]]
+    return {
+        "operation": operation,
+        "ranks": ranks.count,
+        "nodes": ranks.nodes,
+        "bytes": size,
+        "choice": chosen["text"],
+        "why": chosen["why"],
+        "runner_up": others[0] if others else None,
+        "candidates": able,
+        "excluded": excluded,
+    }
+
+
+def _show(answer: dict[str, Any], title: str) -> None:
+    measured = any(entry["measured"] is not None for entry in answer["candidates"])
+    table = Table(title=title)
+    table.add_column("candidate")
+    table.add_column("predicted µs", justify="right")
+    table.add_column("× fastest", justify="right")
+    if measured:
+        table.add_column("measured µs", justify="right")
+    table.add_column("")
+    for entry in answer["candidates"]:
+        notes = {answer["choice"]: "[bold]chosen[/]", answer["runner_up"]: "runner-up"}
+        row = [entry["candidate"], units.format_us(entry["predicted"])]
+        row.append(f"{entry['predicted'] / max(answer['candidates'][0]['predicted'], 1e-12):.2f}")
+        if measured:
+            row.append(units.format_us(entry["measured"]) if entry["measured"] is not None else "-")
+        table.add_row(*row, notes.get(entry["candidate"], ""))
+    console = Console()
+    console.print(table)
+    console.print(f"Chosen: {answer['choice']}, by {answer['why']}", markup=False, highlight=False, soft_wrap=True)
+    by_reason: dict[str, list[str]] = {}
+    for entry in answer["excluded"]:
+        by_reason.setdefault(entry["why"], []).append(entry["candidate"])
+    for reason, names in by_reason.items():
+        console.print(f"Excluded: {', '.join(names)}: {reason}", markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,155 @@
+"""omnes measure: what messages, copies and reductions cost on this machine, as a file for predictions."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from omnes import _core, cpus, fitting, launch, mpi, programs, progress, units
+from omnes.bench import machine
+from omnes.bench.job import binding
+from omnes.bench.measure import Samples
+from omnes.errors import OmnesError
+
+ROUNDS = 21  # of everything: enough for a median that a few disturbed rounds do not move
+_LIMIT_SECONDS = 300
+_COPY_BYTES = (64, 1024, 8192, 32768, 131072, 524288, 1 << 20, 2 << 20, 4 << 20)
+_TYPES, _OPERATIONS = ("f64", "f32", "i32", "i64"), ("sum", "prod", "max", "min")
+
+
+@click.command()
+@click.option("-n", "ranks", type=click.IntRange(2), default=2, show_default=True, metavar="N", help="Number of ranks.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The machine file (TOML).",
+)
+@click.option("--name", help="Of the machine.  [default: the host's]")
+@click.option("--mpi", "place", metavar="PREFIX", help="This MPI instead of the first one found.")
+@click.option(
+    "--rounds", type=click.IntRange(5, 64), default=ROUNDS, show_default=True, help="Repetitions of each figure."
+)
+@click.option("--json", "as_json", is_flag=True, help="Also print all medians, for scripts.")
+@click.argument("launcher_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- LAUNCHER OPTIONS]")
+def command(
+    ranks: int,
+    output: Path,
+    name: str | None,
+    place: str | None,
+    rounds: int,
+    as_json: bool,
+    launcher_options: tuple[str, ...],
+) -> None:
+    """Measure what messages, copies and reductions cost, for omnes predict and explain. Less than a minute.
+
+    Messages of the host MPI are measured between two nodes, with more and more pairs of ranks at once; on one node,
+    between two of its ranks. What omnes' shared memory costs is measured between two ranks of a node. Ranks are bound
+    to cores where they fit. Nothing else should run.
+
+    \b
+    omnes measure -n 2 -o machine.toml
+    omnes measure -n 16 -o cluster.toml -- --hostfile hosts
+    """
+    chosen = mpi.at(place, os.environ) if place else mpi.find(None, os.environ)
+    if chosen is None:
+        raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
+    if not output.parent.is_dir():
+        raise OmnesError(f"cannot write {output}: no folder {output.parent}")
+    bound = ranks <= cpus.usable_cores()
+    options, variables = ([], {}) if launcher_options else binding(chosen, bound)
+    job = launch.prepare(
+        [str(programs.build("costs", chosen)), str(rounds)],
+        ranks,
+        [*options, *launcher_options],
+        launcher=str(chosen.launcher),
+        variables=variables,
+    )
+    figures = fitting.Figures()
+    nodes = 1
+    with progress.bar("measuring") as shown:
+        task = shown.add_task("starting", total=rounds + 2)
+        for record in _records(job):
+            if record["what"] == "nodes":
+                nodes = record["bytes"]
+            elif record["what"] == "round":
+                shown.update(task, completed=max(record["bytes"] + 1, 0), description="messages")
+            else:
+                figures.samples[record["what"], record["bytes"], record["pairs"]] = Samples(record["seconds"])
+        shown.update(task, description="copies and reductions")
+        copy = [(size, Samples(_core.time_copy(size, rounds)).median) for size in _COPY_BYTES]
+        shown.update(task, advance=1)
+        reductions = {
+            f"{type_} {op}": [
+                (size, Samples(_core.time_reduction(type_, op, size, rounds)).median) for size in _COPY_BYTES
+            ]
+            for type_ in _TYPES
+            for op in _OPERATIONS
+        }
+        shown.update(task, advance=1)
+    where = f"{nodes} nodes" if nodes > 1 else "one node: network = the host MPI's messages within it"
+    placed = " on a core each" if bound else ""
+    source = f"measured: {chosen.name}, {ranks} ranks{placed}, {where}; {machine.describe()['processor']}"
+    per_node = -(-ranks // nodes)
+    text = fitting.machine_file(figures, name or platform.node(), source, per_node, copy, reductions)
+    output.write_text(text)
+    if as_json:
+        medians = [
+            {"what": what, "bytes": size, "pairs": pairs, "seconds": samples.median, "interval": samples.interval}
+            for (what, size, pairs), samples in figures.samples.items()
+        ]
+        click.echo(json.dumps({"source": source, "figures": medians}, indent=2))
+    else:
+        click.echo(f"{output}: {source}")
+        for line in _summary(figures):
+            click.echo(f"  {line}")
+
+
+def _records(job: launch.Launch) -> Iterator[dict]:
+    """What the program says, line by line."""
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(
+            job.command,
+            env=job.full_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+        )
+        ended = False
+        try:
+            for line in process.stdout or ():
+                if line.startswith('{"what"'):
+                    with contextlib.suppress(json.JSONDecodeError):
+                        yield json.loads(line)
+            ended = process.wait(_LIMIT_SECONDS) == 0
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+        if not ended:
+            said.seek(0)
+            words = [line.strip() for line in said.read().splitlines() if line.strip(" -")]
+            complaint = words[-1] if words else f"exit code {process.returncode}"
+            raise OmnesError(f"the measuring program failed: {complaint}")
+
+
+def _summary(figures: fitting.Figures) -> Iterator[str]:
+    network = figures.samples["one_way", 0, 1]
+    yield f"a message of the MPI, empty:     {units.format_seconds(network.median)} (± {50 * network.width:.1f} %)"
+    if figures.has_memory:
+        memory = figures.samples["publish", fitting.TINY, 1]
+        yield f"a publish in shared memory, 8 B:    {units.format_seconds(memory.median)} (± {50 * memory.width:.1f} %)"
+    widths = sorted(samples.width for (what, _, _), samples in figures.samples.items() if what != "waits")
+    middle, widest = 50 * widths[len(widths) // 2], 50 * widths[-1]
+    yield f"confidence intervals (95 %):     ± {middle:.1f} % in the middle, ± {widest:.1f} % at most"

@@ -1,0 +1,159 @@
+"""omnes predict: how long algorithms will take, for any number of ranks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from omnes import _core, catalogue, modelling, progress, units
+from omnes.errors import OmnesError
+from omnes.modelling import PARTS, Machine, Ranks
+
+
+@click.command()
+@click.argument("what", metavar="OPERATION[/ALGORITHM[:PARAMETERS]]")
+@click.option("-n", "counts", metavar="N", help="Ranks: 64, or 16..8192 (doubling), or 6,48.")
+@click.option(
+    "-b", "--bytes", "sizes", default="8,16K,1M", show_default=True, metavar="SIZES", help="Bytes of one part."
+)
+@click.option(
+    "--nodes", metavar="NODESxRANKS", help="8x4: 8 nodes of 4 ranks; x4: 4 on each.  [default: the machine's]"
+)
+@click.option(
+    "--machine",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Made by omnes measure.  [default: a cluster from the literature]",
+)
+@click.option("--reduction", default="f64 sum", show_default=True, metavar="'TYPE OP'", help="Of the machine file.")
+@click.option(
+    "--model",
+    type=click.Choice(["simulation", "hockney"]),
+    default="simulation",
+    show_default=True,
+    help="Hockney: closed formulas with a latency and a bandwidth.",
+)
+@click.option("--alpha", default="2.37us", show_default=True, metavar="TIME", help="hockney: for a message.")
+@click.option("--bandwidth", default="3183MB/s", show_default=True, metavar="RATE", help="hockney: of a link.")
+@click.option("--gamma", default="0.0142ns", show_default=True, metavar="TIME", help="hockney: to combine a byte.")
+@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+def command(
+    what: str,
+    counts: str | None,
+    sizes: str,
+    nodes: str | None,
+    path: Path | None,
+    reduction: str,
+    model: str,
+    alpha: str,
+    bandwidth: str,
+    gamma: str,
+    as_json: bool,
+) -> None:
+    """Predict times, and what the critical path consists of: latency, bandwidth, overhead, reduction, copying.
+
+    Simulates the very schedules that would run, on the machine that a file describes. Without an algorithm: all of
+    them, the fastest first. docs/models.md explains the model and how far to trust it.
+
+    \b
+    omnes predict allreduce/ring -n 16..8192 -b 16K
+    omnes predict bcast/knomial:k=4,segment=64K --nodes 8x8 -b 1M --machine cluster.toml
+    omnes predict allreduce -n 64 -b 8,64K
+    omnes predict bcast --model hockney --alpha 2.37us --bandwidth 3183MB/s -n 8192 -b 128
+    """
+    operation, _, choice = what.partition("/")
+    catalogue.select(operation)  # refuses what is no operation
+    part_sizes = units.parse_sizes(sizes)
+    if model == "hockney":
+        machine = Machine.load(None)
+        constants = (
+            modelling.parse_seconds(alpha),
+            1 / modelling.parse_bandwidth(bandwidth),
+            modelling.parse_seconds(gamma),
+        )
+        rows = list(_by_formula(operation, choice, modelling.groups(counts, nodes, machine), part_sizes, constants))
+        title = f"α = {alpha}, {bandwidth}, γ = {gamma}/B"
+    else:
+        machine = Machine.load(path)
+        rows = _simulated(operation, choice, modelling.groups(counts, nodes, machine), part_sizes, machine, reduction)
+        title = f"machine: {machine.facts['name']} ({machine.facts['source']})"
+    if as_json:
+        click.echo(json.dumps({"machine": title, "predictions": rows}, indent=2))
+    else:
+        Console().print(_table(operation, rows, title, with_formula=model == "hockney"))
+
+
+def _by_formula(
+    operation: str, choice: str, groups: list[Ranks], sizes: list[int], constants: tuple[float, float, float]
+) -> Iterator[dict[str, Any]]:
+    rows = [row for row in _core.formulas() if row["operation"] == operation and choice in ("", row["algorithm"])]
+    if not rows:
+        known = ", ".join(f"{row['operation']}/{row['algorithm']}" for row in _core.formulas())
+        raise OmnesError(f"no formula for {operation}{'/' if choice else ''}{choice}; there are {known}")
+    for ranks in groups:
+        for size in sizes:
+            for row in rows:
+                seconds = _core.hockney(operation, row["algorithm"], ranks.count, size, *constants)
+                yield {
+                    "algorithm": row["algorithm"],
+                    "ranks": ranks.count,
+                    "bytes": size,
+                    "seconds": seconds,
+                    "formula": row["text"],
+                }
+
+
+def _simulated(
+    operation: str, choice: str, groups: list[Ranks], sizes: list[int], machine: Machine, reduction: str
+) -> list[dict[str, Any]]:
+    """One algorithm: what prevents it is an error. All of them: those that can, the fastest first."""
+    names = [choice] if choice else [a["name"] for a in catalogue.select(operation)]
+    if choice:
+        try:
+            _core.parse_choice(operation, choice)
+        except ValueError as fault:
+            raise OmnesError(str(fault)) from None
+    rows: list[dict[str, Any]] = []
+    with progress.bar("predicting") as shown:
+        task = shown.add_task("", total=len(groups) * len(names))
+        for ranks in groups:
+            of_group = []
+            for name in names:
+                shown.update(task, description=f"{name}, {ranks.count} ranks")
+                if choice or not modelling.why_not(operation, name, ranks.count):
+                    for one in modelling.predict(operation, name, ranks, sizes, machine, reduction):
+                        one.pop("finished", None)
+                        of_group.append({"algorithm": name, "ranks": ranks.count, "nodes": ranks.nodes, **one})
+                shown.update(task, advance=1)
+            rows += sorted(of_group, key=lambda row: (sizes.index(row["bytes"]), row["seconds"]))
+    return rows
+
+
+def _table(operation: str, rows: list[dict[str, Any]], title: str, with_formula: bool) -> Table:
+    table = Table(title=f"{operation}, {title}", caption=None if with_formula else "times in µs")
+    for column in ("ranks", "bytes"):
+        table.add_column(column, justify="right")
+    table.add_column("algorithm")
+    table.add_column("µs", justify="right", style="bold")
+    for column in ("formula",) if with_formula else PARTS:
+        table.add_column(column, justify="left" if with_formula else "right")
+    before: tuple[int, int] | None = None
+    for row in rows:
+        cell = (row["ranks"], row["bytes"])
+        if before is not None and cell != before:
+            table.add_section()
+        start = ("", "") if cell == before else (str(row["ranks"]), units.format_bytes(row["bytes"]))
+        before = cell
+        rest = [row["formula"]] if with_formula else [units.format_us(row["path"][part]) for part in PARTS]
+        mark = " ~" if row.get("method", "").startswith("continued") else ""
+        table.add_row(*start, row["algorithm"], units.format_us(row["seconds"]) + mark, *rest)
+    if any(row.get("method", "").startswith("continued") for row in rows):
+        table.caption = "times in µs; ~: continued from fewer ranks"
+    return table

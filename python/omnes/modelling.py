@@ -1,0 +1,122 @@
+"""What the commands that predict share: the machine, where ranks lie, candidates, and their predicted times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omnes import _core, units
+from omnes.errors import OmnesError
+
+PARTS = ("latency", "bandwidth", "overhead", "reduction", "copy")  # of a critical path
+MOST_RANKS = 1 << 20
+
+
+@dataclass
+class Machine:
+    """A machine file; without one, the default."""
+
+    text: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path | None) -> Machine:
+        try:
+            text = path.read_text() if path else ""
+            return cls(text, _core.described_machine(text))
+        except (OSError, UnicodeDecodeError) as fault:
+            raise OmnesError(f"cannot read {path}: {fault}") from None
+        except ValueError as fault:
+            raise OmnesError(f"{path}: {fault}") from None
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """How many there are, in order on nodes of so many each."""
+
+    count: int
+    per_node: int
+
+    @property
+    def nodes(self) -> int:
+        return -(-self.count // self.per_node)
+
+    def __str__(self) -> str:
+        where = "one node" if self.nodes == 1 else f"{self.nodes} nodes of {self.per_node}"
+        return f"{self.count} ranks on {where}"
+
+
+def groups(counts: str | None, nodes: str | None, machine: Machine) -> list[Ranks]:
+    """The groups that -n and --nodes ask for: '16..8192' doubles; '8x4' is 8 nodes of 4 ranks, 'x4' 4 ranks on each."""
+    per_node, asked = machine.facts["ranks_per_node"], None
+    if nodes is not None:
+        match = re.fullmatch(r"(\d*)x(\d+)", nodes)
+        if not match or int(match[2]) < 1 or match[1] == "0":
+            raise OmnesError(f"'{nodes}' is no number of nodes and ranks: write 8x4 (8 nodes of 4 ranks) or x4")
+        per_node = int(match[2])
+        asked = int(match[1]) * per_node if match[1] else None
+    if counts is None:
+        if asked is None:
+            raise OmnesError("say how many ranks: -n 64, -n 16..8192, or --nodes 8x8")
+        sizes = [asked]
+    else:
+        sizes = units.parse_sizes(counts)
+        if asked is not None and sizes != [asked]:
+            raise OmnesError(f"--nodes {nodes} are {asked} ranks, but -n is {counts}: leave out one of them")
+    if not all(1 <= count <= MOST_RANKS for count in sizes):
+        raise OmnesError(f"numbers of ranks are 1 to {MOST_RANKS}")
+    return [Ranks(count, per_node) for count in sizes]
+
+
+def predict(
+    what: str, choice: str, ranks: Ranks, sizes: Sequence[int], machine: Machine, reduction: str = "f64 sum"
+) -> list[dict[str, Any]]:
+    """One prediction for each size. Raises OmnesError where the algorithm cannot do it."""
+    try:
+        return _core.predict(what, choice, ranks.count, list(sizes), machine.text, ranks.per_node, reduction)
+    except ValueError as fault:
+        raise OmnesError(str(fault)) from None
+
+
+def candidates(operation: str, largest: int) -> list[str]:
+    """Every algorithm as it comes, and with the parameters worth a try for parts of up to so many bytes."""
+    found = []
+    for algorithm in _core.catalogue():
+        if algorithm["operation"] != operation:
+            continue
+        name = algorithm["name"]
+        found.append(name)
+        if algorithm["radix"] and not algorithm["root_radix"]:
+            found += [f"{name}:k={k}" for k in (4, 8) if k != algorithm["radix"] and k >= algorithm["min_radix"]]
+        if algorithm["segmented"]:
+            found += [f"{name}:segment={units.format_bytes(size)}" for size in (8192, 65536) if 2 * size <= largest]
+    return found
+
+
+def why_not(operation: str, choice: str, p: int, commutative: bool = True) -> str:
+    """Empty when it can."""
+    parsed = _core.parse_choice(operation, choice)
+    return _core.why_not(operation, parsed["algorithm"], p, radix=parsed["radix"], commutative=commutative)
+
+
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12}
+_PER_SECOND = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+
+
+def parse_seconds(text: str) -> float:
+    """'2.37us' -> 2.37e-6."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?(?:e-?\d+)?)\s*(ps|ns|us|µs|ms|s)", text.strip())
+    if not match:
+        raise OmnesError(f"'{text}' is no time: write a number and ps, ns, us, ms or s, such as 2.37us")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def parse_bandwidth(text: str) -> float:
+    """'3183MB/s' -> bytes per second; M is a million, as networks count."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?B)/s", text.strip())
+    if not match or float(match[1]) == 0:
+        raise OmnesError(f"'{text}' is no bandwidth: write a number and B/s, KB/s, MB/s or GB/s, such as 3183MB/s")
+    return float(match[1]) * _PER_SECOND[match[2]]

@@ -1,0 +1,111 @@
+// Predictions, as Python sees them.
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+#include "model/hockney.hpp"
+#include "model/predict.hpp"
+#include "python/bindings.hpp"
+
+namespace omnes::python {
+
+namespace {
+
+constexpr int most_ranks = 1 << 20;
+
+void require_ranks(int p) {
+  if (p < 1 || p > most_ranks)
+    throw std::invalid_argument("p " + std::to_string(p) + " is outside 1.." + std::to_string(most_ranks));
+}
+
+nb::dict described(const model::Split& split) {
+  nb::dict d;
+  d["latency"] = split.latency;
+  d["bandwidth"] = split.bandwidth;
+  d["overhead"] = split.overhead;
+  d["reduction"] = split.reduction;
+  d["copy"] = split.copy;
+  return d;
+}
+
+model::Machine machine_of(const std::string& toml) {
+  return model::parse_machine(toml.empty() ? model::default_machine : std::string_view(toml));
+}
+
+nb::list predict(const std::string& operation_name, const std::string& choice, int p,
+                 const std::vector<std::size_t>& sizes, const std::string& toml, int ranks_per_node,
+                 const std::string& reduction, int root) {
+  require_ranks(p);
+  if (root < 0 || root >= p)
+    throw std::invalid_argument("no root " + std::to_string(root) + " among " + std::to_string(p) + " ranks");
+  const model::Machine machine = machine_of(toml);
+  const Placement placement = model::blocks_of(p, ranks_per_node > 0 ? ranks_per_node : machine.ranks_per_node);
+  std::vector<model::Prediction> predictions;
+  {
+    const nb::gil_scoped_release parallel;
+    model::Predictor predictor({&machine, &placement, reduction}, parse_choice(operation(operation_name), choice), p,
+                               root);
+    for (const std::size_t bytes : sizes) predictions.push_back(predictor(bytes));
+  }
+  nb::list list;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const model::Prediction& one = predictions[i];
+    nb::dict d;
+    d["bytes"] = sizes[i];
+    d["seconds"] = one.seconds;
+    d["path"] = described(one.path);
+    d["method"] = std::string(model::name(one.method));
+    d["simulated"] = one.simulated;
+    if (p <= 64) d["finished"] = one.rank_finished;
+    list.append(d);
+  }
+  return list;
+}
+
+nb::dict described_machine(const std::string& toml) {
+  const model::Machine machine = machine_of(toml);
+  nb::dict d;
+  d["name"] = machine.name;
+  d["source"] = machine.source;
+  d["ranks_per_node"] = machine.ranks_per_node;
+  nb::list levels;
+  for (const model::Level& level : machine.levels) levels.append(level.name);
+  d["levels"] = levels;
+  return d;
+}
+
+nb::list formulas() {
+  nb::list list;
+  for (const model::Formula& row : model::formulas()) {
+    nb::dict d;
+    d["number"] = row.number;
+    d["operation"] = std::string(name(row.operation));
+    d["algorithm"] = row.algorithm;
+    d["text"] = row.text;
+    list.append(d);
+  }
+  return list;
+}
+
+double hockney(const std::string& operation_name, const std::string& algorithm, int p, double bytes, double alpha,
+               double beta, double gamma) {
+  require_ranks(p);
+  if (const model::Formula* row = model::find_formula(operation(operation_name), algorithm))
+    return model::seconds(*row, {alpha, beta, gamma}, p, bytes);
+  throw std::invalid_argument("no formula for " + operation_name + '/' + algorithm);
+}
+
+}  // namespace
+
+void bind_model(nb::module_& m) {
+  using nb::arg;
+  m.def("predict", predict, arg("operation"), arg("choice"), arg("p"), arg("sizes"), arg("machine") = "",
+        arg("ranks_per_node") = 0, arg("reduction") = "f64 sum", arg("root") = 0);
+  m.def("described_machine", described_machine, arg("machine") = "");
+  m.def("default_machine", [] { return std::string(model::default_machine); });
+  m.def("formulas", formulas);
+  m.def("hockney", hockney, arg("operation"), arg("algorithm"), arg("p"), arg("bytes"), arg("alpha"), arg("beta"),
+        arg("gamma") = 0.0);
+}
+
+}  // namespace omnes::python
