@@ -6,7 +6,7 @@ import os
 import shlex
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from omnes import cpus, libraries, mpi, program
@@ -131,24 +131,35 @@ def _as_launched(word: str, found: program.Program) -> str:
 
 
 def run(launch: Launch) -> int:
-    """Runs the launch to its end with all signals passed on, and returns the shell's exit code for it.
+    """Runs the launch to its end with all signals passed on, and returns the shell's exit code for it."""
+    return supervise(launch.command, launch.full_environment())
 
-    A signal from the terminal reaches the whole foreground group, so the launcher has it already; one from another
+
+def supervise(
+    command: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
+    pass_on: Callable[[subprocess.Popen[bytes], int], object] = subprocess.Popen.send_signal,
+) -> int:
+    """Runs a command to its end with all signals passed on, and returns the shell's exit code for it.
+
+    A signal from the terminal reaches the whole foreground group, so the command has it already; one from another
     process has not.
     """
     forwarded = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, forwarded | {signal.SIGCHLD})
     try:
         child = subprocess.Popen(
-            launch.command,
-            env=launch.full_environment(),
+            command,
+            env=environment,
+            pass_fds=pass_fds,
             preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),
         )
         while child.poll() is None:
             event = signal.sigwaitinfo(forwarded | {signal.SIGCHLD})
             from_terminal = event.si_code > 0
             if event.si_signo != signal.SIGCHLD and not from_terminal:
-                child.send_signal(event.si_signo)
+                pass_on(child, event.si_signo)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return child.returncode if child.returncode >= 0 else 128 - child.returncode
