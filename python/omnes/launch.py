@@ -20,7 +20,15 @@ _PLACEMENT = frozenset(
     for name in ("oversubscribe", "nooversubscribe", "host", "hostfile", "machinefile", "map-by", "rankfile", "app")
     for dashes in ("-", "--")
 ) | {"-H", "-rf"}
+_HOSTS = frozenset(dashes + name for name in ("host", "hosts", "hostfile", "machinefile") for dashes in ("-", "--"))
+# Where launchers learn of hosts without being told.
 _RESOURCE_MANAGERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID")
+_HOST_FILES = (
+    "PRTE_MCA_prte_default_hostfile",
+    "OMPI_MCA_orte_default_hostfile",
+    "HYDRA_HOST_FILE",
+    "I_MPI_HYDRA_HOST_FILE",
+)
 
 # How each kind of launcher passes a variable to the ranks.
 _PASS = {
@@ -106,10 +114,19 @@ def _permissions(chosen: Mpi, ranks: int | None, options: Sequence[str]) -> list
     extra = []
     if os.geteuid() == 0 and not has_option(options, "--allow-run-as-root"):
         extra.append("--allow-run-as-root")
-    managed = any(name in os.environ for name in _RESOURCE_MANAGERS)
-    if ranks is not None and ranks > cpus.usable_cores() and not managed and not has_option(options, *_PLACEMENT):
+    placed = _hosts_are_known() or has_option(options, *_PLACEMENT)
+    if ranks is not None and ranks > cpus.usable_cores() and not placed:
         extra.append("--oversubscribe")
     return extra
+
+
+def _hosts_are_known() -> bool:
+    return any(name in os.environ for name in (*_RESOURCE_MANAGERS, *_HOST_FILES))
+
+
+def may_leave_machine(options: Sequence[str]) -> bool:
+    """Whether ranks may run on other hosts, which see this one's working folder, but not its /tmp."""
+    return _hosts_are_known() or has_option(options, *_HOSTS, "-H", "-f")
 
 
 def _with_variables(chosen: Mpi, variables: Mapping[str, str], words: Sequence[str]) -> list[str]:

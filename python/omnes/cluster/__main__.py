@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,8 +16,15 @@ import click
 
 from omnes import launch
 from omnes.cluster import NAMESPACES, Cluster, NotHere, head, network
+from omnes.errors import OmnesError
 
 _TOOLS = {"unshare": "util-linux", "nsenter": "util-linux", "taskset": "util-linux", "ip": "iproute2", "tc": "iproute2"}
+
+
+def _rate(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    if text is not None and not re.fullmatch(r"\d+(\.\d+)?[kmgt]?(bit|bps)", text):
+        raise OmnesError(f"'{text}' is no rate: write it as tc does, such as 1gbit or 500mbit")
+    return text
 
 
 @click.command(
@@ -27,8 +35,13 @@ _TOOLS = {"unshare": "util-linux", "nsenter": "util-linux", "taskset": "util-lin
 @click.option("-H", "--hosts", type=click.IntRange(1, network.MOST_HOSTS), default=4, show_default=True, metavar="N")
 @click.option("--ranks", type=click.IntRange(1), default=2, show_default=True, metavar="N", help="Slots of each host.")
 @click.option("--switches", type=click.IntRange(1), default=1, show_default=True, metavar="N")
-@click.option("--bandwidth", metavar="RATE", help="Of each host's link, such as 1gbit.  [default: not limited]")
-@click.option("--uplink", metavar="RATE", help="Of each switch's link to the others.  [default: the hosts' bandwidth]")
+@click.option("--bandwidth", callback=_rate, metavar="RATE", help="Of each host's link, such as 1gbit.")
+@click.option(
+    "--uplink",
+    callback=_rate,
+    metavar="RATE",
+    help="Of the links between switches.",
+)
 @click.option(
     "--share",
     "shared",
@@ -74,8 +87,9 @@ def main(
 
 def _namespaces() -> list[str]:
     """The words that start the head's process; an error says what is missing for them."""
+    os.environ["PATH"] = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"  # which not all users have there
     for tool, package in _TOOLS.items():
-        if shutil.which(tool, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin") is None:
+        if shutil.which(tool) is None:
             raise NotHere(f"no emulated cluster: there is no {tool}; install {package}")
     words = [*NAMESPACES, *(() if os.geteuid() == 0 else ("--user", "--map-root-user"))]
     probe = subprocess.run([*words, "true"], capture_output=True, text=True, check=False)
