@@ -19,7 +19,7 @@ from pathlib import Path
 from omnes.cluster import NAMESPACES, Cluster, NotHere, network
 
 _PLACE = Path("/dev/shm/cluster")
-_SCRIPTS = Path(__file__).parent
+_SCRIPTS = Path(__file__).resolve().parent
 
 _VARIABLES = {
     "PRTE_MCA_plm_ssh_agent": f"{_PLACE}/bin/ssh",
@@ -83,7 +83,7 @@ def _follow(lifeline: int, command: Sequence[int]) -> None:
 
 
 def _make(cluster: Cluster) -> None:
-    folders = [str(folder) for folder in cluster.shared if _is_covered(folder)]
+    folders = [str(folder) for folder in (*cluster.shared, _SCRIPTS) if _is_covered(folder)]
     _do("give the head its folders", ["bash", str(_SCRIPTS / "own_folders.sh"), *folders, "--", "hostname", "head"])
     for name in ("bin", "hosts"):
         (_PLACE / name).mkdir(parents=True)
