@@ -27,10 +27,11 @@ END
 mkdir /tmp/slurmctld
 slurmctld -D >/tmp/slurmctld.log 2>&1 &
 for host in $(ls /dev/shm/cluster/hosts); do
-  ssh "$host" "export PATH=$PATH SLURM_CONF=$SLURM_CONF; mkdir /tmp/slurmd; exec slurmd -D >/tmp/slurmd.log 2>&1" &
+  ssh "$host" "export PATH=$PATH LD_LIBRARY_PATH=$LD_LIBRARY_PATH SLURM_CONF=$SLURM_CONF; mkdir /tmp/slurmd; exec slurmd -D >/tmp/slurmd.log 2>&1" &
 done
-for ((tries = 0; $(sinfo --noheader --states=idle --format=%D 2>/dev/null || echo 0) != hosts; ++tries)); do
-  ((tries < 100)) || { tail -n 3 /tmp/slurmctld.log >&2; exit 1; }
+tries=0
+until [ "$(sinfo --noheader --states=idle --format=%D 2>/dev/null)" = "$hosts" ]; do
+  ((++tries < 100)) || { tail -n 3 /tmp/slurmctld.log >&2; exit 1; }
   sleep 0.1
 done
 # Launchers are to learn of the hosts from Slurm alone.

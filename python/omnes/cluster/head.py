@@ -57,28 +57,28 @@ def run(cluster: Cluster, words: Sequence[str], lifeline: int) -> int:
 
     The lifeline brings the numbers of signals for the command; when it breaks, all ends.
     """
-    command: list[int] = []  # its process, once there is one
+    command: list[subprocess.Popen[bytes]] = []  # once there is one; kept, as it would be waited for when it goes
     for number in (signal.SIGINT, signal.SIGQUIT):  # from the terminal, which tells the command, too
         signal.signal(number, lambda *_: None)
     threading.Thread(target=_follow, args=(lifeline, command), daemon=True).start()
     _make(cluster)
     try:
-        command.append(subprocess.Popen(words, env=_environment(cluster)).pid)
+        command.append(subprocess.Popen(words, env=_environment(cluster)))
     except OSError as fault:
         print(f"emulated-cluster: cannot start {words[0]}: {fault.strerror}", file=sys.stderr)
         return 127
     while True:
         process, status = os.wait()  # for anybody who has lost its parent, too
-        if process == command[0]:
+        if process == command[0].pid:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
 
 
-def _follow(lifeline: int, command: Sequence[int]) -> None:
+def _follow(lifeline: int, command: Sequence[subprocess.Popen[bytes]]) -> None:
     while number := os.read(lifeline, 1):
         if not command:
             os._exit(128 + number[0])
-        os.kill(command[0], number[0])
+        os.kill(command[0].pid, number[0])
     os._exit(1)
 
 
