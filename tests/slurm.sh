@@ -20,14 +20,14 @@ StateSaveLocation=/tmp/slurmctld
 SlurmdSpoolDir=/tmp/slurmd
 SlurmctldPidFile=/tmp/slurmctld.pid
 SlurmdPidFile=/tmp/slurmd.pid
-${SLURM_PLUGINS:+PluginDir=$SLURM_PLUGINS}
 NodeName=n[1-$hosts] CPUs=$slots
 PartitionName=all Nodes=ALL Default=YES
 END
 mkdir /tmp/slurmctld
+PATH=$PATH:/usr/sbin
 slurmctld -D >/tmp/slurmctld.log 2>&1 &
 for host in $(ls /dev/shm/cluster/hosts); do
-  ssh "$host" "export PATH=$PATH LD_LIBRARY_PATH=$LD_LIBRARY_PATH SLURM_CONF=$SLURM_CONF; mkdir /tmp/slurmd; exec slurmd -D >/tmp/slurmd.log 2>&1" &
+  ssh "$host" "export SLURM_CONF=$SLURM_CONF; mkdir /tmp/slurmd; exec slurmd -D >/tmp/slurmd.log 2>&1" &
 done
 tries=0
 until [ "$(sinfo --noheader --states=idle --format=%D 2>/dev/null)" = "$hosts" ]; do
