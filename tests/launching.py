@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from omnes import launch, mpi
+from omnes import launch, libraries, mpi
+from omnes.cluster import Cluster
 
 ROOT = Path(__file__).resolve().parent.parent
 # Where scripts/setup puts the MPIs.
@@ -60,8 +62,12 @@ def mpirun(
     variables: Mapping[str, str] | None = None,
     options: Sequence[str] = (),
     timeout: float = 60,
+    cluster: Cluster | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program to its end and returns what it said; the caller judges the exit code."""
+    """Runs a program to its end and returns what it said; the caller judges the exit code.
+
+    A cluster tells ranks to yield by itself, and options are to say where they go.
+    """
     job = launch.prepare(
         [os.fspath(word) for word in words],
         ranks,
@@ -70,9 +76,13 @@ def mpirun(
         launcher=str(of.launcher),
         variables=variables,
     )
+    command = job.command
+    if cluster:
+        shared = (*cluster.shared, Path(words[0]).parent, of.prefix, libraries.folder())
+        command = replace(cluster, shared=shared).command(command)
     process = subprocess.Popen(
-        job.command,
-        env={**job.full_environment(), **YIELDING},
+        command,
+        env={**job.full_environment(), **({} if cluster else YIELDING)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

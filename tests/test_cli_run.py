@@ -57,6 +57,25 @@ def test_flags_only_where_needed(build, mpi):
         )
 
 
+def test_an_allocation_says_how_many_ranks_there_are(build, mpi, monkeypatch):
+    for name in ("SLURM_JOB_ID", "PRTE_MCA_prte_default_hostfile"):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, "1")
+            assert "--oversubscribe" not in dry_run("-n", cpus.usable_cores() + 1, build("exits", mpi))
+
+
+def test_srun_as_the_launcher(build, mpi, tmp_path):
+    """A stand-in that starts one rank, as srun does after its own options."""
+    srun = tmp_path / "srun"
+    srun.write_text('#!/bin/sh\n[ "$1" != --version ] || exec echo slurm 22.05.8\nshift 5\nexec "$@"\n')
+    srun.chmod(0o755)
+    file = tmp_path / "stats.json"
+    words = ["--stats-json", file, "--mpirun", srun, "-N", 1, "-n", 1, "--mpi=pmix", build("exits", mpi), "7"]
+    done = run_cli("run", *words)
+    assert (done.returncode, done.stdout) == (7, "sum 0 \n"), done.stderr
+    assert json.loads(file.read_text())["ranks"] == 1
+
+
 def test_settings_reach_the_ranks(build, mpi, monkeypatch):
     monkeypatch.setenv("OMNES_BCAST", "knomial:k=4")
     monkeypatch.setenv("OMNES_IBCAST", "chain")

@@ -6,7 +6,7 @@ import os
 import shlex
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from omnes import cpus, libraries, mpi, program
@@ -20,7 +20,15 @@ _PLACEMENT = frozenset(
     for name in ("oversubscribe", "nooversubscribe", "host", "hostfile", "machinefile", "map-by", "rankfile", "app")
     for dashes in ("-", "--")
 ) | {"-H", "-rf"}
+_HOSTS = frozenset(dashes + name for name in ("host", "hosts", "hostfile", "machinefile") for dashes in ("-", "--"))
+# Where launchers learn of hosts without being told.
 _RESOURCE_MANAGERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID")
+_HOST_FILES = (
+    "PRTE_MCA_prte_default_hostfile",
+    "OMPI_MCA_orte_default_hostfile",
+    "HYDRA_HOST_FILE",
+    "I_MPI_HYDRA_HOST_FILE",
+)
 
 # How each kind of launcher passes a variable to the ranks.
 _PASS = {
@@ -108,10 +116,19 @@ def _permissions(chosen: Mpi, ranks: int | None, options: Sequence[str]) -> list
     extra = []
     if os.geteuid() == 0 and not has_option(options, "--allow-run-as-root"):
         extra.append("--allow-run-as-root")
-    managed = any(name in os.environ for name in _RESOURCE_MANAGERS)
-    if ranks is not None and ranks > cpus.usable_cores() and not managed and not has_option(options, *_PLACEMENT):
+    placed = _hosts_are_known() or has_option(options, *_PLACEMENT)
+    if ranks is not None and ranks > cpus.usable_cores() and not placed:
         extra.append("--oversubscribe")
     return extra
+
+
+def _hosts_are_known() -> bool:
+    return any(name in os.environ for name in (*_RESOURCE_MANAGERS, *_HOST_FILES))
+
+
+def may_leave_machine(options: Sequence[str]) -> bool:
+    """Whether ranks may run on other hosts, which see this one's working folder, but not its /tmp."""
+    return _hosts_are_known() or has_option(options, *_HOSTS, "-H", "-f")
 
 
 def _with_variables(chosen: Mpi, variables: Mapping[str, str], words: Sequence[str]) -> list[str]:
@@ -133,24 +150,35 @@ def _as_launched(word: str, found: program.Program) -> str:
 
 
 def run(launch: Launch) -> int:
-    """Runs the launch to its end with all signals passed on, and returns the shell's exit code for it.
+    """Runs the launch to its end with all signals passed on, and returns the shell's exit code for it."""
+    return supervise(launch.command, launch.full_environment())
 
-    A signal from the terminal reaches the whole foreground group, so the launcher has it already; one from another
+
+def supervise(
+    command: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
+    pass_on: Callable[[subprocess.Popen[bytes], int], object] = subprocess.Popen.send_signal,
+) -> int:
+    """Runs a command to its end with all signals passed on, and returns the shell's exit code for it.
+
+    A signal from the terminal reaches the whole foreground group, so the command has it already; one from another
     process has not.
     """
     forwarded = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, forwarded | {signal.SIGCHLD})
     try:
         child = subprocess.Popen(
-            launch.command,
-            env=launch.full_environment(),
+            command,
+            env=environment,
+            pass_fds=pass_fds,
             preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),
         )
         while child.poll() is None:
             event = signal.sigwaitinfo(forwarded | {signal.SIGCHLD})
             from_terminal = event.si_code > 0
             if event.si_signo != signal.SIGCHLD and not from_terminal:
-                child.send_signal(event.si_signo)
+                pass_on(child, event.si_signo)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return child.returncode if child.returncode >= 0 else 128 - child.returncode

@@ -1,9 +1,10 @@
 """Merges the ranks' statistics files into one report and shows it.
 
-Each rank writes DIR/rank-<world rank>.json when it finalises MPI: what omnes ran ("entries"), what it passed to the
-host MPI ("passed"), and what else is worth knowing ("notes"). An entry says its form: blocking (where it says nothing),
-nonblocking, or persistent, of which every start counts. Ranks may differ in calls and times: the report sums them up,
-the tables show means. Both follow MPI's order of operations, and tell forms apart behind it.
+Each rank writes DIR/rank-<world rank>.json when it finalises MPI: the first rank of its node, what omnes ran
+("entries"), what it passed to the host MPI ("passed"), and what else is worth knowing ("notes"). An entry says its
+form: blocking (where it says nothing), nonblocking, or persistent, of which every start counts. Ranks may differ in
+calls and times: the report sums them up, the tables show means. Both follow MPI's order of operations, and tell forms
+apart behind it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ def merge(folder: Path) -> dict[str, Any] | None:
         "library": ranks[0]["library"],
         "ranks": ranks[0]["size"],
         "reports": len(ranks),
+        "nodes": len({rank.get("node") for rank in ranks}),
         "entries": _sum(ranks, "entries", ("operation", "form", "bytes", "algorithm")),
         "passed": _sum(ranks, "passed", ("operation", "form", "reason")),
         "notes": sorted({note for rank in ranks for note in rank["notes"]}),
@@ -95,7 +97,8 @@ def _share(served: int, calls: int) -> str:
 
 def show(report: dict[str, Any], console: Console) -> None:
     """Tables of what ran and of what was passed on, and the share of each. Blocking calls need not say their form."""
-    title = f"Collectives of each of {report['ranks']} ranks ({report['library']})"
+    nodes = f" on {report['nodes']} nodes" if report["nodes"] > 1 else ""
+    title = f"Collectives of each of {report['ranks']} ranks{nodes} ({report['library']})"
     other_forms = any(entry["form"] != FORMS[0] for section in ("entries", "passed") for entry in report[section])
     forms = ["form"] if other_forms else []
 

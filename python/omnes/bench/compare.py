@@ -20,6 +20,7 @@ class Table:
 
     plan: str
     ranks: int
+    hosts: int
     cells: Mapping[Cell, Measured]
     peers: tuple[str, ...]
     omnes: tuple[str, ...]
@@ -29,7 +30,8 @@ class Table:
     @property
     def title(self) -> str:
         bound = next(iter(self.cells.values())).bound
-        return f"{self.plan}: {self.ranks} ranks, {'each bound to a core' if bound else 'not bound'}"
+        where = f" on {self.hosts} hosts" if self.hosts > 1 else ""
+        return f"{self.plan}: {self.ranks} ranks{where}, {'each bound to a core' if bound else 'not bound'}"
 
     def least(self, cell: Cell) -> float | None:
         """Seconds that the machine needs for the cell; None where its limits were not measured."""
@@ -44,8 +46,9 @@ def tables(records: Records) -> Iterator[Table]:
         cells = {key.cell: of for key, of in records.cells.items() if key == Key(plan, ranks, key.cell)}
         seen = {name for of in cells.values() for name in (*of.samples, *of.failed)}
         names = {flag: tuple(name for name in kinds if name in seen and kinds[name] == flag) for flag in (False, True)}
+        hosts = records.campaign.get("plans", {}).get(plan, {}).get("hosts", 1)
         found = records.limits.get((plan, ranks), {})
-        yield Table(plan, ranks, cells, names[False], names[True], found, records.campaign.get("machine", {}))
+        yield Table(plan, ranks, hosts, cells, names[False], names[True], found, records.campaign.get("machine", {}))
 
 
 def best_peer(table: Table, measured: Measured) -> str | None:

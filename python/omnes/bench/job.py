@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omnes import launch, programs
+from omnes import launch, libraries, programs
+from omnes.cluster import Cluster
 from omnes.errors import OmnesError
 from omnes.mpi import Mpi
 
@@ -68,7 +69,8 @@ class JobLost(JobError):
 
 
 class Job:
-    def __init__(self, spec: JobSpec, ranks: int, bind: bool) -> None:
+    def __init__(self, spec: JobSpec, ranks: int, bind: bool, hosts: int = 1) -> None:
+        """With several hosts, an emulated cluster that lives as long as the job."""
         self.spec = spec
         self._folder = tempfile.TemporaryDirectory(prefix="omnes-bench-")
         folder = Path(self._folder.name)
@@ -80,16 +82,19 @@ class Job:
             os.mkfifo(folder / f"command-{rank}")
             # Opened for both, because opening for writing alone would wait for the reader.
             self._commands.append(os.open(folder / f"command-{rank}", os.O_RDWR))
-        program = str(programs.build("collbench", spec.mpi))
+        program = programs.build("collbench", spec.mpi)
         options, variables = binding(spec.mpi, bind)
         self.launch = launch.prepare(
-            [program, str(folder)],
+            [str(program), str(folder)],
             ranks,
-            [*options, *spec.options],
+            [*options, *by_hosts(spec.mpi, hosts), *spec.options],
             spec.with_omnes,
             str(spec.mpi.launcher),
             {**variables, **spec.variables},
         )
+        if hosts > 1:
+            shared = (folder, program.parent, spec.mpi.prefix, libraries.folder())
+            self.launch.command = Cluster(hosts, -(-ranks // hosts), shared=shared).command(self.launch.command)
         self._said = (folder / "said").open("w+")
         self._process = subprocess.Popen(
             self.launch.command,
@@ -170,3 +175,8 @@ def binding(mpi: Mpi, bind: bool) -> tuple[list[str], dict[str, str]]:
     if mpi.kind == "intel":
         return [], {"I_MPI_PIN": "1" if bind else "0"}
     return [], {}
+
+
+def by_hosts(mpi: Mpi, hosts: int) -> list[str]:
+    """Fill one host after the other, also where the user's machine has fewer cores than they have slots together."""
+    return ["--map-by", "slot"] if mpi.open_mpi and hosts > 1 else []

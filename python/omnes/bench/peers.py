@@ -64,7 +64,7 @@ _DEFAULTS = {
     "omnes": False,
     "variables": {},
     "options": [],  # of the launcher
-    "only": "",  # "shared": where ranks share CPUs
+    "only": "",  # "shared": where ranks share CPUs; "hosts": on several hosts
 }
 
 
@@ -82,8 +82,9 @@ class Peer:
     options: tuple[str, ...]
     only: str
 
-    def takes_part(self, shared: bool) -> bool:
-        return shared or self.only != "shared"
+    def takes_part(self, shared: bool, hosts: int) -> bool:
+        """An emulated cluster tells all MPIs to yield by itself."""
+        return {"shared": shared and hosts == 1, "hosts": hosts > 1}.get(self.only, True)
 
     def job(self, folder: Path) -> JobSpec:
         """The job, its MPI installed in that folder unless it is there."""
@@ -101,8 +102,8 @@ def read(path: Path) -> Peer:
     values = settings.over_defaults(settings.load(path), _DEFAULTS, str(path))
     if bool(values["packages"]) == bool(values["prefix"]):
         raise OmnesError(f"{path}: give packages or a prefix, one of them")
-    if values["only"] not in ("", "shared"):
-        raise OmnesError(f"{path}: only is '{values['only']}'; valid: shared")
+    if values["only"] not in ("", "shared", "hosts"):
+        raise OmnesError(f"{path}: only is '{values['only']}'; valid: shared, hosts")
     values.update(packages=tuple(values["packages"]), options=tuple(values["options"]))
     values["variables"] = {name: str(value) for name, value in values["variables"].items()}
     return Peer(path.stem, **values)

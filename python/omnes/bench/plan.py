@@ -18,6 +18,7 @@ _DEFAULTS = {
     "why": settings.REQUIRED,
     "ranks": [],  # the whole plan for each; bound ones that have no core each are left out
     "per_core": 0,  # or so many for each core
+    "hosts": 1,  # that the ranks lie on, of an emulated cluster
     "bind": True,
     "seconds": 1.0,  # of a cell, at most
     "width": STABLE_WIDTH,  # of the medians' confidence intervals, where a cell may end earlier
@@ -41,6 +42,7 @@ class Plan:
     name: str
     why: str
     ranks: tuple[int, ...]
+    hosts: int
     bind: bool
     seconds: float
     width: float
@@ -65,6 +67,8 @@ def read(path: Path) -> Plan:
     values = settings.over_defaults(settings.load(path), _DEFAULTS, str(path))
     ranks = _ranks(values["ranks"], values.pop("per_core"), values["bind"], path)
     units.parse_bytes(values["memory"])
+    if values["hosts"] > 1 and (values["bind"] or any(count % values["hosts"] for count in ranks)):
+        raise OmnesError(f"{path}: hosts needs bind = false, and ranks that are multiples of it")
     found = dict.fromkeys(cell for table in values["cells"] for cell in _cells(table, f"{path}: cells"))
     values.update(ranks=tuple(ranks), peers=tuple(values["peers"]), cells=tuple(found))
     return Plan(path.stem, **values)

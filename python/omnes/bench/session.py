@@ -70,6 +70,7 @@ def run(
     seconds: float,
     what: str,
     forms: Sequence[str] = ("blocking",),
+    hosts: int = 1,
 ) -> tuple[dict[Cell, dict[str, Samples]], dict[str, str]]:
     """Times by cell (in all these forms) and job name, and each job's command line."""
     results: dict[Cell, dict[str, Samples]] = {}
@@ -78,7 +79,7 @@ def run(
         group = [replace(cell, form=form) for form in forms]
         results.update(measure(group, jobs, seconds))
 
-    return results, with_jobs(specs, todo, ranks, bind, what, one)
+    return results, with_jobs(specs, todo, ranks, bind, what, one, hosts)
 
 
 def with_jobs(
@@ -88,6 +89,7 @@ def with_jobs(
     bind: bool,
     what: str,
     work: Callable[[Cell, Sequence[Job]], None],
+    hosts: int = 1,
 ) -> dict[str, str]:
     """Does the work for each cell while all jobs are alive; returns each job's command line."""
     with ExitStack() as stack:
@@ -96,7 +98,7 @@ def with_jobs(
         task = shown.add_task("starting the jobs", total=len(todo))
         jobs: list[Job] = []
         for spec in specs:
-            jobs.append(Job(spec, ranks, bind))
+            jobs.append(Job(spec, ranks, bind, hosts))
             stack.callback(jobs[-1].close)
         for job in jobs:
             job.wait_until_ready()

@@ -89,6 +89,13 @@ from omnes.errors import OmnesError
     help="Also the stock MPI with these settings.",
 )
 @click.option("--limits", "only_limits", is_flag=True, help="Measure the machine instead: hand-over, copies, wake-ups.")
+@click.option(
+    "--hosts",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Spread the ranks over so many hosts, emulated on this machine.",
+)
 @click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")
 @click.option(
     "--time",
@@ -120,6 +127,7 @@ def command(
     places: tuple[str, ...],
     settings: tuple[str, ...],
     only_limits: bool,
+    hosts: int,
     bind: bool | None,
     seconds: float,
     to_file: Path | None,
@@ -141,6 +149,7 @@ def command(
     omnes bench --persistent allreduce
     omnes bench allreduce --reduction minloc --buffers both
     omnes bench --limits
+    omnes bench --hosts 4 -n 8 allreduce
     omnes bench --mpi /opt/mpich --mpi /opt/openmpi --json table.json
     omnes bench allreduce --peer "tuned:OMPI_MCA_coll_tuned_use_dynamic_rules=1"
     """
@@ -172,16 +181,18 @@ def command(
     if not todo:
         raise OmnesError(f"none of these has a {reduction} reduction and {buffers} buffers: {', '.join(names)}")
     mpis = _mpis(places)
-    bound = ranks <= cpus.usable_cores() if bind is None else bind
-    specs = peers.jobs(mpis, ranks > cpus.usable_cpus(), settings)
-    data: dict[str, Any] = {"ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound}
+    if hosts > 1 and (bind or ranks % hosts):
+        raise OmnesError(f"on {hosts} hosts ranks are not bound, and each has as many: give -n a multiple of {hosts}")
+    bound = ranks <= cpus.usable_cores() and hosts == 1 if bind is None else bind
+    specs = peers.jobs(mpis, ranks > cpus.usable_cpus() and hosts == 1, settings)
+    data: dict[str, Any] = {"ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound, "hosts": hosts}
     if nonblocking:
         hidden: dict[Cell, dict[str, overlap.Overlap]] = {}
 
         def one(cell: Cell, jobs: Sequence[Job]) -> None:
             hidden[cell] = overlap.measure(cell, jobs, seconds, tests)
 
-        commands = session.with_jobs(specs, todo, ranks, bound, f"{ranks} ranks", one)
+        commands = session.with_jobs(specs, todo, ranks, bound, f"{ranks} ranks", one, hosts)
         data.update(tests=tests, cells=overlap.as_data(specs, hidden))
 
         def table(of_mpi: Sequence[JobSpec], what: str) -> Table:
@@ -189,7 +200,7 @@ def command(
 
     else:
         forms = session.FORMS if persistent else ("blocking",)
-        results, commands = session.run(specs, todo, ranks, bound, seconds, f"{ranks} ranks", forms)
+        results, commands = session.run(specs, todo, ranks, bound, seconds, f"{ranks} ranks", forms, hosts)
         data.update(cells=report.as_data(specs, results))
 
         def table(of_mpi: Sequence[JobSpec], what: str) -> Table:
@@ -203,7 +214,7 @@ def command(
         _write(json.dumps(data, indent=2), to_file)
     if str(to_file) != "-":
         for name, of_mpi in report.by_mpi(specs):
-            Console().print(table(of_mpi, title(name, ranks, bound)))
+            Console().print(table(of_mpi, title(name, ranks, bound, hosts)))
 
 
 def _show_limits(to_file: Path | None) -> None:
@@ -222,8 +233,9 @@ def _write(text: str, to_file: Path) -> None:
     click.echo(text) if str(to_file) == "-" else to_file.write_text(f"{text}\n")
 
 
-def title(name: str, ranks: int, bound: bool) -> str:
-    return f"{name}: {ranks} ranks on {cpus.usable_cpus()} CPUs, {'bound to cores' if bound else 'not bound'}"
+def title(name: str, ranks: int, bound: bool, hosts: int = 1) -> str:
+    where = f"{hosts} hosts that share " if hosts > 1 else ""
+    return f"{name}: {ranks} ranks on {where}{cpus.usable_cpus()} CPUs, {'bound to cores' if bound else 'not bound'}"
 
 
 def _operations(names: Sequence[str], nonblocking: bool) -> Sequence[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -71,7 +72,8 @@ def command(
     want_report = with_stats or stats_json is not None
     if want_report and no_omnes:
         raise OmnesError("--no-omnes runs without omnes, so there are no statistics: drop --stats")
-    with tempfile.TemporaryDirectory(prefix="omnes-stats-") as folder:
+    place = os.getcwd() if launch.may_leave_machine(split.launcher) and os.access(".", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix=".omnes-stats-", dir=place) as folder:
         prepared = launch.prepare(
             split.program,
             ranks,

@@ -1,0 +1,210 @@
+"""The emulated cluster, and programs under omnes across its hosts: results, sudden ends, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli import omnes
+from launching import ROOT, mpirun, the_mpi
+from omnes import launch
+from omnes.cluster import Cluster, NotHere, network
+
+FILLING = {"prrte": ["--map-by", "slot"], "hydra": []}
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Cluster:
+    """Four hosts with slots for two ranks, where the kernel and the rights allow it."""
+    probe = Cluster(2, bandwidth="1gbit").command(["true"])
+    answer = subprocess.run(probe, capture_output=True, text=True, timeout=60, check=False)
+    if answer.returncode == NotHere.exit_code:
+        pytest.skip(answer.stderr.strip())
+    assert answer.returncode == 0, answer.stderr
+    return Cluster()
+
+
+def on_hosts(cluster, mpi, program, *words, folder, ranks=8, **variables):
+    """Runs it across the hosts, with statistics in the folder."""
+    where = Cluster(cluster.hosts, -(-ranks // cluster.hosts), shared=(folder,))
+    return mpirun(
+        mpi,
+        ranks,
+        program,
+        *words,
+        variables={"OMNES_STATS": str(folder), **variables},
+        options=FILLING[mpi.kind],
+        cluster=where,
+    )
+
+
+def expect_ok(run):
+    assert run.returncode == 0 and run.stdout == "OK\n", run.stdout + run.stderr
+
+
+def reports(folder, ranks=8):
+    return [json.loads((folder / f"rank-{rank}.json").read_text()) for rank in range(ranks)]
+
+
+def said_by(words, timeout=30):
+    answer = subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False)
+    return answer.returncode, answer.stdout, answer.stderr
+
+
+@pytest.mark.parametrize("program", ["movement", "reductions"])
+def test_results_across_hosts(cluster, mpi, build, program, tmp_path):
+    expect_ok(on_hosts(cluster, mpi, build(program, mpi), "1", folder=tmp_path))
+    ranks = reports(tmp_path)
+    assert [rank["node"] for rank in ranks] == [0, 0, 2, 2, 4, 4, 6, 6]  # those that share memory
+    assert not ranks[1]["notes"]
+    ran = {entry["algorithm"] for entry in ranks[1]["entries"] if entry["operation"] == "allreduce"}
+    assert not ran or "all_to_all" not in ran  # which the table has for one node
+
+
+def test_the_catalogue_across_hosts(cluster, mpi, build, tmp_path):
+    """Three ranks on each host; all forms."""
+    expect_ok(on_hosts(cluster, mpi, build("catalogue", mpi), "all", "bcast", "knomial", folder=tmp_path, ranks=12))
+    assert {rank["node"] for rank in reports(tmp_path, 12)} == {0, 3, 6, 9}
+
+
+def test_a_killed_rank_ends_the_job(cluster, mpi, build, tmp_path):
+    before = inhabitants()
+    assert on_hosts(cluster, mpi, build("endless", mpi), "4", folder=tmp_path).returncode != 0
+    assert inhabitants() == before
+
+
+def inhabitants() -> set[str]:
+    """What a cluster could leave behind where it was started: interfaces and mounts."""
+    return {path.name for path in Path("/sys/class/net").iterdir()} | set(Path("/proc/self/mounts").open())
+
+
+def in_namespaces(names: set[str]) -> list[str]:
+    """The processes in one of these namespaces."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if names & {os.readlink(process / "ns" / kind) for kind in ("net", "pid", "mnt")}:
+                found.append((process / "cmdline").read_text())
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+@pytest.mark.parametrize("end", ["ctrl-c", "sigterm", "sigkill", "failure"])
+def test_nothing_is_left_behind(cluster, end):
+    """The command prints its namespaces and those of a host, on which a process sleeps, that has lost its parent."""
+    look = "readlink /proc/self/ns/net /proc/self/ns/pid /proc/self/ns/mnt"
+    script = f"{look}; ssh n2 '(sleep 1000 &) ; {look}'; echo ready; {'exit 3' if end == 'failure' else 'sleep 1000'}"
+    before = inhabitants()
+    process = subprocess.Popen(
+        Cluster(2).command(["sh", "-c", script]), stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    names = set()
+    while (line := process.stdout.readline()) not in ("ready\n", ""):
+        names.add(line.strip())
+    assert len(names) == 6
+    if end == "ctrl-c":
+        os.killpg(process.pid, signal.SIGINT)
+    elif end != "failure":
+        process.send_signal(getattr(signal, end.upper()))
+    codes = {"ctrl-c": 128 + signal.SIGINT, "sigterm": 128 + signal.SIGTERM, "sigkill": -signal.SIGKILL, "failure": 3}
+    assert process.wait(20) == codes[end]
+    process.stdout.read()  # to its end, which comes when nobody holds the other one
+    process.stdout.close()
+    assert in_namespaces(names) == [] and inhabitants() == before
+
+
+def test_hosts_are_apart(cluster, tmp_path):
+    """Names, addresses, shaped links, switches; a folder of /tmp where it is shared."""
+    (tmp_path / "note").write_text("seen\n")
+    on_host = f"hostname; ls /tmp/only-here; tc qdisc show dev eth0; cat {tmp_path}/note; getent hosts n1"
+    script = f"touch /tmp/only-here; ssh n3 '{on_host}'; cat /dev/shm/cluster/topology.conf"
+    wide = Cluster(3, switches=2, bandwidth="1gbit", uplink="500mbit", shared=(tmp_path,))
+    code, out, err = said_by(wide.command(["sh", "-c", script]))
+    assert code == 0 and "cannot access '/tmp/only-here'" in err
+    lines = out.splitlines()
+    assert lines[0] == "n3" and "tbf" in lines[1] and "rate 1Gbit" in lines[1]
+    assert lines[2:] == [
+        "seen",
+        "10.77.0.1       n1",
+        "SwitchName=s1 Nodes=n1,n2",
+        "SwitchName=s2 Nodes=n3",
+        "SwitchName=s0 Switches=s[1-2]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "complaint"),
+    [
+        (["--bandwidth", "quick", "true"], 1, "'quick' is no rate: write it as tc does, such as 1gbit"),
+        (["no-such-program"], 127, "cannot start no-such-program: No such file"),
+        (["-H", "2", "--", "ssh", "n3", "hostname"], 255, "no host 'n3'; there are n1 n2"),
+    ],
+)
+def test_mistakes_are_one_line(cluster, words, code, complaint):
+    answer = said_by([sys.executable, "-m", "omnes.cluster", *words])
+    assert answer[0] == code and complaint in answer[2] and answer[2].count("\n") == 1
+
+
+def test_what_the_machine_does_not_have_is_told(tmp_path):
+    code, _, err = said_by(["env", f"PATH={tmp_path}", sys.executable, "-m", "omnes.cluster", "true"])
+    assert (code, err) == (NotHere.exit_code, "omnes: no emulated cluster: there is no unshare; install util-linux\n")
+
+
+def test_each_host_has_its_switch():
+    cluster = Cluster(5, switches=2)
+    assert [cluster.switch_of(host) for host in range(5)] == [0, 0, 0, 1, 1]
+    assert network.address(249) == "10.77.0.250" and network.address(250) == "10.77.1.1"
+
+
+def test_statistics_come_from_all_hosts(cluster, build, tmp_path, mpi):
+    """omnes run on the head, where the launcher finds the hosts by itself; its own /tmp is not that of the hosts."""
+    package = Path(launch.__file__).resolve().parent
+    where = Cluster(2, shared=(ROOT, package, build("exits", mpi).parent, tmp_path))
+    file = tmp_path / "stats.json"
+    words = ["-m", "omnes", "run", "-n", "4", "--stats-json", str(file), str(build("exits", mpi)), "3"]
+    code, out, err = said_by(["env", "-C", str(tmp_path), *where.command([sys.executable, *words])])
+    assert (code, out.strip()) == (3, "sum 6"), out + err
+    report = json.loads(file.read_text())
+    assert (report["ranks"], report["reports"], report["nodes"]) == (4, 4, 2)
+    assert [path.name for path in tmp_path.iterdir()] == ["stats.json"]
+
+
+SLURM = [shutil.which(tool, path=f"{os.environ['PATH']}:/usr/sbin") for tool in ("slurmctld", "slurmd", "salloc")]
+
+
+@pytest.mark.skipif(not all(SLURM), reason="no Slurm here: apt-get install slurmctld slurmd slurm-client")
+@pytest.mark.parametrize(
+    ("vendor", "before", "options"),
+    [
+        ("openmpi", ["salloc", "-N", "4", "--ntasks-per-node=2"], []),
+        ("mpich", ["salloc", "-N", "4", "--ntasks-per-node=2"], []),
+        ("mpich", [], ["--mpirun", "srun", "-N", "4", "-n", "8", "--mpi=pmi2"]),
+    ],
+    ids=["mpirun-openmpi", "mpirun-mpich", "srun"],
+)
+def test_slurm(cluster, build, tmp_path, vendor, before, options):
+    """Ranks where Slurm wants them: started by the host MPI inside an allocation, or by srun."""
+    program, file = build("exits", the_mpi(vendor)), tmp_path / "stats.json"
+    package = Path(launch.__file__).resolve().parent
+    where = Cluster(shared=(ROOT, package, program.parent, tmp_path))
+    words = [*before, sys.executable, "-m", "omnes", "run", *options, "--stats-json", str(file), str(program), "0"]
+    code, out, err = said_by(where.command(["bash", str(ROOT / "tests/slurm.sh"), *words]))
+    assert (code, out.strip()) == (0, "sum 28"), out + err
+    report = json.loads(file.read_text())
+    assert (report["ranks"], report["nodes"]) == (8, 4)
+
+
+def test_a_benchmark_across_hosts(cluster):
+    words = ["-n", "2", "--hosts", "2", "barrier", "--time", "0.05", "--json", "-"]
+    result = omnes("bench", *words, "--mpi", str(the_mpi("openmpi").launcher))
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert data["hosts"] == 2 and set(data["cells"][0]["jobs"]) == {"stock", "omnes"}
