@@ -12,6 +12,7 @@ from omnes import _core
 _COMMANDS = {
     "run": "Run an MPI program with its collectives on omnes.",
     "bench": "Measure collectives on the stock MPI and on omnes, side by side.",
+    "simulate": "Compare collectives on simulated machines of many nodes.",
     "list": "List the algorithms.",
     "draw": "Draw what an algorithm does.",
     "verify": "Prove algorithms correct.",

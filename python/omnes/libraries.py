@@ -27,6 +27,11 @@ def path(family: str) -> Path:
     return folder() / f"libomnes-{family}.so"
 
 
+def simulated() -> Path:
+    """What programs for SimGrid's simulator are linked with."""
+    return folder() / "libomnes-smpi.a"
+
+
 def built() -> list[str]:
     return [family for family in FAMILIES if path(family).is_file()]
 
