@@ -9,7 +9,12 @@ bool revoked(MPI_Comm comm) {
 }
 
 int raise(MPI_Comm comm, int code) {
-  host.Comm_call_errhandler(comm, code);
+  // SMPI's default handler is none, and may not be called.
+  if constexpr (simulated) {
+    host.Abort(comm, code);
+  } else {
+    host.Comm_call_errhandler(comm, code);
+  }
   return code;
 }
 

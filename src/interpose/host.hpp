@@ -32,11 +32,12 @@
   X(Isend_c) X(Issend_c) X(Irsend_c) X(Irecv_c) X(Imrecv_c)
 
 #define OMNES_HOST_FUNCTIONS(X)                                                                           \
-  X(Init) X(Init_thread) X(Query_thread) X(Initialized) X(Finalize) X(Finalized)                                          \
+  X(Init) X(Init_thread) X(Query_thread) X(Initialized) X(Finalize) X(Finalized) X(Abort)                 \
   OMNES_THREE_FORMS(X, Barrier, barrier) OMNES_COLLECTIVES(OMNES_THREE_FORMS, X)                          \
   X(Topo_test) X(Cartdim_get) X(Cart_shift) X(Graph_neighbors_count) X(Graph_neighbors)                   \
   X(Dist_graph_neighbors_count) X(Dist_graph_neighbors)                                                   \
-  X(Get_processor_name) X(Comm_rank) X(Comm_size) X(Comm_create) X(Comm_free) X(Comm_test_inter) X(Comm_set_errhandler)         \
+  X(Get_processor_name)                                                                                   \
+  X(Comm_rank) X(Comm_size) X(Comm_create) X(Comm_free) X(Comm_test_inter) X(Comm_set_errhandler)         \
   X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_get_attr) X(Comm_set_info)        \
   X(Comm_group) X(Group_translate_ranks) X(Group_free) X(Info_get)                                        \
   OMNES_MESSAGES(X) X(Sendrecv_replace) X(Recv_init) X(Pack_size)                           \
