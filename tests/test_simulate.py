@@ -82,6 +82,7 @@ def test_results_outlive_an_interruption(tmp_path):
     results.add(cell, "impi", "wrong result")
     assert cells.Results("torus:4", path).of == results.of
     assert cells.Results("torus:8", path).of == {}
+    assert cells.Results("torus:4", path, "another build").of == {(cell, "impi"): "wrong result"}
     path.write_text("what?\n")
     with pytest.raises(OmnesError, match="line 1 is no result"):
         cells.Results("torus:4", path)

@@ -100,7 +100,7 @@ def command(
     for operation in operations:
         if operation not in cells.SHAPES:
             raise OmnesError(f"cannot simulate '{operation}'; valid: {', '.join(cells.SHAPES)}")
-    results = cells.Results(machine, output)
+    results = cells.Results(" ".join([machine, *settings]), output, smpi.build())
     limit = parse_bytes(memory)
     groups = {
         one: [cell for cell in _cells(one, operations, parse_sizes(sizes)) if cell.memory() <= limit]

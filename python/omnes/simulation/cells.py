@@ -88,10 +88,14 @@ def _choices(operation: str, wanted: str, ranks: int) -> Iterator[str]:
 
 @dataclass
 class Results:
-    """Seconds of each cell and contender, or why there are none; kept in a file of JSON lines, if one is given."""
+    """Seconds of each cell and contender, or why there are none; kept in a file of JSON lines, if one is given.
 
-    platform: str
+    What another build of omnes has left there does not count.
+    """
+
+    platform: str  # and settings
     path: Path | None = None
+    library: str = ""  # which build of omnes
     of: dict[tuple[Cell, str], float | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -101,7 +105,7 @@ class Results:
             try:
                 record = json.loads(line)
                 cell = Cell(**{name: record[name] for name in Cell.__dataclass_fields__})
-                if record["platform"] == self.platform:
+                if record["platform"] == self.platform and record.get("library", self.library) == self.library:
                     self.of[cell, record["contender"]] = record["seconds"] if "seconds" in record else record["failed"]
             except (ValueError, KeyError, TypeError):
                 raise OmnesError(f"{self.path}, line {number} is no result of omnes simulate") from None
@@ -116,7 +120,8 @@ class Results:
     def record(self, cell: Cell, contender: str) -> dict[str, object]:
         outcome = self.of[cell, contender]
         kind = "failed" if isinstance(outcome, str) else "seconds"
-        return {"platform": self.platform, **asdict(cell), "contender": contender, kind: outcome}
+        of_omnes = {"library": self.library} if contender.split()[0] == "omnes" else {}
+        return {"platform": self.platform, **asdict(cell), "contender": contender, **of_omnes, kind: outcome}
 
     def seconds(self, cell: Cell, contender: str) -> float | None:
         outcome = self.of.get((cell, contender))

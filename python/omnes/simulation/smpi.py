@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import select
 import shutil
@@ -35,14 +36,19 @@ def require(with_omnes: bool = True) -> None:
         raise OmnesError("omnes was built without its library for simulations; build it with OMNES_FAMILIES=...;smpi")
 
 
+def build() -> str:
+    """Which build of omnes it is."""
+    return hashlib.sha256(libraries.simulated().read_bytes()).hexdigest()[:12]
+
+
 def compiled(source: Path, with_omnes: bool) -> Path:
     """The library is linked whole, as algorithms register themselves, and its MPI functions go before SimGrid's."""
     library = libraries.simulated()
     words = (
         [f"-Wl,--whole-archive,{library},--no-whole-archive", "-Wl,-Bsymbolic", "-lstdc++", "-s"] if with_omnes else []
     )
-    version = str(library.stat().st_mtime_ns) if with_omnes else ""
-    return programs.compile_once(source, Path("smpicc"), ["-O2", "-DSMPI_NO_OVERRIDE_MALLOC"], [*words, "-lm"], version)
+    flags = ["-O2", "-DSMPI_NO_OVERRIDE_MALLOC"]
+    return programs.compile_once(source, Path("smpicc"), flags, [*words, "-lm"], build() if with_omnes else "")
 
 
 def run(
