@@ -67,6 +67,9 @@ def test_ranks_lie_in_blocks_or_are_dealt_out():
         ),
         ((*HERE, "-n", "9"), "9 ranks, 4 on a host, need 3 hosts; fat-tree:2x4 has 2"),
         ((*HERE, "-n", "8", "--placement", "random"), "no placement 'random'; there are block, cyclic"),
+        ((*HERE, "-n", "8", "gossip"), "no operation to simulate 'gossip'; there are barrier, bcast"),
+        ((*HERE, "-n", "8", "bcast", "-b", "9"), "9 bytes are no whole number of elements, which have 4 bytes"),
+        ((*HERE, "-n", "8", "bcast", "--algorithm", "bcast/warp"), 'no algorithm "warp" for bcast; valid: binary'),
         ((*HERE, "-n", "8", "--selector", "lam"), "no selector 'lam'; there are ompi, mpich, mvapich2, impi"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -28,6 +29,7 @@ _OPERATIONS = (
 )
 
 _WIDTH = 160  # of tables in a file
+_USUAL_CORES = 16
 
 
 @click.command()
@@ -80,60 +82,56 @@ def command(
     omnes simulate -n 16 --platform torus:2x2x2:cores=2 --program cg.c 32 1
     """
     platform = platforms.parse(machine)
-    per_host = ppn or platform.cores or 16
-    places = placement.split(",")
-    rivals = [] if selector == "none" else selector.split(",")
-    for word, valid, what in [
-        *((p, ("block", "cyclic"), "placement") for p in places),
-        *((s, smpi.SELECTORS, "selector") for s in rivals),
-    ]:
-        if word not in valid:
-            raise OmnesError(f"no {what} '{word}'; there are {', '.join(valid)}")
-    machines = [smpi.Machine(platform, n, per_host, place) for n in parse_counts(ranks) for place in places]
+    places = _words(placement, ("block", "cyclic"), "placement")
+    rivals = [] if selector == "none" else _words(selector, smpi.SELECTORS, "selector")
+    machines = [
+        smpi.Machine(platform, count, ppn or platform.cores or _USUAL_CORES, place)
+        for count in parse_counts(ranks)
+        for place in places
+    ]
     for one in machines:
         platform.host_of_each_rank(one.ranks, one.ppn, one.placement)
-    smpi.require()
     if program:
+        smpi.require()
         _run_program(program, words, machines, rivals, patience, settings)
         return
-    operations = words or _OPERATIONS
-    for operation in operations:
-        if operation not in cells.SHAPES:
-            raise OmnesError(f"cannot simulate '{operation}'; valid: {', '.join(cells.SHAPES)}")
-    results = cells.Results(" ".join([machine, *settings]), output, smpi.build())
+    operations = _words(",".join(words or _OPERATIONS), tuple(cells.SHAPES), "operation to simulate")
     limit = parse_bytes(memory)
-    groups = {
-        one: [cell for cell in _cells(one, operations, parse_sizes(sizes)) if cell.memory() <= limit]
-        for one in machines
-    }
-    wanted = sum(len(list(_cells(one, operations, parse_sizes(sizes)))) for one in machines)
-    contenders = {one: cells.contenders(operations, one.ranks, rivals, algorithms, named) for one in machines}
-    _simulate(groups, contenders, results, patience, settings)
+    parts = []
+    for one in machines:
+        all_cells = list(_cells(one, operations, parse_sizes(sizes)))
+        fitting = [cell for cell in all_cells if cell.memory() <= limit]
+        contenders = cells.contenders(operations, one.ranks, rivals, algorithms, named)
+        parts.append(_Part(one, fitting, len(all_cells) - len(fitting), contenders))
+    smpi.require()
+    results = cells.Results(" ".join([machine, *settings]), output, smpi.build())
+    _simulate(parts, results, patience, settings)
     if as_json:
-        shown = {cell for group in groups.values() for cell in group}
+        shown = {cell for part in parts for cell in part.cells}
         click.echo(json.dumps([results.record(*key) for key in results.of if key[0] in shown], indent=2))
         return
     console = Console()
     if not console.is_terminal:
         console = Console(width=_WIDTH)
-    for one, group in groups.items():
-        names = [contender.name for contender in contenders[one]]
-        title = f"{machine}, {one.ranks} ranks, {one.ppn} on a host, {one.placement}"
-        console.print(table.render(results, group, names, rivals, title))
-    everything = [cell for group in groups.values() for cell in group]
-    if rivals:
-        console.print(table.summary(results, everything, rivals), soft_wrap=True)
-    for (cell, name), outcome in results.of.items():
-        if isinstance(outcome, str) and cell in everything:
-            console.print(
-                f"failed: {name}, {cell.operation} {format_bytes(cell.bytes)}, "
-                f"{cell.ranks} ranks {cell.placement}: {outcome}",
-                soft_wrap=True,
-            )
-    if wanted > len(everything):
-        console.print(
-            f"left out: {wanted - len(everything)} cells whose data need more than {format_bytes(limit)} (--memory)"
-        )
+    _show(parts, results, rivals, console)
+    if left_out := sum(part.left_out for part in parts):
+        console.print(f"left out: {left_out} cells whose data need more than {format_bytes(limit)} (--memory)")
+
+
+@dataclass
+class _Part:
+    machine: smpi.Machine
+    cells: list[cells.Cell]
+    left_out: int  # cells that do not fit into the memory
+    contenders: list[cells.Contender]
+
+
+def _words(text: str, valid: Sequence[str], what: str) -> list[str]:
+    words = text.split(",")
+    for word in words:
+        if word not in valid:
+            raise OmnesError(f"no {what} '{word}'; there are {', '.join(valid)}")
+    return words
 
 
 def _cells(one: smpi.Machine, operations: Sequence[str], sizes: Sequence[int]) -> Iterator[cells.Cell]:
@@ -144,25 +142,35 @@ def _cells(one: smpi.Machine, operations: Sequence[str], sizes: Sequence[int]) -
             yield cells.Cell(operation, size, one.ranks, one.ppn, one.placement)
 
 
-def _simulate(
-    groups: dict[smpi.Machine, list[cells.Cell]], contenders: dict[smpi.Machine, list[cells.Contender]],
-    results: cells.Results, patience: float, settings: Sequence[str],
-) -> None:  # fmt: skip
+def _simulate(parts: Sequence[_Part], results: cells.Results, patience: float, settings: Sequence[str]) -> None:
     source = programs.source("simbench")
     compiled = {with_omnes: smpi.compiled(source, with_omnes) for with_omnes in (True, False)}
-    total = sum(len(group) * len(contenders[one]) for one, group in groups.items())
+    jobs = [(part, contender, contender.takes_part_in(part.cells)) for part in parts for contender in part.contenders]
+    total = sum(len(own) for _, _, own in jobs)
     done = 0
     with Steps("simulating") as steps:
-        for one, group in groups.items():
-            for contender in contenders[one]:
-                own = [cell for cell in group if not contender.operations or cell.operation in contender.operations]
-                what = f"{contender.name}, {one.ranks} ranks {one.placement}"
-                steps.begin(done, total, what, None)
-                binary = compiled[contender.with_omnes]
-                for at, cell in enumerate(cells.simulate(binary, one, contender, own, results, patience, settings), 1):
-                    if at % 8 == 0:
-                        steps.begin(done + at, total, f"{what}: {cell.operation}", None)
-                done += len(group)
+        for part, contender, own in jobs:
+            what = f"{contender.name}, {part.machine.ranks} ranks {part.machine.placement}"
+            steps.begin(done, total, what, None)
+            binary = compiled[contender.with_omnes]
+            for cell in cells.simulate(binary, part.machine, contender, own, results, patience, settings):
+                steps.begin(done + own.index(cell) + 1, total, f"{what}: {cell.operation}", None)
+            done += len(own)
+
+
+def _show(parts: Sequence[_Part], results: cells.Results, rivals: Sequence[str], console: Console) -> None:
+    for part in parts:
+        one = part.machine
+        title = f"{one.platform.text}, {one.ranks} ranks, {one.ppn} on a host, {one.placement}"
+        names = [contender.name for contender in part.contenders]
+        console.print(table.render(results, part.cells, names, rivals, title))
+    everything = [cell for part in parts for cell in part.cells]
+    if rivals:
+        console.print(table.summary(results, everything, rivals), soft_wrap=True)
+    for (cell, name), outcome in results.of.items():
+        if isinstance(outcome, str) and cell in everything:
+            where = f"{cell.operation} {format_bytes(cell.bytes)}, {cell.ranks} ranks {cell.placement}"
+            console.print(f"failed: {name}, {where}: {outcome}", soft_wrap=True)
 
 
 def _run_program(

@@ -24,19 +24,19 @@ static const struct operation {
   enum side sends, receives;
   int from_root, to_root, reduces;
 } operations[] = {
-    {"barrier", NONE, NONE, 0, 0, 0},     {"bcast", NONE, ONE, 0, 0, 0},
-    {"reduce", ONE, ONE, 0, 1, 1},        {"allreduce", ONE, ONE, 0, 0, 1},
-    {"gather", ONE, ALL, 0, 1, 0},        {"scatter", ALL, ONE, 1, 0, 0},
-    {"allgather", ONE, ALL, 0, 0, 0},     {"alltoall", ALL, ALL, 0, 0, 0},
+    {"barrier", NONE, NONE, 0, 0, 0},      {"bcast", NONE, ONE, 0, 0, 0},
+    {"reduce", ONE, ONE, 0, 1, 1},         {"allreduce", ONE, ONE, 0, 0, 1},
+    {"gather", ONE, ALL, 0, 1, 0},         {"scatter", ALL, ONE, 1, 0, 0},
+    {"allgather", ONE, ALL, 0, 0, 0},      {"alltoall", ALL, ALL, 0, 0, 0},
     {"reduce_scatter", ALL, ONE, 0, 0, 1}, {"reduce_scatter_block", ALL, ONE, 0, 0, 1},
-    {"scan", ONE, ONE, 0, 0, 1},          {"exscan", ONE, ONE, 0, 0, 1},
+    {"scan", ONE, ONE, 0, 0, 1},           {"exscan", ONE, ONE, 0, 0, 1},
 };
 
 struct job {
   const struct operation* operation;
-  int count;         /* elements of a part */
-  int *send, *recv;  /* null where this rank has none */
-  int* counts;       /* of reduce_scatter */
+  int count;        /* elements of a part */
+  int *send, *recv; /* null where this rank has none */
+  int* counts;      /* of reduce_scatter */
 };
 
 static int parts(enum side side) { return side == NONE ? 0 : side == ONE ? 1 : ranks; }
@@ -86,8 +86,7 @@ static void run(const struct job* job) {
   if (strcmp(name, "scatter") == 0) MPI_Scatter(job->send, n, MPI_INT, job->recv, n, MPI_INT, root, all);
   if (strcmp(name, "allgather") == 0) MPI_Allgather(job->send, n, MPI_INT, job->recv, n, MPI_INT, all);
   if (strcmp(name, "alltoall") == 0) MPI_Alltoall(job->send, n, MPI_INT, job->recv, n, MPI_INT, all);
-  if (strcmp(name, "reduce_scatter") == 0)
-    MPI_Reduce_scatter(job->send, job->recv, job->counts, MPI_INT, MPI_SUM, all);
+  if (strcmp(name, "reduce_scatter") == 0) MPI_Reduce_scatter(job->send, job->recv, job->counts, MPI_INT, MPI_SUM, all);
   if (strcmp(name, "reduce_scatter_block") == 0)
     MPI_Reduce_scatter_block(job->send, job->recv, n, MPI_INT, MPI_SUM, all);
   if (strcmp(name, "scan") == 0) MPI_Scan(job->send, job->recv, n, MPI_INT, MPI_SUM, all);

@@ -49,6 +49,9 @@ class Contender:
     settings: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()  # that it takes part in; empty: all
 
+    def takes_part_in(self, cells: Sequence[Cell]) -> list[Cell]:
+        return [cell for cell in cells if not self.operations or cell.operation in self.operations]
+
 
 def contenders(
     operations: Sequence[str], ranks: int, selectors: Sequence[str], algorithms: Sequence[str], named: Sequence[str]
@@ -79,7 +82,7 @@ def _choices(operation: str, wanted: str, ranks: int) -> Iterator[str]:
     try:
         choice = _core.parse_choice(operation, rest)
     except ValueError as fault:
-        raise OmnesError(f"{operation}: {fault}") from None
+        raise OmnesError(str(fault)) from None
     reason = _core.why_not(operation, choice["algorithm"], ranks, choice["radix"])
     if reason:
         raise OmnesError(f"{operation}/{rest} cannot do this: {reason}")
