@@ -79,7 +79,7 @@ def test_list_of_all_tells_how_to_force_any():
         (("draw", "bcast/knomial", "-n", "4", "--root", "4"), "no root 4 among 4 ranks: ranks are 0..3"),
         (("draw", "bcast/knomial", "-n", "4", "--rank", "9"), "no rank 9 among 4: ranks are 0..3"),
         (("draw", "bcast/linear", "-n", "4", "--radix", "3"), "bcast/linear cannot do this"),
-        (("draw", "bcast/knomial", "-n", "4", "-o", "x.png"), "the file name must end in .svg, .html, .txt"),
+        (("draw", "bcast/knomial", "-n", "4", "-o", "x.png"), "the file name must end in .txt, .svg, .html, .goal"),
     ],
 )
 def test_errors_are_one_line(words, complaint):

@@ -35,6 +35,11 @@ def heap() -> Path:
     return found
 
 
+def simulated() -> Path:
+    """What programs for SimGrid's simulator are linked with."""
+    return folder() / "libomnes-smpi.a"
+
+
 def built() -> list[str]:
     return [family for family in FAMILIES if path(family).is_file()]
 

@@ -30,8 +30,22 @@ Handle narrow(Wide wide) {
 }  // namespace omnes
 
 // Families whose headers have the functions with MPI_Count (MPI 4); their hosts need not have them.
-#ifndef OMNES_ABI_OMPI
+#if !defined(OMNES_ABI_OMPI) && !defined(OMNES_ABI_SMPI)
 #define OMNES_LARGE_COUNTS
+#endif
+// SMPI's header gives these a value that does not exist.
+#ifdef OMNES_ABI_SMPI
+#undef MPI_CXX_FLOAT_COMPLEX
+#undef MPI_CXX_DOUBLE_COMPLEX
+#undef MPI_CXX_LONG_DOUBLE_COMPLEX
+#define MPI_CXX_FLOAT_COMPLEX MPI_DATATYPE_NULL
+#define MPI_CXX_DOUBLE_COMPLEX MPI_DATATYPE_NULL
+#define MPI_CXX_LONG_DOUBLE_COMPLEX MPI_DATATYPE_NULL
+#endif
+
+// Families whose headers have persistent collectives.
+#ifndef OMNES_ABI_SMPI
+#define OMNES_PERSISTENT
 #endif
 
 #ifdef OMNES_ABI_OMPI

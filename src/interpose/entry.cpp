@@ -73,8 +73,10 @@ int blocking(Operation operation, Wide comm, Describe describe, Pass pass) {
       throw Failure{code == Lane::truncated ? MPI_ERR_TRUNCATE : code};
     job.land();
     // Programs with windows expect that what was sent before a barrier has arrived after it.
-    if (operation == Operation::barrier && windows_made.load(std::memory_order_relaxed)) [[unlikely]]
-      poke(nullptr);
+    if constexpr (!simulated) {
+      if (operation == Operation::barrier && windows_made.load(std::memory_order_relaxed)) [[unlikely]]
+        poke(nullptr);
+    }
     return nullptr;
   };
   return dispatch(operation, Form::blocking, comm, serve, pass);
@@ -83,6 +85,7 @@ int blocking(Operation operation, Wide comm, Describe describe, Pass pass) {
 /// Nonblocking and persistent: `begin` takes the described operation and makes its request.
 template <class Describe, class Pass>
 int requested(Operation operation, Form form, Wide comm, void* request, Describe describe, Pass pass) {
+  if constexpr (simulated) return pass_on(operation, form, "only blocking calls are served in a simulation", pass);
   const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
     auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), narrow_comm);
     if (const char* reason = describe(state, pending->job)) return reason;
@@ -160,12 +163,19 @@ OMNES_EXPORT(Finalize, void) {
         [&]([[maybe_unused]] State& state, Job& job) { return description; },                                        \
         [&] { return call_host(host.nonblocking_name, OMNES_BEFORE arguments comm, request); });                     \
   }                                                                                                                  \
-  OMNES_EXPORT_PERSISTENT(persistent_name, OMNES_BEFORE parameters Wide comm, Wide info, void* request) {            \
-    return requested(                                                                                                \
-        Operation::operation, Form::persistent, comm, request,                                                       \
-        [&]([[maybe_unused]] State& state, Job& job) { return description; },                                        \
-        [&] { return call_host(host.persistent_name, OMNES_BEFORE arguments comm, info, request); });                \
+  OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)
+
+#ifdef OMNES_PERSISTENT
+#define OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)             \
+  OMNES_EXPORT_PERSISTENT(persistent_name, OMNES_BEFORE parameters Wide comm, Wide info, void* request) { \
+    return requested(                                                                                     \
+        Operation::operation, Form::persistent, comm, request,                                            \
+        [&]([[maybe_unused]] State& state, Job& job) { return description; },                             \
+        [&] { return call_host(host.persistent_name, OMNES_BEFORE arguments comm, info, request); });     \
   }
+#else
+#define OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)
+#endif
 
 #ifdef OMNES_ABI_OMPI
 #define OMNES_EXPORT_PERSISTENT(name, ...)                                                                        \

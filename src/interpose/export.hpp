@@ -11,11 +11,18 @@
 #define OMNES_EXPORT(name, ...) OMNES_EXPORT_EXPANDED(MPI_, name, __VA_ARGS__)
 // The same for MPIX_name: what Open MPI 4 calls persistent collectives.
 #define OMNES_EXPORT_EXTENSION(name, ...) OMNES_EXPORT_EXPANDED(MPIX_, name, __VA_ARGS__)
+// In a simulation PMPI_name is the host's.
+#ifdef OMNES_ABI_SMPI
+#define OMNES_EXPORT_EXPANDED(prefix, name, ...)                                                              \
+  extern "C" __attribute__((visibility("default"))) int omnes_##prefix##name(__VA_ARGS__) asm(#prefix #name); \
+  extern "C" int omnes_##prefix##name(__VA_ARGS__)
+#else
 #define OMNES_EXPORT_EXPANDED(prefix, name, ...)                                                                      \
   extern "C" __attribute__((visibility("default"))) int omnes_##prefix##name(__VA_ARGS__) asm(#prefix #name);         \
   extern "C" __attribute__((visibility("default"), alias(#prefix #name))) int omnes_P##prefix##name(__VA_ARGS__) asm( \
       "P" #prefix #name);                                                                                             \
   extern "C" int omnes_##prefix##name(__VA_ARGS__)
+#endif
 
 namespace omnes {
 

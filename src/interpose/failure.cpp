@@ -9,7 +9,12 @@ bool revoked(MPI_Comm comm) {
 }
 
 int raise(MPI_Comm comm, int code) {
-  host.Comm_call_errhandler(comm, code);
+  // SMPI's default handler is none, and may not be called.
+  if constexpr (simulated) {
+    host.Abort(comm, code);
+  } else {
+    host.Comm_call_errhandler(comm, code);
+  }
   return code;
 }
 
@@ -18,7 +23,7 @@ int raise(MPI_Comm comm, const std::string& line) {
   int code = MPI_ERR_OTHER;
   const std::string text = line.substr(0, MPI_MAX_ERROR_STRING - 1);
   if (host.Add_error_class(&error_class) == MPI_SUCCESS && host.Add_error_code(error_class, &code) == MPI_SUCCESS)
-    host.Add_error_string(code, text.c_str());
+    host.Add_error_string(code, const_cast<char*>(text.c_str()));  // SMPI takes no const
   return raise(comm, code);
 }
 

@@ -17,6 +17,7 @@
 #include "interpose/failure.hpp"
 #include "interpose/memory.hpp"
 #include "interpose/process.hpp"
+#include "interpose/table_of_all.hpp"
 #include "interpose/world.hpp"
 
 namespace omnes {
@@ -202,6 +203,12 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm) {
     return;
   }
   const InsideHost guard;
+  if constexpr (simulated) {
+    auto lanes = std::make_unique<Lanes>();
+    accept(state, *lanes, *table_of_all(make_offer(state, *lanes, first_lanes), state.rank, state.p, comm));
+    open_first_lanes(state, std::move(lanes));
+    return;
+  }
   seal_segments();
   auto formation = std::make_unique<Formation>();
   formation->lanes = std::make_unique<Lanes>();

@@ -43,7 +43,12 @@ class HandleCache {
   static inline std::atomic<std::uint64_t> generation_{1};  // above that of an empty entry
 };
 
-/// For thread-local caches: reached without a call, as this library is loaded with the program.
+/// For thread-local caches: reached without a call, as this library is loaded with the program. A simulator loads one
+/// program many times, and for so many there is no room of that kind.
+#ifdef OMNES_ABI_SMPI
+#define OMNES_FAST_THREAD_LOCAL constinit thread_local
+#else
 #define OMNES_FAST_THREAD_LOCAL constinit thread_local __attribute__((tls_model("initial-exec")))
+#endif
 
 }  // namespace omnes

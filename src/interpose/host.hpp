@@ -8,7 +8,11 @@
 
 // Every function of the host that this library calls.
 // clang-format off
+#ifdef OMNES_PERSISTENT
 #define OMNES_THREE_FORMS(X, name, operation) X(name) X(I##operation) X(name##_init)
+#else
+#define OMNES_THREE_FORMS(X, name, operation) X(name) X(I##operation)
+#endif
 #define OMNES_THREE_FORMS_C(X, name, operation) X(name##_c) X(I##operation##_c) X(name##_init_c)
 // T(X, name, operation) for each collective operation with counts.
 #define OMNES_COLLECTIVES(T, X)                                                                           \
@@ -28,10 +32,11 @@
   X(Isend_c) X(Issend_c) X(Irsend_c) X(Irecv_c) X(Imrecv_c)
 
 #define OMNES_HOST_FUNCTIONS(X)                                                                           \
-  X(Init) X(Init_thread) X(Query_thread) X(Initialized) X(Finalize) X(Finalized)                                          \
+  X(Init) X(Init_thread) X(Query_thread) X(Initialized) X(Finalize) X(Finalized) X(Abort)                 \
   OMNES_THREE_FORMS(X, Barrier, barrier) OMNES_COLLECTIVES(OMNES_THREE_FORMS, X)                          \
   X(Topo_test) X(Cartdim_get) X(Cart_shift) X(Graph_neighbors_count) X(Graph_neighbors)                   \
   X(Dist_graph_neighbors_count) X(Dist_graph_neighbors)                                                   \
+  X(Get_processor_name)                                                                                   \
   X(Comm_rank) X(Comm_size) X(Comm_create) X(Comm_free) X(Comm_test_inter) X(Comm_set_errhandler)         \
   X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_get_attr) X(Comm_set_info)        \
   X(Comm_group) X(Group_translate_ranks) X(Group_free) X(Info_get)                                        \
@@ -80,17 +85,23 @@ struct Handles {
 };
 
 /// The family a library belongs to.
-enum class Family { none, ompi, mpich, abi };
+enum class Family { none, ompi, mpich, abi, smpi };
 const char* name(Family family);
 #if defined(OMNES_ABI_OMPI)
 inline constexpr Family built_for = Family::ompi;
 #elif defined(OMNES_ABI_MPICH)
 inline constexpr Family built_for = Family::mpich;
+#elif defined(OMNES_ABI_SMPI)
+inline constexpr Family built_for = Family::smpi;
 #elif defined(OMNES_ABI_STANDARD)
 inline constexpr Family built_for = Family::abi;
 #else
-#error "define OMNES_ABI_OMPI, OMNES_ABI_MPICH or OMNES_ABI_STANDARD"
+#error "define OMNES_ABI_OMPI, OMNES_ABI_MPICH, OMNES_ABI_STANDARD or OMNES_ABI_SMPI"
 #endif
+
+/// Whether the host is a simulator: all ranks are one process and take turns. There is no shared memory to find, nobody
+/// may spin, and the host serves all but the blocking collectives.
+inline constexpr bool simulated = built_for == Family::smpi;
 
 extern Host host;
 extern Handles handles;

@@ -109,8 +109,10 @@ std::string to_json(Totals& t) {
 int finalize(MPI_Comm, int, void*, void*) {
   ended = true;
   MPI_Request idle = std::exchange(process().idle, MPI_REQUEST_NULL);
-  host.Cancel(&idle);
-  host.Wait(&idle, MPI_STATUS_IGNORE);
+  if (idle != handles.request_null) {
+    host.Cancel(&idle);
+    host.Wait(&idle, MPI_STATUS_IGNORE);
+  }
   if (!reporting()) return MPI_SUCCESS;
   Totals& t = totals();
   const std::lock_guard lock(t.mutex);

@@ -17,6 +17,7 @@
 #include "interpose/memory.hpp"
 #include "interpose/process.hpp"
 #include "interpose/report.hpp"
+#include "interpose/table_of_all.hpp"
 #include "transport/mpi/port.hpp"
 #include "transport/shm/cma.hpp"
 
@@ -52,13 +53,21 @@ std::uint64_t identity_of_machine() {
   return mix(hash, std::to_string(geteuid()));
 }
 
+/// Ranks of a simulated machine are all in this process.
+std::uint64_t identity_of_simulated_machine() {
+  char name[MPI_MAX_PROCESSOR_NAME + 1] = "";
+  int length = 0;
+  host.Get_processor_name(name, &length);
+  return mix(0, name);
+}
+
 Introduction introduce(int rank, int size) {
   static std::uint64_t nonce = 0;
   std::random_device device;
   nonce = static_cast<std::uint64_t>(device()) << 32 | device();
 
   const Process& self = process();
-  const std::uint64_t machine = identity_of_machine();
+  const std::uint64_t machine = simulated ? identity_of_simulated_machine() : identity_of_machine();
   Introduction me{};
   me.fingerprint = self.fingerprint;
   me.memory = machine;
@@ -81,7 +90,7 @@ Introduction introduce(int rank, int size) {
   return me;
 }
 
-int gather_introductions(Introduction& mine, std::vector<Introduction>& all) {
+int gather_introductions(Introduction& mine, std::span<Introduction> all) {
   constexpr int bytes = sizeof mine;
   return host.Allgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, handles.comm_world);
 }
@@ -118,6 +127,20 @@ void find_readable(World& w, const Introduction& mine) {
     if (shm::read_process(other.pid, other.address, &found, sizeof found) == 0 && found == other.nonce)
       w.readable[r] = other.pid;
   }
+}
+
+int find_shared_memory(World& w, Introduction& mine) {
+  w.all = *new std::vector<Introduction>(w.size);
+  for (const shm::Medium medium : {shm::Medium::nameless, shm::Medium::file}) {
+    bool works = false;
+    if (const int code = try_medium(w, medium, mine, works); code != MPI_SUCCESS) return code;
+    if (!works) continue;
+    w.medium = medium;
+    break;
+  }
+  if (!w.medium) note("ranks could not share memory: messages instead");
+  find_readable(w, mine);
+  return MPI_SUCCESS;
 }
 
 int make_private_communicator(MPI_Comm& made) {
@@ -167,17 +190,13 @@ int meet() {
   auto* w = new World;
   host.Comm_rank(handles.comm_world, &w->rank);
   host.Comm_size(handles.comm_world, &w->size);
-  w->all.resize(w->size);
   Introduction mine = introduce(w->rank, w->size);
-  for (const shm::Medium medium : {shm::Medium::nameless, shm::Medium::file}) {
-    bool works = false;
-    if (const int code = try_medium(*w, medium, mine, works); code != MPI_SUCCESS) return code;
-    if (!works) continue;
-    w->medium = medium;
-    break;
+  if constexpr (simulated) {
+    const auto table = table_of_all(mine, w->rank, w->size, handles.comm_world);
+    w->all = **new auto(table);
+  } else if (const int code = find_shared_memory(*w, mine); code != MPI_SUCCESS) {
+    return code;
   }
-  if (!w->medium) note("ranks could not share memory: messages instead");
-  find_readable(*w, mine);
   if (const int code = make_private_communicator(w->comm); code != MPI_SUCCESS) return code;
 
   int found = 0;

@@ -33,7 +33,7 @@ struct World {
   MPI_Comm comm;  ///< private; carries all messages of all teams
   int rank = 0;
   int size = 1;
-  std::vector<Introduction> all;
+  std::span<Introduction> all;         ///< never destroyed
   std::optional<shm::Medium> medium;   ///< how ranks with the same memory share it; none: they cannot
   std::vector<std::int64_t> readable;  ///< by rank: its process, or 0 where this rank cannot read its memory
 

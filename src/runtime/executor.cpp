@@ -25,6 +25,8 @@ int Executor::run(const Plan& plan, const Bases& bases, const Reduction* reducti
   while (!finished()) {
     if (advance()) {
       waiter.reset();
+    } else if (port_.wait != nullptr) {
+      wait_for_messages();
     } else {
       waiter.pause();
     }
@@ -74,6 +76,7 @@ void Executor::go_on_in_any_order(std::size_t tried) {
   tried_ = tried;
   for (std::size_t i = 0; i < steps.size(); ++i) waits_for_[i] = steps[i].waits_for;
   active_.clear();
+  held_back_ = steps.size() - tried;
   for (const std::uint32_t i : plan_->ready) activate(i);
   for (std::size_t i = 0; i < tried; ++i) {
     release(steps[i].first_start, steps[i].start_count);
@@ -119,6 +122,14 @@ void Executor::activate(std::uint32_t step) {
   if (step < tried_) return;  // done in order
   if (step > tried_) moving_[step] = Moving{};
   active_.push_back(step);
+  --held_back_;
+}
+
+// When no step is held back, nothing can be done before the last message is through.
+void Executor::wait_for_messages() {
+  awaited_.clear();
+  for (const std::uint32_t i : active_) awaited_.push_back(&moving_[i].request);
+  note(port_.wait(port_.context, awaited_, held_back_ == 0));
 }
 
 inline Executor::Outcome Executor::move(const Step& step, Moving& moving) {

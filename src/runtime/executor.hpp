@@ -65,6 +65,7 @@ class Executor {
   static void combine_fragment(void* self, std::size_t offset, const void* data, std::size_t bytes);
   void release(std::uint32_t first, std::uint32_t count);
   void activate(std::uint32_t step);
+  void wait_for_messages();
 
   shm::Endpoint* endpoint_;
   MessagePort port_;
@@ -78,6 +79,8 @@ class Executor {
   std::size_t tried_ = 0;  // steps before this one were done in order; it has been tried
   std::vector<std::uint32_t> waits_for_;
   std::vector<std::uint32_t> active_;
+  std::size_t held_back_ = 0;  // steps that have not become active yet
+  std::vector<PortRequest*> awaited_;
   std::vector<Moving> moving_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace omnes {
 
@@ -20,6 +21,9 @@ struct MessagePort {
                PortRequest* request) = nullptr;
   int (*irecv)(void* context, int from, Channel channel, void* data, std::size_t bytes, PortRequest* request) = nullptr;
   int (*test)(void* context, PortRequest* request, bool* done) = nullptr;
+  /// Waits until one of these messages is through, or all; test() then says which. Null where nothing is better than to test again and again:
+  /// a simulator would charge for each test, and one rank that never stops testing lets no other one run.
+  int (*wait)(void* context, std::span<PortRequest* const> requests, bool for_all) = nullptr;
 };
 
 }  // namespace omnes

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <span>
 #include <thread>
 #include <tuple>
 
@@ -59,9 +60,10 @@ class Mailbox {
   std::map<std::tuple<int, int, Channel>, std::size_t> tickets_;
 };
 
+// What it waits for is completed there and nowhere else, if `waits`, as in a simulation.
 class ThreadPort {
  public:
-  ThreadPort(Mailbox& mailbox, int rank) : mailbox_(mailbox), rank_(rank) {}
+  ThreadPort(Mailbox& mailbox, int rank, bool waits) : mailbox_(mailbox), rank_(rank), waits_(waits) {}
 
   MessagePort port() {
     MessagePort port;
@@ -73,7 +75,13 @@ class ThreadPort {
       return static_cast<ThreadPort*>(self)->irecv(from, channel, data, bytes, request);
     };
     port.test = [](void* self, PortRequest* request, bool* done) {
-      return static_cast<ThreadPort*>(self)->test(request, done);
+      auto& port = *static_cast<ThreadPort*>(self);
+      *done = port.waits_ ? port.pending_[*request].done : port.try_once(port.pending_[*request]);
+      return 0;
+    };
+    if (!waits_) return port;
+    port.wait = [](void* self, std::span<PortRequest* const> requests, bool for_all) {
+      return static_cast<ThreadPort*>(self)->wait(requests, for_all);
     };
     return port;
   }
@@ -86,6 +94,7 @@ class ThreadPort {
     std::size_t ticket = 0;
     void* data = nullptr;
     std::size_t bytes = 0;
+    bool done = false;
   };
   int isend(int to, Channel channel, const void* data, std::size_t bytes, PortRequest* request) {
     pending_.push_back({mailbox_.post(rank_, to, channel, data, bytes), 0, channel, 0, nullptr, 0});
@@ -97,16 +106,25 @@ class ThreadPort {
     *request = pending_.size() - 1;
     return 0;
   }
-  int test(const PortRequest* request, bool* done) {
-    const Pending& pending = pending_[*request];
-    *done = pending.sent
-                ? mailbox_.taken(*pending.sent)
-                : mailbox_.take(pending.from, rank_, pending.channel, pending.ticket, pending.data, pending.bytes);
+  bool try_once(const Pending& pending) {
+    if (pending.sent) return mailbox_.taken(*pending.sent);
+    return mailbox_.take(pending.from, rank_, pending.channel, pending.ticket, pending.data, pending.bytes);
+  }
+  int wait(std::span<PortRequest* const> requests, bool for_all) {
+    EXPECT_FALSE(requests.empty());
+    for (std::size_t through = 0; through < (for_all ? requests.size() : 1); std::this_thread::yield()) {
+      for (const PortRequest* request : requests) {
+        Pending& pending = pending_[*request];
+        if (pending.done || !(pending.done = try_once(pending))) continue;
+        if (++through == 1 && !for_all) break;
+      }
+    }
     return 0;
   }
 
   Mailbox& mailbox_;
   int rank_;
+  bool waits_;
   std::deque<Pending> pending_;
 };
 
@@ -347,6 +365,8 @@ class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {};
 
 namespace {
 
+constexpr std::size_t many = 1500;  // elements: several segments
+
 // The ranks of a case, as threads.
 void run_case(const Case& c, const Selector& selector) {
   const int nodes = c.over == Over::both ? 2 : 1;
@@ -379,7 +399,7 @@ void run_case(const Case& c, const Selector& selector) {
   std::vector<std::thread> threads;
   for (int r = 0; r < c.p; ++r) {
     threads.emplace_back([&, r] {
-      ThreadPort port(mailbox, r);
+      ThreadPort port(mailbox, r, c.over == Over::messages && c.count == many);
       TeamSetup setup;
       setup.p = c.p;
       setup.rank = r;
@@ -429,7 +449,7 @@ TEST_P(EveryAlgorithm, MovesAndCombinesRealData) {
       setenv(variable.c_str(), choice.c_str(), 1);
       const Selector selector = Selector::from_environment();
       unsetenv(variable.c_str());
-      for (const std::size_t count : {std::size_t{1}, static_cast<std::size_t>(p + 1), std::size_t{1500}}) {
+      for (const std::size_t count : {std::size_t{1}, static_cast<std::size_t>(p + 1), many}) {
         for (const int root : some_roots(algorithm, p)) {
           for (const bool in_place : {false, true}) {
             if (in_place && !has_in_place(algorithm.operation)) continue;

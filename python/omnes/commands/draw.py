@@ -1,4 +1,4 @@
-"""omnes draw: shows what an algorithm does, as text, SVG or HTML."""
+"""omnes draw: shows what an algorithm does, as text, SVG or HTML, or in GOAL for other simulators."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from omnes import _core, catalogue, units
-from omnes.drawing import html, rounds, svg, text
+from omnes.drawing import goal, html, rounds, svg, text
 from omnes.errors import OmnesError
 
-_FORMATS = (".svg", ".html", ".txt")
+_FORMATS = {".txt": "text", ".svg": "svg", ".html": "html", ".goal": "goal"}  # by the end of the file name
 
 
 @click.command()
@@ -31,8 +31,14 @@ _FORMATS = (".svg", ".html", ".txt")
 )
 @click.option("--segments", type=click.IntRange(1), default=1, metavar="S", help="Pipeline in so many segments.")
 @click.option(
-    "-o", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write .svg, .html or .txt."
+    "-o",
+    "output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write .svg, .html, .txt or .goal.",
 )
+@click.option("--format", "wanted", type=click.Choice(list(_FORMATS.values())), help="Instead of what FILE says.")
+@click.option("-b", "part", default="1K", metavar="BYTES", help="In GOAL: what one part has.")
 @click.option("--json", "as_json", is_flag=True, help="The messages, for scripts.")
 def command(
     what: str,
@@ -43,6 +49,8 @@ def command(
     nodes: str | None,
     segments: int,
     output: Path | None,
+    wanted: str | None,
+    part: str,
     as_json: bool,
 ) -> None:
     """Draw the messages of an algorithm, round by round. A round is the longest path of messages that must come before.
@@ -52,9 +60,10 @@ def command(
     omnes draw allreduce/ring -n 4 --rank 2
     omnes draw reduce/binary -n 16 --segments 4 -o reduce.svg
     omnes draw bcast/hierarchical -n 16 --nodes 4x4
+    omnes draw allgather/ring -n 64 -b 64K --format goal     for LogGOPSim and ATLAHS
     """
     algorithm = catalogue.one(what)
-    if output and output.suffix not in _FORMATS:
+    if output and not wanted and output.suffix not in _FORMATS:
         raise OmnesError(f"cannot write {output}: the file name must end in {', '.join(_FORMATS)}")
     if rank is not None and rank >= ranks:
         raise OmnesError(f"no rank {rank} among {ranks}: ranks are 0..{ranks - 1}")
@@ -75,13 +84,18 @@ def command(
     if rank is not None:
         _write(schedule(rank), output)
         return
+    if not wanted:
+        wanted = _FORMATS[output.suffix] if output else "text"
+    if wanted == "goal":
+        _write(goal.render(algorithm, ranks, root, radix or 0, segments, units.parse_bytes(part)), output)
+        return
     rooted = algorithm["operation"] in catalogue.ROOTED
     drawing = rounds.draw(algorithm, ranks, root if rooted else None, radix or 0, segments, of_rank)
     if as_json:
         _write(json.dumps({**asdict(drawing), "rounds": drawing.rounds}, indent=2) + "\n", output)
-    elif output and output.suffix == ".svg":
+    elif wanted == "svg":
         _write(svg.render(drawing), output)
-    elif output and output.suffix == ".html":
+    elif wanted == "html":
         _write(html.render(drawing, [schedule(of) for of in range(ranks)]), output)
     else:
         _write(text.render(drawing, shutil.get_terminal_size((120, 24)).columns if output is None else 160), output)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from omnes.errors import OmnesError
@@ -13,28 +14,43 @@ from omnes.mpi import Mpi
 
 def build(name: str, mpi: Mpi | None) -> Path:
     """The program `name` for this MPI (or without), compiled unless the same compiler has compiled the same source."""
-    folder = Path(__file__).parent
-    source = folder / f"{name}.c"
-    text = "".join(file.read_text() for file in (source, *sorted(folder.glob(f"{name}_*.h"))))
     compiler = mpi.compiler() if mpi else Path("cc")
-    key = hashlib.sha256(f"{text}\0{compiler}\0{mpi.name if mpi else ''}".encode()).hexdigest()[:16]
-    target = _cache() / f"{name}-{key}"
+    environment = {**os.environ, **(mpi.environment(os.environ) if mpi else {})}
+    return compile_once(source(name), compiler, ["-O2"], ["-lm"], mpi.name if mpi else "", environment)
+
+
+def source(name: str) -> Path:
+    return Path(__file__).parent / f"{name}.c"
+
+
+def compile_once(
+    source: Path,
+    compiler: Path,
+    flags: Sequence[str],
+    libraries: Sequence[str],
+    version: str,
+    environment: Mapping[str, str] = os.environ,
+) -> Path:
+    """The compiled program, from the cache if the same was compiled before; `version`: of what the words do not say."""
+    text = "".join(file.read_text() for file in (source, *sorted(source.parent.glob(f"{source.stem}_*.h"))))
+    words = [*flags, *libraries]
+    key = hashlib.sha256("\0".join([text, str(compiler), version, *words]).encode()).hexdigest()[:16]
+    target = _cache() / f"{source.stem}-{key}"
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = target.with_name(f"{target.name}.{os.getpid()}")
-    environment = {**os.environ, **(mpi.environment(os.environ) if mpi else {})}
     try:
         answer = subprocess.run(
-            [str(compiler), "-O2", "-o", str(fresh), str(source), "-lm"],
-            env=environment,
+            [str(compiler), *flags, "-o", str(fresh), str(source), *libraries],
+            env=dict(environment),
             capture_output=True,
             text=True,
             check=False,
         )
         if answer.returncode != 0:
             complaint = (answer.stderr.strip().splitlines() or ["no message"])[-1]
-            raise OmnesError(f"cannot compile {name}.c with {compiler}: {complaint}")
+            raise OmnesError(f"cannot compile {source.name} with {compiler}: {complaint}")
         fresh.replace(target)
     finally:
         fresh.unlink(missing_ok=True)

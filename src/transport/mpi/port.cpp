@@ -80,6 +80,34 @@ int test(void*, PortRequest* request, bool* done) {
   return code;
 }
 
+// In a simulation requests are completed where they are waited for, and nowhere else.
+
+MPI_Request handle_of(const PortRequest& request) {
+  MPI_Request handle;
+  std::memcpy(&handle, &request, sizeof handle);
+  return handle;
+}
+
+int look(void*, PortRequest* request, bool* done) {
+  *done = handle_of(*request) == handles.request_null;
+  return MPI_SUCCESS;
+}
+
+int wait(void*, std::span<PortRequest* const> requests, bool for_all) {
+  std::vector<MPI_Request> waiting;
+  for (const PortRequest* request : requests) waiting.push_back(handle_of(*request));
+  int code = MPI_SUCCESS;
+  if (for_all) {
+    for (MPI_Request& request : waiting)
+      if (const int failed = host.Wait(&request, MPI_STATUS_IGNORE); failed != MPI_SUCCESS) code = failed;
+  } else {
+    int index = 0;
+    code = host.Waitany(static_cast<int>(waiting.size()), waiting.data(), &index, MPI_STATUS_IGNORE);
+  }
+  for (std::size_t i = 0; i < waiting.size(); ++i) std::memcpy(requests[i], &waiting[i], sizeof waiting[i]);
+  return code;
+}
+
 }  // namespace
 
 MessagePort message_port(const Mailbox& mailbox) {
@@ -87,7 +115,8 @@ MessagePort message_port(const Mailbox& mailbox) {
   port.context = const_cast<Mailbox*>(&mailbox);
   port.isend = isend;
   port.irecv = irecv;
-  port.test = test;
+  port.test = simulated ? look : test;
+  if (simulated) port.wait = wait;
   return port;
 }
 

@@ -1,0 +1,185 @@
+"""omnes simulate: collectives, or a whole program, on a simulated machine, on omnes and on SimGrid's selectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from omnes import programs
+from omnes.errors import OmnesError
+from omnes.progress import Steps
+from omnes.simulation import cells, platforms, smpi, table
+from omnes.units import format_bytes, parse_bytes, parse_counts, parse_sizes
+
+_OPERATIONS = (
+    "bcast",
+    "reduce",
+    "allreduce",
+    "allgather",
+    "alltoall",
+    "reduce_scatter",
+    "gather",
+    "scatter",
+    "barrier",
+)
+
+_WIDTH = 160  # of tables in a file
+_USUAL_CORES = 16
+
+
+@click.command()
+@click.argument("words", metavar="[OPERATION]... | [ARGUMENT]...", nargs=-1)
+@click.option("-n", "ranks", default="64", metavar="LIST", help="Numbers of ranks, such as 64 or 64,256,1024.")
+@click.option("--platform", "machine", required=True, metavar="P", help=f"The machine: {platforms.KINDS}.")
+@click.option(
+    "--ppn", type=click.IntRange(1), metavar="N", help="Ranks on a host; else as many as it has cores, or 16."
+)
+@click.option("--placement", default="block", metavar="LIST", help="block, cyclic, or both: block,cyclic.")
+@click.option("-b", "sizes", default="8,1K,16K", metavar="SIZES", help="Bytes of one part, such as 8,1K or 8..1M:8.")
+@click.option("--selector", default=",".join(smpi.SELECTORS), metavar="LIST", help="Rivals, of SimGrid; or none.")
+@click.option(
+    "--algorithm", "algorithms", multiple=True, metavar="A", help="Also omnes with this one: [OP/]NAME[:k=4], [OP/]all."
+)
+@click.option("--named", multiple=True, metavar="NAME", help="Also this algorithm of SimGrid's, such as lr.")
+@click.option("--memory", default="2G", metavar="BYTES", help="Leave out cells whose data need more.")
+@click.option(
+    "--patience", type=click.FloatRange(1), default=600, metavar="S", help="Give up a cell after so many seconds."
+)
+@click.option("--cfg", "settings", multiple=True, metavar="KEY:VALUE", help="A setting of SimGrid's.")
+@click.option(
+    "-o",
+    "output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep results here, and go on from there.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The results, for scripts.")
+@click.option(
+    "--program",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE.c",
+    help="Run this program instead.",
+)
+def command(
+    words: tuple[str, ...], ranks: str, machine: str, ppn: int | None, placement: str, sizes: str, selector: str,
+    algorithms: tuple[str, ...], named: tuple[str, ...], memory: str, patience: float, settings: tuple[str, ...],
+    output: Path | None, as_json: bool, program: Path | None,
+) -> None:  # fmt: skip
+    """Simulate collectives on a machine that is not there, on omnes and on the selection logic of four MPIs.
+
+    SimGrid runs the real code in simulated time, without noise: what is repeated comes out the same. Times are of one
+    call that all ranks begin at the same moment, until the last is through. Results are checked.
+
+    \b
+    omnes simulate -n 64 --platform fat-tree:4x16 allreduce bcast -b 8,16K
+    omnes simulate -n 64 --platform fat-tree:4x16 allreduce -b 1K --algorithm all
+    omnes simulate -n 64,256,1024 --platform fat-tree:64x16:leaf=8 --placement block,cyclic -o results.jsonl
+    omnes simulate -n 16 --platform torus:2x2x2:cores=2 --program cg.c 32 1
+    """
+    platform = platforms.parse(machine)
+    places = _words(placement, ("block", "cyclic"), "placement")
+    rivals = [] if selector == "none" else _words(selector, smpi.SELECTORS, "selector")
+    machines = [
+        smpi.Machine(platform, count, ppn or platform.cores or _USUAL_CORES, place)
+        for count in parse_counts(ranks)
+        for place in places
+    ]
+    for one in machines:
+        platform.host_of_each_rank(one.ranks, one.ppn, one.placement)
+    if program:
+        smpi.require()
+        _run_program(program, words, machines, rivals, patience, settings)
+        return
+    operations = _words(",".join(words or _OPERATIONS), tuple(cells.SHAPES), "operation to simulate")
+    limit = parse_bytes(memory)
+    parts = []
+    for one in machines:
+        all_cells = list(_cells(one, operations, parse_sizes(sizes)))
+        fitting = [cell for cell in all_cells if cell.memory() <= limit]
+        contenders = cells.contenders(operations, one.ranks, rivals, algorithms, named)
+        parts.append(_Part(one, fitting, len(all_cells) - len(fitting), contenders))
+    smpi.require()
+    results = cells.Results(" ".join([machine, *settings]), output, smpi.build())
+    _simulate(parts, results, patience, settings)
+    if as_json:
+        shown = {cell for part in parts for cell in part.cells}
+        click.echo(json.dumps([results.record(*key) for key in results.of if key[0] in shown], indent=2))
+        return
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH)
+    _show(parts, results, rivals, console)
+    if left_out := sum(part.left_out for part in parts):
+        console.print(f"left out: {left_out} cells whose data need more than {format_bytes(limit)} (--memory)")
+
+
+@dataclass
+class _Part:
+    machine: smpi.Machine
+    cells: list[cells.Cell]
+    left_out: int  # cells that do not fit into the memory
+    contenders: list[cells.Contender]
+
+
+def _words(text: str, valid: Sequence[str], what: str) -> list[str]:
+    words = text.split(",")
+    for word in words:
+        if word not in valid:
+            raise OmnesError(f"no {what} '{word}'; there are {', '.join(valid)}")
+    return words
+
+
+def _cells(one: smpi.Machine, operations: Sequence[str], sizes: Sequence[int]) -> Iterator[cells.Cell]:
+    for operation in operations:
+        for size in [0] if operation == "barrier" else sizes:
+            if size % 4:
+                raise OmnesError(f"{size} bytes are no whole number of elements, which have 4 bytes")
+            yield cells.Cell(operation, size, one.ranks, one.ppn, one.placement)
+
+
+def _simulate(parts: Sequence[_Part], results: cells.Results, patience: float, settings: Sequence[str]) -> None:
+    source = programs.source("simbench")
+    compiled = {with_omnes: smpi.compiled(source, with_omnes) for with_omnes in (True, False)}
+    jobs = [(part, contender, contender.takes_part_in(part.cells)) for part in parts for contender in part.contenders]
+    total = sum(len(own) for _, _, own in jobs)
+    done = 0
+    with Steps("simulating") as steps:
+        for part, contender, own in jobs:
+            what = f"{contender.name}, {part.machine.ranks} ranks {part.machine.placement}"
+            steps.begin(done, total, what, None)
+            binary = compiled[contender.with_omnes]
+            for cell in cells.simulate(binary, part.machine, contender, own, results, patience, settings):
+                steps.begin(done + own.index(cell) + 1, total, f"{what}: {cell.operation}", None)
+            done += len(own)
+
+
+def _show(parts: Sequence[_Part], results: cells.Results, rivals: Sequence[str], console: Console) -> None:
+    for part in parts:
+        one = part.machine
+        title = f"{one.platform.text}, {one.ranks} ranks, {one.ppn} on a host, {one.placement}"
+        names = [contender.name for contender in part.contenders]
+        console.print(table.render(results, part.cells, names, rivals, title))
+    everything = [cell for part in parts for cell in part.cells]
+    if rivals:
+        console.print(table.summary(results, everything, rivals), soft_wrap=True)
+    for (cell, name), outcome in results.of.items():
+        if isinstance(outcome, str) and cell in everything:
+            where = f"{cell.operation} {format_bytes(cell.bytes)}, {cell.ranks} ranks {cell.placement}"
+            console.print(f"failed: {name}, {where}: {outcome}", soft_wrap=True)
+
+
+def _run_program(
+    program: Path, words: Sequence[str], machines: Sequence[smpi.Machine], rivals: Sequence[str], patience: float,
+    settings: Sequence[str],
+) -> None:  # fmt: skip
+    for one in machines:
+        for contender in cells.contenders([], one.ranks, rivals, [], []):
+            click.echo(f"-- {contender.name}, {one.ranks} ranks, {one.placement}")
+            binary = smpi.compiled(program.absolute(), contender.with_omnes)
+            for line in smpi.run(binary, words, one, contender.selector, {}, settings, patience):
+                click.echo(line)

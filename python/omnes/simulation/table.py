@@ -1,0 +1,61 @@
+"""The results of `omnes simulate` as tables: omnes beside its rivals, and where it is behind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from omnes import _core
+from omnes.simulation.cells import Cell, Results
+from omnes.units import format_bytes, format_us
+
+BEHIND = 1.001  # times the best rival's time: simulated clocks round
+
+
+def best(results: Results, cell: Cell, names: Sequence[str]) -> tuple[float, str] | None:
+    """The shortest time among these contenders, and whose."""
+    times = [(seconds, name) for name in names if (seconds := results.seconds(cell, name)) is not None]
+    return min(times) if times else None
+
+
+def ratio(results: Results, cell: Cell, rivals: Sequence[str]) -> float | None:
+    """How many times as long as omnes the best rival takes."""
+    own, rival = results.seconds(cell, "omnes"), best(results, cell, rivals)
+    return rival[0] / own if own and rival else None
+
+
+def chosen(cell: Cell) -> str:
+    elements = cell.bytes // 4
+    return _core.choose(cell.operation, cell.ranks, cell.bytes, elements, one_node=False)["text"]
+
+
+def render(results: Results, cells: Sequence[Cell], names: Sequence[str], rivals: Sequence[str], title: str) -> Table:
+    table = Table("operation", "bytes", "omnes runs", title=f"{title}; µs")
+    for name in names:
+        table.add_column(name, justify="right")
+    table.add_column("ratio", justify="right")
+    for cell in cells:
+        if not any((cell, name) in results.of for name in names):
+            continue
+        fastest = best(results, cell, names)
+        times = []
+        for name in names:
+            seconds = results.seconds(cell, name)
+            text = "-" if (cell, name) not in results.of else "failed" if seconds is None else format_us(seconds)
+            times.append(f"[bold]{text}[/]" if fastest and seconds == fastest[0] else text)
+        factor = ratio(results, cell, rivals)
+        colour = "" if factor is None else "red" if factor * BEHIND < 1 else "green"
+        shown = "" if factor is None else f"[{colour}]{factor:.2f}[/]"
+        table.add_row(cell.operation, format_bytes(cell.bytes), chosen(cell), *times, shown)
+    return table
+
+
+def summary(results: Results, cells: Sequence[Cell], rivals: Sequence[str]) -> str:
+    factors = [factor for cell in cells if (factor := ratio(results, cell, rivals)) is not None]
+    if not factors:
+        return "no cell has results of omnes and of a selector"
+    mean = math.exp(sum(map(math.log, factors)) / len(factors))
+    behind = sum(factor * BEHIND < 1 for factor in factors)
+    return f"{len(factors)} cells: omnes slower than the best selector in {behind}; geometric mean of ratios {mean:.2f}"

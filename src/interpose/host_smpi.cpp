@@ -1,0 +1,30 @@
+// The host MPI of a simulation: SimGrid's SMPI. The program is linked with it, and this library into the program, so
+// that each simulated rank has globals of its own.
+#include "interpose/host.hpp"
+
+namespace omnes {
+
+Host host;
+Handles handles;
+
+namespace {
+
+Family find() {
+#define OMNES_TAKE(name) host.name = PMPI_##name;
+  OMNES_HOST_FUNCTIONS(OMNES_TAKE)
+#undef OMNES_TAKE
+  handles = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_BYTE,
+             MPI_INT,        MPI_OP_NULL,   MPI_MIN,       MPI_REQUEST_NULL,  MPI_ERRORS_RETURN};
+  return Family::smpi;
+}
+
+}  // namespace
+
+const char* name(Family family) { return family == Family::smpi ? "smpi" : "none"; }
+
+Family find_host() {
+  static const Family family = find();
+  return family;
+}
+
+}  // namespace omnes
