@@ -107,11 +107,11 @@ std::string why_not(const Algorithm& algorithm, const Problem& problem, bool com
   return {};
 }
 
-Schedule build(const Algorithm& algorithm, Problem problem) {
+Schedule build(const Algorithm& algorithm, Problem problem, Dependencies dependencies) {
   const std::string reason = why_not(algorithm, problem, true);
   if (!reason.empty()) throw std::invalid_argument(std::string(algorithm.name) + " " + reason);
   if (problem.radix == 0) problem.radix = default_radix(algorithm, problem.p);
-  Builder builder(problem);
+  Builder builder(problem, dependencies);
   algorithm.build(builder);
   return builder.finish();
 }

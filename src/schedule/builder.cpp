@@ -12,7 +12,9 @@ constexpr std::size_t most_awaited = 16;
 
 }  // namespace
 
-Builder::Builder(const Problem& problem) { schedule_.problem = problem; }
+Builder::Builder(const Problem& problem, Dependencies dependencies) : dependencies_(dependencies) {
+  schedule_.problem = problem;
+}
 
 void Builder::cut(int pieces) { schedule_.pieces = pieces; }
 
@@ -34,6 +36,12 @@ Blocks Builder::temp_like(std::span<const std::int32_t> data_blocks) {
   const auto first = static_cast<std::int32_t>(schedule_.temp.size());
   for (const std::int32_t block : data_blocks) schedule_.temp.push_back({block, rank()});
   return {Buffer::temp, first, static_cast<std::int32_t>(data_blocks.size())};
+}
+
+Blocks Builder::temp(std::span<const Like> sizes) {
+  const auto first = static_cast<std::int32_t>(schedule_.temp.size());
+  schedule_.temp.insert(schedule_.temp.end(), sizes.begin(), sizes.end());
+  return {Buffer::temp, first, static_cast<std::int32_t>(sizes.size())};
 }
 
 Blocks Builder::temp_between(std::span<const Pair> pairs) {
@@ -118,6 +126,17 @@ void Builder::reduce(Blocks a, Blocks b, Blocks into) {
   add(op);
 }
 
+void Builder::append(Op op, std::span<const std::int32_t> peers, std::span<const std::uint32_t> after) {
+  if (op.peer_count > 0) {
+    op.first_peer = static_cast<std::uint32_t>(schedule_.peers.size());
+    op.peer_count = static_cast<std::uint32_t>(peers.size());
+    schedule_.peers.insert(schedule_.peers.end(), peers.begin(), peers.end());
+  } else if (op.kind == OpKind::send && !op.published) {
+    op.peer = peers.front();
+  }
+  add(op, after);
+}
+
 void Builder::step() {
   if (schedule_.ops.size() == step_begin_) return;  // nothing since the last step
   step_prev_ = step_begin_;
@@ -136,9 +155,13 @@ Builder::Touch& Builder::touch(Buffer buffer, std::int32_t block) {
   return touched[block];
 }
 
-void Builder::add(Op op) {
+void Builder::add(Op op, std::span<const std::uint32_t> after) {
+  if (dependencies_ == Dependencies::none) {
+    schedule_.ops.push_back(op);
+    return;
+  }
   const auto self = static_cast<std::uint32_t>(schedule_.ops.size());
-  scratch_.clear();
+  scratch_.assign(after.begin(), after.end());
   // The step before this one is waited for whole; what came before it is waited for by it.
   if (step_begin_ > 0)
     for (std::size_t i = step_prev_; i < step_begin_; ++i) scratch_.push_back(static_cast<std::uint32_t>(i));

@@ -18,9 +18,13 @@ struct Pair {
   int to = 0;
 };
 
+/// Whether a builder finds out what its ops must wait for. Without, a schedule says who sends what to whom, in time and memory that
+/// depend on the number of its ops alone.
+enum class Dependencies { inferred, none };
+
 class Builder {
  public:
-  explicit Builder(const Problem& problem);
+  explicit Builder(const Problem& problem, Dependencies dependencies = Dependencies::inferred);
 
   const Problem& problem() const { return schedule_.problem; }
   int p() const { return schedule_.problem.p; }
@@ -46,6 +50,7 @@ class Builder {
   Blocks temp(int count, int like = 0);
   /// New temporary blocks, one for each given data block.
   Blocks temp_like(std::span<const std::int32_t> data_blocks);
+  Blocks temp(std::span<const Like> sizes);
   /// New temporary blocks for parts that pass through this rank, all pieces of one for each pair. Only where
   /// sized_by_pairs(), for algorithms that need all counts.
   Blocks temp_between(std::span<const Pair> pairs);
@@ -65,6 +70,10 @@ class Builder {
   void copy(Blocks from, Blocks into);           ///< no op when both are the same
   void reduce(Blocks a, Blocks b, Blocks into);  ///< into <- a ∘ b
 
+  /// An op of another schedule as it is; it also waits for the ops `after`, which are earlier ones of this schedule.
+  void append(Op op, std::span<const std::int32_t> peers, std::span<const std::uint32_t> after);
+  std::size_t ops() const { return schedule_.ops.size(); }
+
   /// Everything after this waits for everything before it.
   void step();
 
@@ -72,7 +81,7 @@ class Builder {
 
  private:
   void reduce_from(int from, Blocks a, Blocks into, bool incoming_first, bool published);
-  void add(Op op);
+  void add(Op op, std::span<const std::uint32_t> after = {});
   struct Touch {
     std::int64_t writer = -1;
     std::vector<std::uint32_t> readers;
@@ -80,6 +89,7 @@ class Builder {
   Touch& touch(Buffer buffer, std::int32_t block);
 
   Schedule schedule_;
+  Dependencies dependencies_;
   std::vector<Touch> touched_[3];
   std::vector<std::uint32_t> scratch_;
   std::size_t step_begin_ = 0;  // first op after the last step()
