@@ -193,7 +193,8 @@ Mapping map_by_graph(const Graph& graph, const Placement& placement, Fixed fixed
   return mapping;
 }
 
-Cost cost_of(const Traffic& traffic, const Placement& placement, const Mapping& mapping, std::span<const double> bandwidths) {
+Cost cost_of(const Traffic& traffic, const Placement& placement, const Mapping& mapping,
+             std::span<const double> bandwidths) {
   return summed(placement, bandwidths, [&](const auto& add) {
     for (int v = 0; v < traffic.p; ++v)
       for (std::int64_t e = traffic.first[v]; e < traffic.first[v + 1]; ++e)
@@ -201,7 +202,8 @@ Cost cost_of(const Traffic& traffic, const Placement& placement, const Mapping& 
   });
 }
 
-Cost cost_of(const Pattern& pattern, const Placement& placement, const Mapping& mapping, std::span<const double> bandwidths) {
+Cost cost_of(const Pattern& pattern, const Placement& placement, const Mapping& mapping,
+             std::span<const double> bandwidths) {
   return summed(placement, bandwidths, [&](const auto& add) {
     for (int v = 0; v < pattern.p; ++v)
       for (const auto& [offset, amount] : pattern.offsets)

@@ -43,8 +43,10 @@ struct Cost {
   double time = 0;                   ///< sum of amount / bandwidth
   std::vector<std::int64_t> amount;  ///< by level of the nearest common unit, one more for none
 };
-Cost cost_of(const Traffic& traffic, const Placement& placement, const Mapping& mapping, std::span<const double> bandwidths);
-Cost cost_of(const Pattern& pattern, const Placement& placement, const Mapping& mapping, std::span<const double> bandwidths);
+Cost cost_of(const Traffic& traffic, const Placement& placement, const Mapping& mapping,
+             std::span<const double> bandwidths);
+Cost cost_of(const Pattern& pattern, const Placement& placement, const Mapping& mapping,
+             std::span<const double> bandwidths);
 
 /// Bandwidths where none are known: each level is eight times slower than the next nearer one, as one node's memory (8 to 10 GB/s for one
 /// copy) is to 10-Gigabit Ethernet.

@@ -103,7 +103,8 @@ class Swaps {
 
 /// For each vertex of the part, what it says to other parts; calls found(part) for those worth a try.
 template <class Found>
-void worth_trying(const Graph& graph, const Parts& part_of, int v, std::vector<std::int64_t>& talk, const Found& found) {
+void worth_trying(const Graph& graph, const Parts& part_of, int v, std::vector<std::int64_t>& talk,
+                  const Found& found) {
   std::int64_t inside = 0;
   for (std::int64_t e = graph.first[v]; e < graph.first[v + 1]; ++e) {
     const std::int32_t part = part_of[graph.peer[e]];

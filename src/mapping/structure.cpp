@@ -95,7 +95,8 @@ void choices(const Digits& digits, std::size_t from, std::int32_t size, Digits& 
 }
 
 /// The heaviest tile of that size, and its weight; -1 where there is none.
-std::pair<Digits, std::int64_t> heaviest(const Digits& digits, std::int32_t size, const Pattern& pattern, Scale& scale) {
+std::pair<Digits, std::int64_t> heaviest(const Digits& digits, std::int32_t size, const Pattern& pattern,
+                                         Scale& scale) {
   std::pair<Digits, std::int64_t> best{{}, -1};
   const auto visit = [&](const Digits& chosen) {
     const std::int64_t weight = scale(chosen);
