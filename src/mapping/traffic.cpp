@@ -26,6 +26,12 @@ void sort_and_sum(Row& row) {
   row.resize(kept);
 }
 
+Schedule messages_of(const Algorithm& algorithm, Problem problem, int rank) {
+  problem.rank = rank;
+  if (among_neighbors(algorithm.operation)) problem.neighbors = sample_neighbors(Topology::torus, problem.p, rank);
+  return build(algorithm, problem, Dependencies::none);
+}
+
 }  // namespace
 
 Row row_of(const Schedule& schedule, const BlockSize& size) {
@@ -71,20 +77,16 @@ Traffic traffic_of(int p, const std::function<Row(int rank)>& row) {
   return traffic;
 }
 
-Row row_of(const Algorithm& algorithm, Problem problem, int rank) {
-  problem.rank = rank;
-  if (among_neighbors(algorithm.operation)) problem.neighbors = sample_neighbors(Topology::torus, problem.p, rank);
-  return row_of(build(algorithm, problem, Dependencies::none));
+Row row_of(const Algorithm& algorithm, Problem problem, int rank, const BlockSize& size) {
+  return row_of(messages_of(algorithm, std::move(problem), rank), size);
 }
 
 Traffic traffic_of(const Algorithm& algorithm, const Problem& problem, const BlockSize& size) {
-  if (!size) return traffic_of(problem.p, [&](int rank) { return row_of(algorithm, problem, rank); });
-  return traffic_of(problem.p, [&](int rank) {
-    Problem own = problem;
-    own.rank = rank;
-    if (among_neighbors(algorithm.operation)) own.neighbors = sample_neighbors(Topology::torus, problem.p, rank);
-    return row_of(build(algorithm, own, Dependencies::none), size);
-  });
+  return traffic_of(problem.p, [&](int rank) { return row_of(algorithm, problem, rank, size); });
+}
+
+int pieces_of(const Algorithm& algorithm, Problem problem) {
+  return messages_of(algorithm, std::move(problem), 0).pieces;
 }
 
 Traffic read_traffic(std::istream& in, int p) {

@@ -37,7 +37,9 @@ Traffic traffic_of(int p, const std::function<Row(int rank)>& row);
 /// the algorithm cannot do it, or where more pairs talk than memory should be spent on.
 Traffic traffic_of(const Algorithm& algorithm, const Problem& problem, const BlockSize& size = {});
 /// One rank's row of that.
-Row row_of(const Algorithm& algorithm, Problem problem, int rank);
+Row row_of(const Algorithm& algorithm, Problem problem, int rank, const BlockSize& size = {});
+/// Blocks per part in its schedules.
+int pieces_of(const Algorithm& algorithm, Problem problem);
 
 /// Lines of `from to amount`, `#` comments; p is the largest rank plus 1, or `p` where that is more. Amounts of equal pairs add up.
 /// Throws std::invalid_argument: the line's number, what was found and what was expected.

@@ -7,4 +7,5 @@ NB_MODULE(_core, m) {
   omnes::python::bind_schedules(m);
   omnes::python::bind_selection(m);
   omnes::python::bind_machine(m);
+  omnes::python::bind_mapping(m);
 }

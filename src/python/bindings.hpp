@@ -17,5 +17,6 @@ void bind_catalogue(nb::module_& m);
 void bind_schedules(nb::module_& m);
 void bind_selection(nb::module_& m);
 void bind_machine(nb::module_& m);
+void bind_mapping(nb::module_& m);
 
 }  // namespace omnes::python
