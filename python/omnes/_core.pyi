@@ -67,3 +67,30 @@ def machine(synthetic: str = "") -> dict[str, Any]: ...
 
 # Whether one process may read another's memory (single copy).
 def cma_works() -> bool: ...
+
+# Who sends how much to whom: of an algorithm (in blocks) or recorded (in bytes).
+class Traffic:
+    p: int
+
+    # {rank: {peer: amount}}, without ranks that send nothing.
+    def rows(self) -> dict[int, dict[int, int]]: ...
+
+    # levels: (name, unit of each rank), nearest first. bandwidths: by level, and one more; empty: the default. method:
+    # auto, structure, general, metis. -> {method ("none": nothing is cheaper), symmetry, rows_seen, pieces, virtual_of,
+    # real_of, bandwidths, before, after: {time, amount (by level)}, seconds: {traffic, mapping, cost}, fixups:
+    # {exchange, reorder: {time, copied} or {why_not}} (up to so many ranks), metis: {cut, largest_part} (its own)}
+    def map(
+        self,
+        levels: list[tuple[str, list[int]]],
+        bandwidths: list[float] = [],
+        method: str = "auto",
+        fixups_up_to: int = 256,
+    ) -> dict[str, Any]: ...
+
+def traffic(operation: str, algorithm: str, p: int, root: int = 0, radix: int = 0, segments: int = 1) -> Traffic: ...
+
+# Lines of 'rank rank bytes', # comments; for p ranks or more.
+def read_traffic(text: str, p: int = 0) -> Traffic: ...
+
+# Whether the method metis is there.
+def has_metis() -> bool: ...

@@ -15,6 +15,7 @@ _COMMANDS = {
     "list": "List the algorithms.",
     "draw": "Draw what an algorithm does.",
     "verify": "Prove algorithms correct.",
+    "map": "Renumber ranks so that those that talk much lie close together.",
     "info": "Show the MPIs and the machine as omnes sees them.",
     "demo": "Run an unmodified example program on the stock MPI and on omnes.",
 }
