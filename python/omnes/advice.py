@@ -1,5 +1,4 @@
-"""A mapping as what launchers read: the ranks of a program stay as they are, and the launcher puts each where it talks least
-far.
+"""A mapping as what launchers read: a program keeps its ranks, and the launcher puts those that talk close together.
 
 Place i is where the launcher would have put rank i; rank v goes to place real_of[v].
 """
@@ -43,7 +42,8 @@ def render(kind: str, placing: Placing, real_of: Sequence[int], hosts: Sequence[
         lines = [
             ",".join(str(at[place]) for place in run) for _, run in groupby(by_node, key=lambda place: node[place])
         ]
-    return "\n".join([f"# {FORMATS[kind]}", *lines]) + "\n" if kind != "slurm" else "\n".join(lines) + "\n"
+    head = [] if kind == "slurm" else [f"# {FORMATS[kind]}"]  # Slurm takes every line for a host
+    return "\n".join([*head, *lines]) + "\n"
 
 
 def default_hosts(placing: Placing) -> list[str]:

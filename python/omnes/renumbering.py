@@ -43,24 +43,16 @@ class Renumbering:
 
 
 def find(
-    traffic: _core.Traffic,
-    what: str,
-    placing: Placing,
-    size: int,
-    method: str,
-    bandwidths: list[float],
-    fixups_up_to: int = 256,
+    traffic: _core.Traffic, what: str, placing: Placing, size: int, method: str, bandwidths: list[float]
 ) -> Renumbering:
-    answer = traffic.map(placing.levels, bandwidths or placing.bandwidths, method, fixups_up_to)
+    """`size`: bytes of one part; 1 for recorded traffic."""
+    answer = traffic.map(placing.levels, bandwidths or placing.bandwidths, method)
     unit = size / answer["pieces"]
     before, after = answer["before"]["time"], answer["after"]["time"]
     fixups = {
-        name: {**cost, **({"time": cost["time"] * unit} if "time" in cost else {})}
+        name: {key: value if key == "why_not" else value * unit for key, value in cost.items()}
         for name, cost in answer["fixups"].items()
     }
-    for cost in fixups.values():
-        if "copied" in cost:
-            cost["copied"] *= unit
     known = {name: cost["time"] for name, cost in fixups.items() if "time" in cost}
     fixup = min(known, key=known.__getitem__) if known and answer["method"] != "none" else ""
     total = known[fixup] if fixup else after * unit

@@ -19,20 +19,12 @@ from omnes.renumbering import Renumbering
 @click.command()
 @click.argument("what", metavar="[OPERATION/ALGORITHM]", required=False)
 @click.option("-n", "ranks", type=click.IntRange(1), metavar="N", help="Number of ranks.  [default: the placement's]")
-@click.option(
-    "--nodes", metavar="PATTERN", help="Where ranks lie: 8x8 (nodes x ranks), 2x4x8 (switches first) or 8,8,4."
-)
+@click.option("--nodes", metavar="PATTERN", help="Where ranks lie: 8x8 (nodes x ranks), 2x4x8 (switches too) or 8,8,4.")
 @click.option("--cyclic", is_flag=True, help="Ranks are dealt to the nodes in turns.  [default: consecutive]")
-@click.option(
-    "--machine", type=click.Path(path_type=Path), metavar="FILE", help="Where ranks lie, in JSON (docs/mapping.md)."
-)
-@click.option(
-    "--traffic", type=click.Path(path_type=Path), metavar="FILE", help="Recorded: lines of 'rank rank bytes'."
-)
+@click.option("--machine", type=click.Path(path_type=Path), metavar="FILE", help="Where ranks lie, as JSON.")
+@click.option("--traffic", type=click.Path(path_type=Path), metavar="FILE", help="Lines of 'rank rank bytes'.")
 @click.option("--all", "every", is_flag=True, help="A table of all algorithms, on consecutive and dealt ranks.")
-@click.option(
-    "-b", "--bytes", "size", default="1", show_default=True, metavar="SIZE", help="Bytes per part, such as 4K."
-)
+@click.option("-b", "--bytes", "size", default="1", show_default=True, metavar="SIZE", help="Of one part, such as 4K.")
 @click.option("--bandwidth", metavar="GB/S,...", help="By level, nearest first, then beyond.  [default: 8,1,0.125 ...]")
 @click.option("--root", type=click.IntRange(0), default=0, metavar="R", help="The root rank.")
 @click.option("--radix", type=click.IntRange(2), metavar="K", help="Instead of the algorithm's default.")

@@ -1,4 +1,4 @@
-"""Who sends how much to whom, before and after ranks are renumbered: two matrices with the nodes outlined, and the graph."""
+"""Who sends how much to whom, before and after ranks are renumbered: two matrices and the graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _STYLE = (
     "text{font:12px sans-serif;fill:#222}.title{font-size:15px;font-weight:bold}.node{fill:none;stroke:#c05621;"
     "stroke-width:1}.edge{stroke:#2b6cb0;fill:none}.cut{stroke:#c05621}.frame{fill:#fff;stroke:#999}"
 )
-_PAGE = "body{font:15px/1.5 sans-serif;max-width:90rem;margin:2rem auto;padding:0 1rem;color:#222}figure{overflow-x:auto;margin:0}"
+_PAGE = (
+    "body{font:15px/1.5 sans-serif;max-width:90rem;margin:2rem auto;padding:0 1rem;color:#222}"
+    "figure{overflow-x:auto;margin:0}"
+)
 MOST_RANKS = 256
 
 Rows = Mapping[int, Mapping[int, int]]
@@ -51,9 +54,9 @@ def html(picture: Picture) -> str:
     title = escape(picture.title)
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_PAGE}</style>\n'
-        f"<h1>{title}</h1>\n<p>Dark is much. Outlined squares are nodes: what lies outside travels between nodes. In the "
-        "graph ranks of a node lie side by side after renumbering, with the number of the virtual rank that is played there; "
-        f"orange edges cross between nodes.</p>\n<figure>{svg(picture)}</figure>\n</html>\n"
+        f"<h1>{title}</h1>\n<p>Dark is much. Outlined squares are nodes: what lies outside travels between nodes. In "
+        "the graph the ranks of a node lie side by side, each with the number of the virtual rank that it plays; orange "
+        f"edges cross between nodes.</p>\n<figure>{svg(picture)}</figure>\n</html>\n"
     )
 
 
