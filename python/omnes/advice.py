@@ -38,10 +38,8 @@ def render(kind: str, placing: Placing, real_of: Sequence[int], hosts: Sequence[
         lines = of_rank
     else:
         at = {place: rank for rank, place in enumerate(real_of)}
-        by_node = sorted(range(len(node)), key=lambda place: (node[place], place))
-        lines = [
-            ",".join(str(at[place]) for place in run) for _, run in groupby(by_node, key=lambda place: node[place])
-        ]
+        by_node = groupby(sorted(range(len(node)), key=node.__getitem__), key=node.__getitem__)
+        lines = [",".join(str(at[place]) for place in run) for _, run in by_node]
     head = [] if kind == "slurm" else [f"# {FORMATS[kind]}"]  # Slurm takes every line for a host
     return "\n".join([*head, *lines]) + "\n"
 

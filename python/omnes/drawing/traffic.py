@@ -55,8 +55,8 @@ def html(picture: Picture) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_PAGE}</style>\n'
         f"<h1>{title}</h1>\n<p>Dark is much. Outlined squares are nodes: what lies outside travels between nodes. In "
-        "the graph the ranks of a node lie side by side, each with the number of the virtual rank that it plays; orange "
-        f"edges cross between nodes.</p>\n<figure>{svg(picture)}</figure>\n</html>\n"
+        "the graph the ranks of a node lie side by side, each with the number of the virtual rank that it plays; "
+        f"orange edges cross between nodes.</p>\n<figure>{svg(picture)}</figure>\n</html>\n"
     )
 
 
