@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <stdexcept>
+#include <unordered_map>
 
 namespace omnes::mapping {
 
@@ -13,7 +14,7 @@ namespace {
 /// Ranks of one unit by the units of a nearer level, in the order in which these first appear.
 std::vector<std::vector<std::int32_t>> split(std::span<const std::int32_t> ranks, const PlacementLevel& level) {
   std::vector<std::vector<std::int32_t>> units;
-  std::map<std::int32_t, std::size_t> place;
+  std::unordered_map<std::int32_t, std::size_t> place;
   for (const std::int32_t rank : ranks) {
     const auto [at, is_new] = place.try_emplace(level.unit[rank], units.size());
     if (is_new) units.emplace_back();
@@ -57,7 +58,11 @@ Mapping inverted(std::vector<std::int32_t> real_of) {
 class Placer {
  public:
   Placer(const Placement& placement, Fixed fixed, const Partitioner& partitioner)
-      : placement_(placement), fixed_(fixed), partitioner_(partitioner), real_of_(placement.p) {}
+      : placement_(placement),
+        fixed_(fixed),
+        partitioner_(partitioner),
+        real_of_(placement.p),
+        home_(placement.p, SIZE_MAX) {}
 
   /// The virtual ranks (ascending; their graph) go to the real ranks, which share a unit of `level`.
   void place(const Graph& graph, std::span<const std::int32_t> virtuals, std::span<const std::int32_t> reals,
@@ -85,24 +90,25 @@ class Placer {
   /// For each part the unit, of its size, with which it shares most ranks; above all the fixed one.
   std::vector<std::size_t> chosen_units(std::span<const std::int32_t> virtuals,
                                         const std::vector<std::vector<std::int32_t>>& parts,
-                                        const std::vector<std::vector<std::int32_t>>& units) const {
+                                        const std::vector<std::vector<std::int32_t>>& units) {
     struct Shared {
       std::int64_t ranks;
       std::size_t part, unit;
     };
-    std::map<std::int32_t, std::size_t> home;  // of each real rank
+    constexpr std::size_t none = SIZE_MAX;
     for (std::size_t unit = 0; unit < units.size(); ++unit)
-      for (const std::int32_t rank : units[unit]) home[rank] = unit;
+      for (const std::int32_t rank : units[unit]) home_[rank] = unit;
     std::vector<Shared> all;
     for (std::size_t part = 0; part < parts.size(); ++part) {
       std::map<std::size_t, std::int64_t> shared;
       for (const std::int32_t v : parts[part])
-        if (const auto at = home.find(virtuals[v]); at != home.end() && units[at->second].size() == parts[part].size())
-          shared[at->second] += virtuals[v] == fixed_.rank ? placement_.p : 1;
+        if (const std::size_t unit = home_[virtuals[v]]; unit != none && units[unit].size() == parts[part].size())
+          shared[unit] += virtuals[v] == fixed_.rank ? placement_.p : 1;
       for (const auto& [unit, ranks] : shared) all.push_back({ranks, part, unit});
     }
+    for (const auto& unit : units)
+      for (const std::int32_t rank : unit) home_[rank] = none;
     std::ranges::stable_sort(all, [](const Shared& a, const Shared& b) { return a.ranks > b.ranks; });
-    constexpr std::size_t none = SIZE_MAX;
     std::vector<std::size_t> unit_of(parts.size(), none);
     std::vector<bool> taken(units.size(), false);
     for (const Shared& s : all) {
@@ -136,6 +142,7 @@ class Placer {
   Fixed fixed_;
   const Partitioner& partitioner_;
   std::vector<std::int32_t> real_of_;
+  std::vector<std::size_t> home_;  // of each real rank the unit that is being filled; none outside chosen_units
 };
 
 template <class Edges>

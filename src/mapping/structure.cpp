@@ -15,8 +15,6 @@ constexpr int most_tiles = 5000;
 constexpr int most_orders = 64;
 // Beyond so many steps for one tile only the lowest and the top digits are compared.
 constexpr std::int64_t most_steps = 1 << 24;
-// All ranks are looked at up to so many; so many of more.
-constexpr int look_at_all = 4096, sampled = 256;
 
 struct Digit {
   std::int32_t base, weight;  ///< of the place
@@ -158,16 +156,10 @@ Pattern pattern_of(const Traffic& traffic) {
   });
 }
 
-std::vector<std::int32_t> sample_of(int p) {
+std::vector<std::int32_t> sample_of(int p, int about) {
   std::vector<std::int32_t> ranks;
-  if (p <= look_at_all) {
-    for (int rank = 0; rank < p; ++rank) ranks.push_back(rank);
-    return ranks;
-  }
-  for (int i = 0; i < sampled; ++i) ranks.push_back(static_cast<std::int32_t>(std::int64_t{p} * i / sampled));
-  for (std::int64_t power = 1; power <= p; power *= 2)
-    for (const std::int64_t rank : {power - 1, power, power + 1})
-      if (rank < p) ranks.push_back(static_cast<std::int32_t>(rank));
+  for (int rank = 0; rank < std::min(p, 4); ++rank) ranks.push_back(rank);
+  for (int i = 1; i < about; ++i) ranks.push_back(static_cast<std::int32_t>((std::int64_t{p} * i / about + i) % p));
   ranks.push_back(p - 1);
   std::ranges::sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());

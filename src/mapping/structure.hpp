@@ -39,8 +39,9 @@ struct Pattern {
 Pattern pattern_of(int p, std::span<const std::int32_t> ranks, const std::function<Row(int rank)>& row);
 /// All rows.
 Pattern pattern_of(const Traffic& traffic);
-/// All ranks up to 4096; of more, 256 of them at equal distances, the last, and neighbours of powers of two.
-std::vector<std::int32_t> sample_of(int p);
+/// About so many ranks to judge all p by: the first four, the last, and others all over the group, odd and even; at most p. A mapping found so is
+/// right whatever the others do, but might not be the cheapest.
+std::vector<std::int32_t> sample_of(int p, int about);
 
 /// For groups of sizes[0] ranks in groups of sizes[1] and so on, each a multiple of the one before: all ranks in an order in which
 /// consecutive ones belong together at each level. Empty where p has no factors that make up the sizes.

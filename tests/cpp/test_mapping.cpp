@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "mapping/choose.hpp"
-#include "mapping/clusters.hpp"
 #include "schedule/contract.hpp"
 
 namespace omnes::mapping {
@@ -112,7 +111,7 @@ TEST(Structure, SeesRotationsAndExclusiveOr) {
 TEST(Structure, OfSampledRanksIsThatOfAll) {
   const Algorithm& bruck = *find_algorithm(Operation::allgather, "bruck");
   const Problem problem{.operation = Operation::allgather, .p = 5000};
-  const auto sample = sample_of(5000);
+  const auto sample = sample_of(5000, 256);
   EXPECT_LT(sample.size(), 400u);
   const Pattern seen = pattern_of(5000, sample, [&](int rank) { return row_of(bruck, problem, rank); });
   const Pattern all = pattern_of(mapping::traffic_of(bruck, problem));

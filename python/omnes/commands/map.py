@@ -75,6 +75,8 @@ def command(
         raise OmnesError(f"cannot write {draw}: the file name must end in .svg, .html")
     where = _placing(nodes, cyclic, machine, ranks)
     bandwidths = _bandwidths(bandwidth, where)
+    if method == "metis" and not _core.has_metis():
+        raise OmnesError("omnes was built without METIS (Debian: libmetis-dev); the other methods need nothing")
     if every:
         _show_all(where, nodes, units.parse_bytes(size), method, bandwidths, as_json)
         return
