@@ -77,6 +77,8 @@ def command(
     bandwidths = _bandwidths(bandwidth, where)
     if method == "metis" and not _core.has_metis():
         raise OmnesError("omnes was built without METIS (Debian: libmetis-dev); the other methods need nothing")
+    if every and method == "structure":
+        raise OmnesError("--all takes another method: most algorithms have no such structure")
     if every:
         _show_all(where, nodes, units.parse_bytes(size), method, bandwidths, as_json)
         return
