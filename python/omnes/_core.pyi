@@ -106,6 +106,7 @@ def expand_hostlist(list: str) -> list[str]: ...
 
 # All levels that there can be.
 level_names: list[str]
+
 # Predicted times for parts of each of these sizes: [{bytes, seconds, path: {latency, bandwidth, overhead, reduction,
 # copy} (adds up to seconds), method, simulated (ranks), finished (seconds of each simulated rank; for p <= 64)}].
 # machine: the text of a machine file; empty: the default. ranks_per_node: ranks in order, so many on a node; 0: the
@@ -139,3 +140,30 @@ def hockney(
 # op: max, min, prod, sum): one value for each round.
 def time_copy(bytes: int, rounds: int) -> list[float]: ...
 def time_reduction(type: str, op: str, bytes: int, rounds: int) -> list[float]: ...
+
+# Who sends how much to whom: of an algorithm (in blocks) or recorded (in bytes).
+class Traffic:
+    p: int
+
+    # {rank: {peer: amount}}, without ranks that send nothing.
+    def rows(self) -> dict[int, dict[int, int]]: ...
+
+    # levels: (name, unit of each rank), nearest first. bandwidths: by level, and one more; empty: the default. method:
+    # auto, structure, general, metis. -> {method ("none": nothing is cheaper), symmetry, rows_seen, pieces, virtual_of,
+    # real_of, bandwidths, before, after: {time, amount (by level)}, seconds: {traffic, mapping, cost}, fixups:
+    # {exchange, reorder: {time, copied} or {why_not}} (up to so many ranks), metis: {cut, largest_part} (its own)}
+    def map(
+        self,
+        levels: list[tuple[str, list[int]]],
+        bandwidths: list[float] = [],
+        method: str = "auto",
+        fixups_up_to: int = 256,
+    ) -> dict[str, Any]: ...
+
+def traffic(operation: str, algorithm: str, p: int, root: int = 0, radix: int = 0, segments: int = 1) -> Traffic: ...
+
+# Lines of 'rank rank bytes', # comments; for p ranks or more.
+def read_traffic(text: str, p: int = 0) -> Traffic: ...
+
+# Whether the method metis is there.
+def has_metis() -> bool: ...

@@ -20,6 +20,7 @@ _COMMANDS = {
     "draw": "Draw what an algorithm does.",
     "verify": "Prove algorithms correct.",
     "topology": "Show the levels of a machine, and the groups of a job over them.",
+    "map": "Renumber ranks so that those that talk much lie close together.",
     "info": "Show the MPIs and the machine as omnes sees them.",
     "demo": "Run an unmodified example program on the stock MPI and on omnes.",
 }

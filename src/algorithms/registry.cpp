@@ -110,13 +110,13 @@ std::string why_not(const Algorithm& algorithm, const Problem& problem, bool com
   return algorithm.hierarchical ? why_not_composed(algorithm, problem, commutative) : std::string();
 }
 
-Schedule build(const Algorithm& algorithm, Problem problem) {
+Schedule build(const Algorithm& algorithm, Problem problem, Dependencies dependencies) {
   if (algorithm.hierarchical && !problem.hierarchy)
     problem.hierarchy = std::make_shared<const Hierarchy>(Placement{.p = problem.p, .levels = {}});
   const std::string reason = why_not(algorithm, problem, true);
   if (!reason.empty()) throw std::invalid_argument(std::string(algorithm.name) + " " + reason);
   if (problem.radix == 0) problem.radix = default_radix(algorithm, problem.p);
-  Builder builder(problem);
+  Builder builder(problem, dependencies);
   algorithm.build(builder);
   return builder.finish();
 }

@@ -60,7 +60,7 @@ int default_radix(const Algorithm& algorithm, int p);
 /// Why the algorithm cannot solve the problem, in a few words; empty when it can.
 std::string why_not(const Algorithm& algorithm, const Problem& problem, bool commutative);
 /// The schedule of problem.rank. Throws std::invalid_argument with why_not's reason.
-Schedule build(const Algorithm& algorithm, Problem problem);
+Schedule build(const Algorithm& algorithm, Problem problem, Dependencies dependencies = Dependencies::inferred);
 
 /// Keeps a pointer: the algorithm must be a constant of the file.
 struct Register {

@@ -90,6 +90,7 @@ const char* name(Family family) {
     case Family::ompi: return "ompi";
     case Family::mpich: return "mpich";
     case Family::abi: return "abi";
+    case Family::smpi: return "smpi";
     case Family::none: break;
   }
   return "none";

@@ -10,4 +10,5 @@ NB_MODULE(_core, m) {
   omnes::python::bind_topology(m);
   omnes::python::bind_model(m);
   omnes::python::bind_measuring(m);
+  omnes::python::bind_mapping(m);
 }

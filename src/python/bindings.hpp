@@ -32,5 +32,6 @@ void bind_machine(nb::module_& m);
 void bind_topology(nb::module_& m);
 void bind_model(nb::module_& m);
 void bind_measuring(nb::module_& m);
+void bind_mapping(nb::module_& m);
 
 }  // namespace omnes::python

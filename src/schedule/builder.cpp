@@ -12,7 +12,9 @@ constexpr std::size_t most_awaited = 16;
 
 }  // namespace
 
-Builder::Builder(const Problem& problem) { schedule_.problem = problem; }
+Builder::Builder(const Problem& problem, Dependencies dependencies) : dependencies_(dependencies) {
+  schedule_.problem = problem;
+}
 
 void Builder::cut(int pieces) { schedule_.pieces = pieces; }
 
@@ -124,6 +126,17 @@ void Builder::reduce(Blocks a, Blocks b, Blocks into) {
   add(op);
 }
 
+void Builder::append(Op op, std::span<const std::int32_t> peers) {
+  if (op.peer_count > 0) {
+    op.first_peer = static_cast<std::uint32_t>(schedule_.peers.size());
+    op.peer_count = static_cast<std::uint32_t>(peers.size());
+    schedule_.peers.insert(schedule_.peers.end(), peers.begin(), peers.end());
+  } else if (op.kind == OpKind::send && !op.published) {
+    op.peer = peers.front();
+  }
+  add(op);
+}
+
 void Builder::step() {
   if (schedule_.ops.size() == step_begin_) return;  // nothing since the last step
   step_prev_ = step_begin_;
@@ -147,6 +160,10 @@ Builder::Touch& Builder::touch(Buffer buffer, std::int32_t block) {
 }
 
 void Builder::add(Op op) {
+  if (dependencies_ == Dependencies::none) {
+    schedule_.ops.push_back(op);
+    return;
+  }
   const auto self = static_cast<std::uint32_t>(schedule_.ops.size());
   scratch_.clear();
   scratch_.swap(awaited_);

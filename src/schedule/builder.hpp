@@ -18,9 +18,13 @@ struct Pair {
   int to = 0;
 };
 
+/// Whether a builder finds out what its ops must wait for. Without, a schedule says who sends what to whom, in time and memory that
+/// depend on the number of its ops alone.
+enum class Dependencies { inferred, none };
+
 class Builder {
  public:
-  explicit Builder(const Problem& problem);
+  explicit Builder(const Problem& problem, Dependencies dependencies = Dependencies::inferred);
 
   const Problem& problem() const { return schedule_.problem; }
   int p() const { return schedule_.problem.p; }
@@ -67,6 +71,9 @@ class Builder {
   void copy(Blocks from, Blocks into);           ///< no op when both are the same
   void reduce(Blocks a, Blocks b, Blocks into);  ///< into <- a ∘ b
 
+  /// An op of another schedule as it is, but for its peers and dependencies.
+  void append(Op op, std::span<const std::int32_t> peers);
+
   /// Everything after this waits for everything before it.
   void step();
   /// The next op also waits for these, whatever blocks it touches.
@@ -88,6 +95,7 @@ class Builder {
   Touch& touch(Buffer buffer, std::int32_t block);
 
   Schedule schedule_;
+  Dependencies dependencies_;
   std::vector<Touch> touched_[3];
   std::vector<std::uint32_t> scratch_, awaited_;
   std::size_t step_begin_ = 0;  // first op after the last step()

@@ -1,0 +1,212 @@
+"""omnes map: renumbers ranks so that those that talk much lie close together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from omnes import _core, advice, catalogue, placing, renumbering, units
+from omnes.drawing import traffic as drawing
+from omnes.errors import OmnesError
+from omnes.placing import Placing
+from omnes.renumbering import Renumbering
+
+
+@click.command()
+@click.argument("what", metavar="[OPERATION/ALGORITHM]", required=False)
+@click.option("-n", "ranks", type=click.IntRange(1), metavar="N", help="Number of ranks.  [default: the placement's]")
+@click.option("--nodes", metavar="PATTERN", help="Where ranks lie: 8x8 (nodes x ranks), 2x4x8 (switches too) or 8,8,4.")
+@click.option("--cyclic", is_flag=True, help="Ranks are dealt to the nodes in turns.  [default: consecutive]")
+@click.option("--machine", type=click.Path(path_type=Path), metavar="FILE", help="Where ranks lie, as JSON.")
+@click.option("--traffic", type=click.Path(path_type=Path), metavar="FILE", help="Lines of 'rank rank bytes'.")
+@click.option("--all", "every", is_flag=True, help="A table of all algorithms, on consecutive and dealt ranks.")
+@click.option("-b", "--bytes", "size", default="1", show_default=True, metavar="SIZE", help="Of one part, such as 4K.")
+@click.option("--bandwidth", metavar="GB/S,...", help="By level, nearest first, then beyond.  [default: 8,1,0.125 ...]")
+@click.option("--root", type=click.IntRange(0), default=0, metavar="R", help="The root rank.")
+@click.option("--radix", type=click.IntRange(2), metavar="K", help="Instead of the algorithm's default.")
+@click.option("--segments", type=click.IntRange(1), default=1, metavar="S", help="Pipeline in so many segments.")
+@click.option(
+    "--method",
+    type=click.Choice(["auto", "structure", "general", "metis"]),
+    default="auto",
+    help="How groups are found.  [default: auto]",
+)
+@click.option("--format", "kind", type=click.Choice(list(advice.FORMATS)), help="Print what a launcher reads.")
+@click.option("--hosts", metavar="NAME,...", help="Names of the nodes for that.  [default: node0,node1 ...]")
+@click.option("--draw", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write .svg or .html.")
+@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+def command(
+    what: str | None,
+    ranks: int | None,
+    nodes: str | None,
+    cyclic: bool,
+    machine: Path | None,
+    traffic: Path | None,
+    every: bool,
+    size: str,
+    bandwidth: str | None,
+    root: int,
+    radix: int | None,
+    segments: int,
+    method: str,
+    kind: str | None,
+    hosts: str | None,
+    draw: Path | None,
+    as_json: bool,
+) -> None:
+    """Renumber the ranks of an algorithm, or of a program's traffic, so that those that talk much share a node.
+
+    Shows what travels on each level before and after, and the predicted gain: the time of all bytes at the
+    bandwidths of the levels, with what it costs to put blocks where they belong.
+
+    \b
+    omnes map allgather/bruck -n 64 --nodes 8x8
+    omnes map --all -n 64 --nodes 8x8
+    omnes map allgather/bruck --nodes 2x4x8 --cyclic --draw bruck.svg
+    omnes map --traffic FILE --nodes 4x16 --format openmpi > rankfile
+    """
+    if sum((what is not None, traffic is not None, every)) != 1:
+        raise OmnesError("give one of OPERATION/ALGORITHM, --traffic FILE and --all")
+    if draw and draw.suffix not in (".svg", ".html"):
+        raise OmnesError(f"cannot write {draw}: the file name must end in .svg, .html")
+    where = _placing(nodes, cyclic, machine, ranks)
+    bandwidths = _bandwidths(bandwidth, where)
+    if method == "metis" and not _core.has_metis():
+        raise OmnesError("omnes was built without METIS (Debian: libmetis-dev); the other methods need nothing")
+    if every and method == "structure":
+        raise OmnesError("--all takes another method: most algorithms have no such structure")
+    if every:
+        _show_all(where, nodes, units.parse_bytes(size), method, bandwidths, as_json)
+        return
+    source, title = _source(what, traffic, where.p, root, radix or 0, segments)
+    per_part = 1 if traffic else units.parse_bytes(size)
+    try:
+        found = renumbering.find(source, title, where, per_part, method, bandwidths)
+    except ValueError as error:
+        raise OmnesError(str(error)) from None
+    if draw:
+        _draw(draw, source, found, where)
+    if kind:
+        names = hosts.split(",") if hosts else advice.default_hosts(where)
+        click.echo(advice.render(kind, where, found.real_of, names), nl=False)
+    elif as_json:
+        click.echo(json.dumps(found.as_dict()))
+    elif not draw:
+        _show(found)
+
+
+def _placing(nodes: str | None, cyclic: bool, machine: Path | None, ranks: int | None) -> Placing:
+    if (nodes is None) == (machine is None):
+        raise OmnesError("say where ranks lie: one of --nodes 8x8 and --machine FILE")
+    if machine and cyclic:
+        raise OmnesError("--cyclic goes with --nodes: a file says itself where each rank lies")
+    where = placing.from_file(machine) if machine else placing.from_pattern(nodes or "", cyclic)
+    if ranks is not None and ranks != where.p:
+        raise OmnesError(f"{where.text} places {where.p} ranks, not {ranks}")
+    return where
+
+
+def _bandwidths(text: str | None, where: Placing) -> list[float]:
+    if text is None:
+        return []
+    try:
+        values = [float(word) for word in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) != len(where.levels) + 1 or min(values) <= 0:
+        raise OmnesError(
+            f"'{text}' is no list of {len(where.levels) + 1} bandwidths: {len(where.levels)} levels and beyond"
+        )
+    return values
+
+
+def _source(
+    what: str | None, file: Path | None, p: int, root: int, radix: int, segments: int
+) -> tuple[_core.Traffic, str]:
+    if file:
+        try:
+            source = _core.read_traffic(file.read_text(), p)
+        except OSError as error:
+            raise OmnesError(f"cannot read {file}: {error.strerror}") from None
+        except ValueError as error:
+            raise OmnesError(f"{file}, {error}") from None
+        if source.p != p:
+            raise OmnesError(f"{file} names rank {source.p - 1}, but only {p} ranks are placed")
+        return source, file.name
+    algorithm = catalogue.one(what or "")
+    if root >= p:
+        raise OmnesError(f"no root {root} among {p} ranks: ranks are 0..{p - 1}")
+    reason = _core.why_not(algorithm["operation"], algorithm["name"], p, radix, segments)
+    if reason:
+        raise OmnesError(f"{what} cannot do this: {reason}")
+    name = f"{algorithm['operation']}/{algorithm['name']}"
+    return _core.traffic(algorithm["operation"], algorithm["name"], p, root, radix, segments), name
+
+
+def _draw(file: Path, source: _core.Traffic, found: Renumbering, where: Placing) -> None:
+    if where.p > drawing.MOST_RANKS:
+        raise OmnesError(f"{where.p} ranks are too many to draw; at most {drawing.MOST_RANKS}")
+    title = f"{found.what}, {where.p} ranks on {where.text}: {found.gain:.2f}x predicted"
+    picture = drawing.Picture(title, source.rows(), where.nodes(), found.real_of)
+    file.write_text(drawing.html(picture) if file.suffix == ".html" else drawing.svg(picture))
+    click.echo(f"wrote {file}", err=True)
+
+
+def _show(found: Renumbering) -> None:
+    console = Console(highlight=False)
+    console.print(f"{found.what}, {found.p} ranks on {found.placement}")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("bytes within")
+    for heading in ("GB/s", "before", "after"):
+        table.add_column(heading, justify="right")
+    for level, speed, before, after in zip(found.levels, found.bandwidths, found.bytes_before, found.bytes_after):
+        table.add_row(level, f"{speed:g}", f"{before:.0f}", f"{after:.0f}")
+    table.add_row("time", "", f"{found.time_before:.0f} ns", f"{found.time_after:.0f} ns")
+    console.print(table)
+    for name, cost in found.fixups.items():
+        console.print(
+            f"with {name}: " + (cost.get("why_not") or f"{cost['time']:.0f} ns, {cost['copied']:.0f} bytes copied")
+        )
+    if found.method == "none":
+        console.print("nothing to gain: the ranks lie well for this")
+        return
+    console.print(f"gain {found.gain:.2f}x" + (f" with {found.fixup}" if found.fixup else ""))
+    total = sum(found.seconds.values()) - found.seconds["cost"]
+    seen = "" if found.rows_seen == found.p else f", from the schedules of {found.rows_seen} ranks"
+    console.print(f"found by {found.method} (symmetry: {found.symmetry}) in {units.format_seconds(total)}{seen}")
+    if found.p <= 64:
+        for unit, part in enumerate(found.parts):
+            console.print(f"{found.levels[0]} {unit} plays {' '.join(map(str, part))}")
+
+
+def _show_all(
+    where: Placing, nodes: str | None, size: int, method: str, bandwidths: list[float], as_json: bool
+) -> None:
+    placings = [where] if nodes is None else [placing.from_pattern(nodes, cyclic) for cyclic in (False, True)]
+    found = [list(renumbering.find_all(one, size, method, bandwidths)) for one in placings]
+    if as_json:
+        click.echo(json.dumps([one.as_dict() for column in found for one in column]))
+        return
+    headings = [heading for one in placings for heading in (one.text, "cut", "fix-up")]
+    click.echo("| algorithm | " + " | ".join(headings) + " |")
+    click.echo("|---" * (len(headings) + 1) + "|")
+    for line in zip(*found):
+        cells = [cell for one in line for cell in _cells(one)]
+        click.echo(f"| {line[0].what} | " + " | ".join(cells) + " |")
+
+
+def _cells(found: Renumbering) -> list[str]:
+    """The gain; of all bytes the share that leaves the nearest level, before and after; the fix-up."""
+    total = sum(found.bytes_before) or 1.0
+    before, after = (1 - values[0] / total for values in (found.bytes_before, found.bytes_after))
+    if found.gain <= 1:
+        return ["1", f"{before:.0%}", "declined" if _declined(found) else ""]
+    return [f"{found.gain:.2f}", f"{before:.0%} → {after:.0%}", found.fixup]
+
+
+def _declined(found: Renumbering) -> bool:
+    return bool(found.fixups) and all("why_not" in cost for cost in found.fixups.values())

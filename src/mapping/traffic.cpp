@@ -1,0 +1,112 @@
+// Rows are sorted and summed one by one; nothing of a schedule outlives its row.
+#include "mapping/traffic.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <stdexcept>
+
+#include "algorithms/samples.hpp"
+
+namespace omnes::mapping {
+
+namespace {
+
+// 12 bytes each here, and as much again for each direction in a graph: 2^28 pairs are 9 GiB in all.
+constexpr std::size_t most_pairs = std::size_t{1} << 28;
+
+void sort_and_sum(Row& row) {
+  std::sort(row.begin(), row.end());
+  std::size_t kept = 0;
+  for (const auto& [peer, amount] : row) {
+    if (kept > 0 && row[kept - 1].first == peer)
+      row[kept - 1].second += amount;
+    else
+      row[kept++] = {peer, amount};
+  }
+  row.resize(kept);
+}
+
+Schedule messages_of(const Algorithm& algorithm, Problem problem, int rank) {
+  problem.rank = rank;
+  if (among_neighbors(algorithm.operation)) problem.neighbors = sample_neighbors(Topology::torus, problem.p, rank);
+  return build(algorithm, problem, Dependencies::none);
+}
+
+}  // namespace
+
+Row row_of(const Schedule& schedule, const BlockSize& size) {
+  const Problem& problem = schedule.problem;
+  const auto amount_of = [&](const Op& op) -> std::int64_t {
+    if (problem.operation == Operation::barrier) return 1;
+    if (!size) return op.a.count;
+    std::int64_t sum = 0;
+    for (int i = 0; i < op.a.count; ++i) sum += size(schedule, op.a, i);
+    return sum;
+  };
+  Row row;
+  for (const Op& op : schedule.ops) {
+    if (op.kind != OpKind::send) continue;
+    const std::int64_t amount = amount_of(op);
+    if (amount == 0) continue;
+    if (op.published)
+      for (int peer = 0; peer < problem.p; ++peer) row.emplace_back(peer, amount);
+    for (const std::int32_t peer : schedule.peers_of(op)) row.emplace_back(peer, amount);
+  }
+  std::erase_if(row, [&](const auto& entry) { return entry.first == problem.rank; });
+  sort_and_sum(row);
+  return row;
+}
+
+Traffic traffic_of(int p, const std::function<Row(int rank)>& row) {
+  Traffic traffic{.p = p, .first = {0}, .peer = {}, .amount = {}};
+  traffic.first.reserve(p + 1);
+  for (int rank = 0; rank < p; ++rank) {
+    const Row sent = row(rank);
+    if (rank == 0) {  // regular patterns are the rule, so this is about what is needed
+      traffic.peer.reserve(std::min(most_pairs, sent.size() * p));
+      traffic.amount.reserve(std::min(most_pairs, sent.size() * p));
+    }
+    for (const auto& [peer, amount] : sent) {
+      traffic.peer.push_back(peer);
+      traffic.amount.push_back(amount);
+    }
+    if (traffic.peer.size() > most_pairs)
+      throw std::invalid_argument("more than " + std::to_string(most_pairs) + " pairs of ranks talk to each other");
+    traffic.first.push_back(static_cast<std::int64_t>(traffic.peer.size()));
+  }
+  return traffic;
+}
+
+Row row_of(const Algorithm& algorithm, Problem problem, int rank, const BlockSize& size) {
+  return row_of(messages_of(algorithm, std::move(problem), rank), size);
+}
+
+Traffic traffic_of(const Algorithm& algorithm, const Problem& problem, const BlockSize& size) {
+  return traffic_of(problem.p, [&](int rank) { return row_of(algorithm, problem, rank, size); });
+}
+
+int pieces_of(const Algorithm& algorithm, Problem problem) {
+  return messages_of(algorithm, std::move(problem), 0).pieces;
+}
+
+Traffic read_traffic(std::istream& in, int p) {
+  std::vector<Row> rows(p);
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    if ((words >> std::ws).eof()) continue;
+    std::int64_t from = -1, to = -1, amount = -1;
+    std::string rest;
+    constexpr std::int64_t most_ranks = 1 << 24;
+    if (!(words >> from >> to >> amount) || (words >> rest) || std::min({from, to, amount}) < 0 ||
+        std::max(from, to) >= most_ranks)
+      throw std::invalid_argument("line " + std::to_string(number) + ": expected 'rank rank bytes', found '" + line +
+                                  "'");
+    if (static_cast<std::size_t>(std::max(from, to)) >= rows.size()) rows.resize(std::max(from, to) + 1);
+    if (from != to && amount > 0) rows[from].emplace_back(to, amount);
+  }
+  for (Row& row : rows) sort_and_sum(row);
+  return traffic_of(static_cast<int>(rows.size()), [&](int rank) { return rows[rank]; });
+}
+
+}  // namespace omnes::mapping

@@ -1,0 +1,170 @@
+// Traffic and mappings, as Python sees them.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <sstream>
+#include <stdexcept>
+
+#include "mapping/choose.hpp"
+#include "python/metis.hpp"
+#include "python/bindings.hpp"
+
+namespace omnes::python {
+
+namespace {
+
+using namespace mapping;
+using Levels = std::vector<std::pair<std::string, std::vector<std::int32_t>>>;
+
+Placement placed(int p, const Levels& levels) {
+  Placement placement{.p = p, .levels = {}};
+  for (const auto& [name, unit] : levels) {
+    if (static_cast<int>(unit.size()) != p)
+      throw std::invalid_argument("level '" + name + "' places " + std::to_string(unit.size()) + " ranks, not " +
+                                  std::to_string(p));
+    placement.levels.push_back({name, unit});
+  }
+  return placement;
+}
+
+nb::dict described(const Cost& cost) {
+  nb::dict d;
+  d["time"] = cost.time;
+  d["amount"] = cost.amount;
+  return d;
+}
+
+/// What METIS itself found, before its parts get their exact sizes.
+struct OwnCut {
+  std::int64_t cut = 0;
+  int largest_part = 0;
+};
+
+Partitioner metis_then_repair(OwnCut& own) {
+  return [&own](const Graph& graph, std::span<const std::int32_t> sizes) {
+    const Parts rough = rough_by_metis(graph, sizes);
+    std::vector<int> counts(sizes.size(), 0);
+    for (const std::int32_t part : rough) own.largest_part = std::max(own.largest_part, ++counts[part]);
+    own.cut += cut(graph, rough);
+    return repaired(graph, rough, sizes);
+  };
+}
+
+Method method_named(const std::string& wanted) {
+  if (wanted == "auto") return Method::automatic;
+  if (wanted == "structure") return Method::structure;
+  if (wanted == "general" || wanted == "metis") return Method::general;
+  throw std::invalid_argument("no method '" + wanted + "'; valid are auto, structure, general, metis");
+}
+
+nb::dict described(const Answer& answer, const Question& question, int fixups_up_to) {
+  nb::dict d, seconds, fixups;
+  d["method"] = std::string(answer.method);
+  d["symmetry"] = std::string(name(answer.symmetry));
+  d["rows_seen"] = answer.rows_seen;
+  d["pieces"] = answer.pieces;
+  d["virtual_of"] = answer.mapping.virtual_of;
+  d["real_of"] = answer.mapping.real_of;
+  d["before"] = described(answer.before);
+  d["after"] = described(answer.after);
+  seconds["traffic"] = answer.traffic_s;
+  seconds["mapping"] = answer.mapping_s;
+  seconds["cost"] = answer.cost_s;
+  d["seconds"] = seconds;
+  if (question.algorithm && question.placement->p <= fixups_up_to)
+    for (const Fixup fixup : {Fixup::exchange, Fixup::reorder}) {
+      nb::dict one;
+      const std::string reason = why_not(question.algorithm->operation, fixup, false);
+      if (!reason.empty()) {
+        one["why_not"] = reason;
+      } else {
+        const FixupCost cost = fixup_cost(question, answer.mapping, fixup);
+        one["time"] = cost.time;
+        one["copied"] = cost.copied;
+      }
+      fixups[nb::str(name(fixup).data())] = one;
+    }
+  d["fixups"] = fixups;
+  return d;
+}
+
+/// An algorithm, or recorded traffic.
+struct Source {
+  const Algorithm* algorithm = nullptr;
+  Problem problem;
+  std::optional<Traffic> recorded;
+};
+
+nb::dict map_ranks(const Source& source, const Levels& levels, const std::vector<double>& bandwidths,
+                   const std::string& method, int fixups_up_to) {
+  const Placement placement = placed(source.problem.p, levels);
+  OwnCut own;
+  Question question{.algorithm = source.algorithm,
+                    .problem = source.problem,
+                    .recorded = source.recorded ? &*source.recorded : nullptr,
+                    .placement = &placement,
+                    .bandwidths = bandwidths.empty() ? default_bandwidths(placement) : bandwidths,
+                    .method = method_named(method)};
+  if (question.bandwidths.size() != placement.levels.size() + 1)
+    throw std::invalid_argument(std::to_string(question.bandwidths.size()) + " bandwidths for " +
+                                std::to_string(placement.levels.size()) + " levels; one more than levels are needed");
+  if (method == "metis") question.partitioner = metis_then_repair(own);
+  const Answer answer = choose(question);
+  nb::dict d = described(answer, question, fixups_up_to);
+  d["bandwidths"] = question.bandwidths;
+  if (method == "metis") {
+    nb::dict metis;
+    metis["cut"] = own.cut;
+    metis["largest_part"] = own.largest_part;
+    d["metis"] = metis;
+  }
+  return d;
+}
+
+/// Rows as {rank: {peer: amount}} without those that are empty.
+nb::dict rows(const Source& source) {
+  const Traffic traffic = source.recorded ? *source.recorded : traffic_of(*source.algorithm, source.problem);
+  nb::dict all;
+  for (int rank = 0; rank < traffic.p; ++rank) {
+    nb::dict row;
+    for (std::int64_t e = traffic.first[rank]; e < traffic.first[rank + 1]; ++e)
+      row[nb::int_(traffic.peer[e])] = traffic.amount[e];
+    if (row.size() > 0) all[nb::int_(rank)] = row;
+  }
+  return all;
+}
+
+Source of_algorithm(const std::string& operation_name, const std::string& name, int p, int root, int radix,
+                    int segments) {
+  const Operation which = operation(operation_name);
+  const Algorithm* found = find_algorithm(which, name);
+  if (!found) throw std::invalid_argument("no algorithm '" + name + "' for " + operation_name);
+  return {found, {.operation = which, .p = p, .root = root, .radix = radix, .segments = segments}, std::nullopt};
+}
+
+Source of_text(const std::string& text, int p) {
+  std::istringstream lines(text);
+  Source source;
+  source.recorded = read_traffic(lines, p);
+  source.problem.p = source.recorded->p;
+  return source;
+}
+
+}  // namespace
+
+void bind_mapping(nb::module_& m) {
+  using nb::arg;
+  nb::class_<Source>(m, "Traffic")
+      .def_prop_ro("p", [](const Source& source) { return source.problem.p; })
+      .def("rows", rows)
+      .def("map", map_ranks, arg("levels"), arg("bandwidths") = std::vector<double>{}, arg("method") = "auto",
+           arg("fixups_up_to") = 256);
+  m.def("traffic", of_algorithm, arg("operation"), arg("algorithm"), arg("p"), arg("root") = 0, arg("radix") = 0,
+        arg("segments") = 1);
+  m.def("read_traffic", of_text, arg("text"), arg("p") = 0);
+  m.def("has_metis", has_metis);
+}
+
+}  // namespace omnes::python
