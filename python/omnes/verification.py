@@ -8,12 +8,13 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from omnes import _core, catalogue
 
 RADICES = (2, 3, 4, 5, 8)
-LEADERS = (1, 3)  # the k of hierarchical algorithms; each problem is proved on several placements
+LEADERS = ((1, 1), (3, 2))  # k and segments of hierarchical algorithms, each proved on several placements
 SEGMENTS = (1, 2, 5)
 
 
@@ -37,15 +38,14 @@ class Outcome:
 def problems(algorithm: dict[str, Any], p: int) -> Iterator[dict[str, Any]]:
     """The problems that an algorithm is proved on at p, as arguments of the verifier."""
     operation, name = algorithm["operation"], algorithm["name"]
-    choices = LEADERS if algorithm["hierarchical"] else [k for k in RADICES if k >= algorithm["min_radix"]]
-    radices = choices if algorithm["radix"] else [0]
-    for radix in radices:
-        for segments in SEGMENTS if algorithm["segmented"] else (1,):
-            if _core.why_not(operation, name, p, radix, segments):
-                continue
-            for root in range(p) if operation in catalogue.ROOTED else (0,):
-                for in_place in (False, True) if operation in catalogue.IN_PLACE else (False,):
-                    yield {"p": p, "root": root, "radix": radix, "segments": segments, "in_place": in_place}
+    radices = [k for k in RADICES if k >= algorithm["min_radix"]] if algorithm["radix"] else [0]
+    cuts = list(product(radices, SEGMENTS if algorithm["segmented"] else (1,)))
+    for radix, segments in LEADERS if algorithm["hierarchical"] and algorithm["radix"] else cuts:
+        if _core.why_not(operation, name, p, radix, segments):
+            continue
+        for root in range(p) if operation in catalogue.ROOTED else (0,):
+            for in_place in (False, True) if operation in catalogue.IN_PLACE else (False,):
+                yield {"p": p, "root": root, "radix": radix, "segments": segments, "in_place": in_place}
 
 
 def prove(work: tuple[dict[str, Any], int]) -> Outcome:

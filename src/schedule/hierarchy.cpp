@@ -110,7 +110,7 @@ int Hierarchy::representative(std::size_t level, int unit, int root, int slice, 
   for (std::size_t at = level + 1; at-- > 0;) {
     const int first = levels_[at].starts[unit], parts = levels_[at].starts[unit + 1] - first;
     unit = first + slice % parts;
-    slice /= parts;
+    if (at + 1 < levels()) slice /= parts;
   }
   return order_[unit];
 }
@@ -126,7 +126,7 @@ std::vector<Group> Hierarchy::groups(int rank, int root, int slice, Represents h
   for (std::size_t level = 0; level < levels(); ++level) part = units[level] = unit_of(level, part);
   for (std::size_t level = levels(); level-- > 0;) {
     slices[level] = slice;
-    slice /= levels_[level].starts[units[level] + 1] - levels_[level].starts[units[level]];
+    if (level + 1 < levels()) slice /= levels_[level].starts[units[level] + 1] - levels_[level].starts[units[level]];
   }
   std::vector<Group> all;
   for (std::size_t level = 0; level < levels(); ++level) {

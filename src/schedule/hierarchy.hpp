@@ -65,8 +65,8 @@ class Hierarchy {
   std::vector<int> starts_of_widest() const;
 
   /// The groups that the rank is a member of, nearest level first. Units with `root` in them are represented by it;
-  /// others by their lowest rank, or, so that they share the work, by others for other `slice`s: the i-th of the unit's
-  /// parts for slice i, in turn.
+  /// others by their lowest rank, or, to share the work, for the i-th `slice` by a rank of their i-th part, in turn. A
+  /// unit's parts come before their ranks, so that the first slices are spread over all of its parts.
   std::vector<Group> groups_of(int rank, int root = -1, int slice = 0) const;
   /// The same with the last rank of each unit as its representative.
   std::vector<Group> groups_by_last(int rank) const;
