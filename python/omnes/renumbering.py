@@ -60,6 +60,8 @@ def find(
     declined = bool(fixups) and not known
     if gain < _LEAST_GAIN or declined:
         gain, fixup = 1.0, ""
+    elif fixup and total <= after * unit:  # it has nothing to do
+        fixup = ""
     return Renumbering(
         what,
         placing.p,
