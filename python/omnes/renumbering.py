@@ -60,6 +60,8 @@ def find(
     declined = bool(fixups) and not known
     if gain < _LEAST_GAIN or declined:
         gain, fixup = 1.0, ""
+    elif known and max(known.values()) <= after * unit:  # there is nothing to put right
+        fixup = ""
     return Renumbering(
         what,
         placing.p,
