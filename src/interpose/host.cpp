@@ -90,7 +90,7 @@ const char* name(Family family) {
     case Family::ompi: return "ompi";
     case Family::mpich: return "mpich";
     case Family::abi: return "abi";
-    case Family::smpi: return "smpi";
+    case Family::smpi:  // never here: see host_smpi.cpp
     case Family::none: break;
   }
   return "none";
