@@ -104,7 +104,11 @@ def test_nothing_is_left_behind(cluster, end):
     script = f"{look}; ssh n2 '(sleep 1000 &) ; {look}'; echo ready; {'exit 3' if end == 'failure' else 'sleep 1000'}"
     before = inhabitants()
     process = subprocess.Popen(
-        Cluster(2).command(["sh", "-c", script]), stdout=subprocess.PIPE, text=True, start_new_session=True
+        Cluster(2).command(["sh", "-c", script]),
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run in the background
     )
     names = set()
     while (line := process.stdout.readline()) not in ("ready\n", ""):

@@ -1,10 +1,10 @@
 // The slow paths of an endpoint: set-up, fragments through slots, single copies, sets, and full rings.
 //
 // Why a message cannot be stuck for lack of slots: slots are shared by the channels of their owner, so readers that are
-// not due yet may hold them all. A message whose own channel is idle meanwhile then travels inline through its own
-// ring, which no other channel can block. A channel that is not idle needs no help: its readers take what it has in
-// flight, which frees slots or makes it idle. A set advances with its slowest reader; if that one depends on a faster
-// one, the set stalls, and is split: from there on it is one message per reader.
+// not due yet may hold them all. When that has lasted for a while, a message whose own channel is idle travels inline
+// through its own ring, which no other channel can block, until a slot comes free. A channel that is not idle needs no
+// help: its readers take what it has in flight, which frees slots or makes it idle. A set advances with its slowest
+// reader; if that one depends on a faster one, the set stalls, and is split: from there on it is one message per reader.
 #include "transport/shm/endpoint.hpp"
 
 #include <unistd.h>
@@ -188,13 +188,16 @@ bool Endpoint::send_fragments(const Target& to, const std::byte* data, std::size
       post(to, header(Carry::inside, false, n), next, n);
     } else if (const int slot = free_slot(); slot >= 0) {
       transfer.stalled = 0;
+      starved_ -= starved_ / 4;  // where slots were short they soon are again
       copy_bytes(layout_.slot(rank_, slot), next, n);
       post(to, header(Carry::slot, n == left, n), &slot, sizeof slot);
       occupy(slot, to);
-    } else if (transfer.stalled == patience && !set && idle(to)) {
+    } else if (!set && (transfer.squeezed || (starved_ >= patience && idle(to)))) {
+      transfer.squeezed = true;
       n = inline_fragment_bytes;
       post(to, header(Carry::inside, false, n), next, n);
     } else {
+      starved_ = std::min<std::uint32_t>(starved_ + 1, patience);
       break;
     }
     transfer.done += n;

@@ -58,6 +58,7 @@ struct Transfer {
   std::uint16_t stalled = 0;  ///< calls without a free slot or without room in some ring of a set
   std::uint16_t split = 0;    ///< split sets: which entry of the endpoint's pool, + 1
   Stage stage = Stage::fresh;
+  bool squeezed = false;  ///< goes on inline, in as many lines as its ring has
 
   /// Everything is handed to the readers; the buffer must stay until the send is complete, but the channel is free for
   /// the next message.
@@ -263,6 +264,7 @@ class Endpoint {
   Outbox published_;
   std::vector<std::vector<Use>> slot_uses_;
   int next_slot_ = 0;
+  std::uint32_t starved_ = 0;  // how often in a row a message has found no free slot, up to what is endured
   std::vector<std::vector<Transfer>> splits_;  // pool: one transfer per reader of a set
   std::vector<std::byte> staging_;
   bool fence_wakes_ = false;
