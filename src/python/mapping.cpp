@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "mapping/choose.hpp"
-#include "python/metis.hpp"
 #include "python/bindings.hpp"
+#include "python/metis.hpp"
 
 namespace omnes::python {
 
