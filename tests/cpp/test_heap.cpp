@@ -2,6 +2,7 @@
 #include "transport/shm/heap.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,6 +97,17 @@ TEST(Heap, HasNoMoreThanItHas) {
   std::string error;
   EXPECT_EQ(Heap::make(0, error), nullptr);
   EXPECT_EQ(error, "cannot make a heap that peers can map: address space is limited");
+}
+
+TEST(Heap, IsNotMadeWhereLimitsAreSet) {
+  EXPECT_GT(Heap::usual_bytes(), some);
+  for (const auto limited : {RLIMIT_AS, RLIMIT_FSIZE}) {
+    const int code = in_child([&] {
+      const rlimit limit{std::size_t{1} << 40, std::size_t{1} << 40};
+      return setrlimit(limited, &limit) == 0 && Heap::usual_bytes() == 0 ? 0 : 1;
+    });
+    EXPECT_EQ(code, 0);
+  }
 }
 
 TEST(Heap, WhatPeersMapIsTheSameMemory) {

@@ -59,8 +59,10 @@ struct ForkHandlers {
 };
 
 std::size_t Heap::usual_bytes() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return 0;
+  for (const auto limited : {RLIMIT_AS, RLIMIT_FSIZE}) {
+    rlimit limit{};
+    if (getrlimit(limited, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return 0;
+  }
   const auto memory =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return std::min(memory, most_usual_bytes);

@@ -36,7 +36,7 @@ class Heap {
  public:
   /// `most_bytes`: address space, to be had only once for all. Null, with one line in `error`, where it cannot be had.
   static std::unique_ptr<Heap> make(std::size_t most_bytes, std::string& error);
-  /// What suits this machine as `most_bytes`; 0 where address space is limited (ulimit -v).
+  /// What suits this machine as `most_bytes`; 0 where address space or the length of files is limited (ulimit -v, -f).
   static std::size_t usual_bytes();
   ~Heap();
   Heap(const Heap&) = delete;
