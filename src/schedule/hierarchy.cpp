@@ -25,11 +25,8 @@ std::vector<std::int32_t> lowest_ranks(const PlacementLevel& level, int p) {
 }  // namespace
 
 bool within_node(std::string_view level) {
-  for (const std::string_view one : names_of_levels) {
-    if (one == level) return true;
-    if (one == "node") return false;
-  }
-  return false;
+  const auto up_to_node = std::span(level_names).first(inner_levels + 1);
+  return std::ranges::find(up_to_node, level) != up_to_node.end();
 }
 
 Hierarchy::Hierarchy(const Placement& placement) : order_(placement.p), position_(placement.p) {
@@ -64,7 +61,7 @@ Hierarchy::Hierarchy(const Placement& placement) : order_(placement.p), position
     begins = std::move(unit_begins);
     add(placement.levels[level].name, std::move(starts));
   }
-  if (begins.size() > 1 || levels_.empty()) add("top", {0, static_cast<std::int32_t>(begins.size())});
+  if (begins.size() > 1 || levels_.empty()) add(top_level, {0, static_cast<std::int32_t>(begins.size())});
 }
 
 void Hierarchy::add(std::string name, std::vector<std::int32_t> starts) {

@@ -10,6 +10,7 @@
 // have.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <span>
@@ -21,9 +22,15 @@
 
 namespace omnes {
 
-/// The names that levels may have, nearest first; `top` is the group of all, where no other level has one unit for all.
-inline constexpr std::array<const char*, 11> names_of_levels = {
-    "core", "l2", "l3", "numa", "socket", "node", "switch", "switch2", "switch3", "switch4", "top"};
+/// The name of the group of all, where no level has one unit for all.
+inline constexpr const char* top_level = "top";
+/// The names that the levels of a hierarchy may have, nearest first.
+inline constexpr auto names_of_levels = [] {
+  std::array<const char*, level_names.size() + 1> names{};
+  std::ranges::copy(level_names, names.begin());
+  names.back() = top_level;
+  return names;
+}();
 /// Whether ranks on one unit of the level share a node's memory.
 bool within_node(std::string_view level);
 

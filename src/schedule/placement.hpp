@@ -3,11 +3,18 @@
 // Plain data that algorithms, models and mappings share; topology/ makes it from machines.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace omnes {
+
+/// The levels that there can be. Within a node, then the node, then the switches above it. What is the wider of two levels
+/// within a node differs between machines; this order says only which comes first in lists.
+inline constexpr std::array<const char*, 10> level_names = {"core", "l2",     "l3",      "numa",    "socket",
+                                                            "node", "switch", "switch2", "switch3", "switch4"};
+inline constexpr std::size_t inner_levels = 5;  ///< those within a node come first
 
 /// One level: ranks with the same number lie on the same unit (core, L3, NUMA node, node, switch ...).
 struct PlacementLevel {
