@@ -109,9 +109,9 @@ void open(State& state, Lanes& lanes, int index, Lane& lane) {
   std::unique_ptr<shm::Endpoint> endpoint;
   if (lanes.segment) {
     endpoint = std::make_unique<shm::Endpoint>(lanes.segment, number_here(state), 0, index);
-    std::vector<shm::Reach> reaches;
-    for (const int r : state.here) reaches.push_back(r == state.rank ? shm::Reach{} : reach(state.ranks[r]));
-    endpoint->know_reach(reaches);
+    std::vector<shm::Access> accesses;
+    for (const int r : state.here) accesses.push_back(r == state.rank ? shm::Access{} : access_to(state.ranks[r]));
+    endpoint->know_access(accesses);
     const Settings& settings = process().settings;
     if (settings.single_copy) endpoint->set_single_copy_from(*settings.single_copy);
     endpoint->set_direct_copy_from(settings.direct_copy, own_heap());

@@ -79,18 +79,11 @@ std::string list(const Items& items, Write write) {
   return "[" + text + "]";
 }
 
-/// The first rank of those with which this one shares memory.
-int first_of_node() {
-  const World* const w = world();
-  int first = 0;
-  while (w && w->all[first].memory != w->all[w->rank].memory) ++first;
-  return w ? first : process().rank;
-}
-
 std::string to_json(Totals& t) {
   const Process& self = process();
+  const int node = world() ? world()->first_here() : self.rank;
   std::string text = "{\"rank\":" + std::to_string(self.rank) + ",\"size\":" + std::to_string(self.size) +
-                     ",\"node\":" + std::to_string(first_of_node()) + ",\"library\":" + quoted(name(built_for));
+                     ",\"node\":" + std::to_string(node) + ",\"library\":" + quoted(name(built_for));
   text += ",\n\"entries\":" + list(t.ran, [](const auto& item) {
             const auto& [operation, form, bytes, algorithm] = item.first;
             return "{\"operation\":" + quoted(name(operation)) + ",\"form\":" + quoted(name(form)) +

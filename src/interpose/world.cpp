@@ -110,10 +110,9 @@ int try_medium(World& w, shm::Medium medium, Introduction& mine, bool& works) {
   const std::shared_ptr<shm::Segment> offered = shm::Segment::create(smallest, medium, mine.ticket, error);
   if (!offered) mine.ticket.pid = 0;
   if (const int code = gather_introductions(mine, w.all); code != MPI_SUCCESS) return code;
-  const auto first =
-      std::find_if(w.all.begin(), w.all.end(), [&](const Introduction& other) { return other.memory == mine.memory; });
-  const bool good =
-      first->ticket.pid != 0 && (first == w.all.begin() + w.rank || shm::Segment::attach(first->ticket, error));
+  const int first = w.first_here();
+  const shm::Ticket& ticket = w.all[first].ticket;
+  const bool good = ticket.pid != 0 && (first == w.rank || shm::Segment::attach(ticket, error));
   return least_of_all(good, works);
 }
 
@@ -174,6 +173,12 @@ bool yields_reach(const std::vector<const Introduction*>& here, std::int64_t ses
 
 }  // namespace
 
+int World::first_here() const {
+  int first = 0;
+  while (all[first].memory != all[rank].memory) ++first;
+  return first;
+}
+
 shm::WaitPolicy World::waiting(std::span<const int> ranks) const {
   std::vector<const Introduction*> here;
   for (const int r : ranks)
@@ -210,21 +215,16 @@ int meet() {
 
 const World* world() { return the_world; }
 
-shm::Reach reach(int rank) {
+shm::Access access_to(int rank) {
   static std::mutex mutex;
-  static std::vector<std::shared_ptr<const shm::PeerHeap>>& heaps =
-      *new std::vector<std::shared_ptr<const shm::PeerHeap>>;
-  static std::vector<bool>& tried = *new std::vector<bool>;
-  const Introduction& other = the_world->all[rank];
-  shm::Reach found;
+  static auto& heaps = *new std::map<int, std::shared_ptr<const shm::PeerHeap>>;  // by rank; null: cannot be mapped
+  shm::Access found;
   if (process().settings.single_copy) found.pid = the_world->readable[rank];
   if (process().settings.heap == HeapUse::off) return found;
   const std::lock_guard lock(mutex);
-  heaps.resize(the_world->size);
-  tried.resize(the_world->size);
-  if (!tried[rank]) heaps[rank] = shm::PeerHeap::map(other.heap);
-  tried[rank] = true;
-  found.heap = heaps[rank];
+  const auto [heap, is_new] = heaps.try_emplace(rank);
+  if (is_new) heap->second = shm::PeerHeap::map(the_world->all[rank].heap);
+  found.heap = heap->second;
   return found;
 }
 

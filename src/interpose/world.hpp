@@ -37,6 +37,8 @@ struct World {
   std::optional<shm::Medium> medium;   ///< how ranks with the same memory share it; none: they cannot
   std::vector<std::int64_t> readable;  ///< by rank: its process, or 0 where this rank cannot read its memory
 
+  /// The first of the ranks that have this rank's memory.
+  int first_here() const;
   /// How a rank of this group of ranks waits for the others that are on its node.
   shm::WaitPolicy waiting(std::span<const int> ranks) const;
 };
@@ -46,8 +48,8 @@ int meet();
 /// Null when the ranks have not met.
 const World* world();
 
-/// How this rank reaches the memory of that rank of the world, which is on its node. Maps its heap the first time.
-shm::Reach reach(int rank);
+/// How this rank accesses the memory of that rank of the world, which is on its node. Maps its heap the first time.
+shm::Access access_to(int rank);
 
 /// A block of tags of `world()->comm` for what this rank receives; its first tag, or -1 when there is none left.
 int take_tags();

@@ -217,10 +217,10 @@ TEST_P(Direct, MessagesArriveWhetherTheirBuffersLieInAHeapOrNot) {
   const auto segment = Segment::in_process({2, 2, 64}, error);
   Endpoint sender(segment, 0), reader(segment, 1);
   std::unique_ptr<Heap> heaps[] = {heap_of(some), heap_of(some)};
-  std::vector<Reach> reach(2);
-  for (int rank = 0; rank < 2; ++rank) reach[rank].heap = PeerHeap::map(heaps[rank]->ticket());
-  sender.know_reach(reach);
-  reader.know_reach(reach);
+  std::vector<Access> access(2);
+  for (int rank = 0; rank < 2; ++rank) access[rank].heap = PeerHeap::map(heaps[rank]->ticket());
+  sender.know_access(access);
+  reader.know_access(access);
   sender.set_direct_copy_from(100, heaps[0].get());
   reader.set_direct_copy_from(100, heaps[1].get());
 
@@ -258,7 +258,7 @@ TEST_P(Direct, MessagesArriveWhetherTheirBuffersLieInAHeapOrNot) {
   ASSERT_TRUE(sent && received);
   if (source_in_heap) {
     ASSERT_EQ(seen.size(), 1u);
-    EXPECT_EQ(seen[0].first, reach[0].heap->here(reinterpret_cast<std::uint64_t>(source), bytes));
+    EXPECT_EQ(seen[0].first, access[0].heap->here(reinterpret_cast<std::uint64_t>(source), bytes));
   }
   EXPECT_FALSE(reader.mismatch());
 

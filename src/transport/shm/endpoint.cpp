@@ -203,11 +203,7 @@ bool Endpoint::send_fragments(const Target& to, const std::byte* data, std::size
     transfer.done += n;
     if (n == left) return true;
   }
-  if (transfer.stalled < patience) {
-    ++transfer.stalled;
-    return false;
-  }
-  if (!set) return false;
+  if (!set || ++transfer.stalled <= patience) return false;
   split(to, transfer);
   return send_split(to, data, bytes, transfer);
 }

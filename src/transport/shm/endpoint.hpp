@@ -55,7 +55,7 @@ struct Transfer {
 
   std::size_t done = 0;       ///< bytes
   std::uint32_t last = 0;     ///< sequence number whose consumption completes a posted single copy
-  std::uint16_t stalled = 0;  ///< calls without a free slot or without room in some ring of a set
+  std::uint16_t stalled = 0;  ///< calls in which a set has not moved
   std::uint16_t split = 0;    ///< split sets: which entry of the endpoint's pool, + 1
   Stage stage = Stage::fresh;
   bool squeezed = false;  ///< goes on inline, in as many lines as its ring has
@@ -65,8 +65,8 @@ struct Transfer {
   bool posted() const { return stage == Stage::posted; }
 };
 
-/// How this rank reaches the memory of a peer.
-struct Reach {
+/// How this rank accesses the memory of a peer.
+struct Access {
   std::int64_t pid = 0;                  ///< by system calls (CMA); 0: not at all
   std::shared_ptr<const PeerHeap> heap;  ///< mapped here; null: not
 };
@@ -84,7 +84,7 @@ class Endpoint {
   /// send to it through slots. No barrier after it.
   void probe_single_copy();
   /// The same where it is known, for each rank of the segment.
-  void know_reach(std::span<const Reach> reach);
+  void know_access(std::span<const Access> access);
   /// Whether every rank has an endpoint on the segment's first lane.
   static bool all_have_come(const Segment& segment);
   /// Peers whose memory this rank can read.
@@ -171,7 +171,7 @@ class Endpoint {
     Outbox out;
     Consumed* consumed = nullptr;                  // the peer's counters about this rank
     std::atomic<std::uint32_t>* asleep = nullptr;  // the peer's bed
-    Reach reach;
+    Access access;
   };
   struct Target {  // of a send
     std::span<const std::int32_t> readers;

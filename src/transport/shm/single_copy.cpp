@@ -39,24 +39,38 @@ constexpr std::size_t shared_from = 32 * 1024;
 // misalignment.
 std::size_t first_half(std::size_t bytes) { return bytes / 2 / line_bytes * line_bytes; }
 
+// Where the source is mapped here, else null.
+const std::byte* mapped(const Access& access, const RemoteBuffer& source) {
+  return access.heap ? access.heap->here(source.address, source.bytes) : nullptr;
+}
+
+// Writes into a peer's memory.
+bool push(const Access& access, std::uint64_t into, const std::byte* data, std::size_t bytes) {
+  if (std::byte* here = access.heap ? access.heap->here(into, bytes) : nullptr) {
+    copy_bytes(here, data, bytes);
+    return true;
+  }
+  return access.pid != 0 && write_process(access.pid, into, data, bytes) == 0;
+}
+
 }  // namespace
 
 void Endpoint::probe_single_copy() {
-  std::vector<Reach> reach(peers_.size());
+  std::vector<Access> access(peers_.size());
   for (const std::int32_t q : others_) {
     const Identity& expected = *layout_.identity(q);
     Identity found;
     const bool same = read_process(expected.pid, expected.address, &found, sizeof found) == 0 &&
                       std::memcmp(&found, &expected, sizeof found) == 0;
-    reach[q].pid = same ? expected.pid : 0;
+    access[q].pid = same ? expected.pid : 0;
   }
-  know_reach(reach);
+  know_access(access);
 }
 
-void Endpoint::know_reach(std::span<const Reach> reach) {
+void Endpoint::know_access(std::span<const Access> access) {
   for (const std::int32_t q : others_) {
-    peers_[q].reach = reach[q];
-    const std::uint32_t ways = (reach[q].pid != 0 ? by_call : 0) | (reach[q].heap ? by_mapping : 0);
+    peers_[q].access = access[q];
+    const std::uint32_t ways = (access[q].pid != 0 ? by_call : 0) | (access[q].heap ? by_mapping : 0);
     // Says no more than its bits themselves, so it needs no ordering; a peer that does not see them yet uses slots.
     layout_.consumed(rank_, q)->may_read.store(ways, std::memory_order_relaxed);
   }
@@ -64,7 +78,7 @@ void Endpoint::know_reach(std::span<const Reach> reach) {
 
 int Endpoint::single_copy_peers() const {
   return static_cast<int>(
-      std::count_if(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.reach.pid != 0; }));
+      std::count_if(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.access.pid != 0; }));
 }
 
 // Whether a message is read straight out of its buffer.
@@ -81,18 +95,13 @@ bool Endpoint::may_be_read_by(const Target& to, std::uint32_t way) const {
   });
 }
 
-// Where the source is mapped here, else null.
-static const std::byte* mapped(const Reach& reach, const RemoteBuffer& source) {
-  return reach.heap ? reach.heap->here(source.address, source.bytes) : nullptr;
-}
-
 void Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
-  const Reach& reach = peers_[from].reach;
-  if (const std::byte* data = mapped(reach, source)) {
+  const Access& access = peers_[from].access;
+  if (const std::byte* data = mapped(access, source)) {
     copy_bytes(into, data, source.bytes);
     return;
   }
-  const int error = read_process(reach.pid, source.address, into, source.bytes);
+  const int error = read_process(access.pid, source.address, into, source.bytes);
   if (error == 0) return;
   if (copy_error_ == 0) copy_error_ = error;
   mismatch_ = true;
@@ -101,7 +110,7 @@ void Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
 // Both sides should copy equally fast: by mappings of each other's heaps, or by system calls.
 bool Endpoint::worth_sharing(int from, const RemoteBuffer& source, const void* into) const {
   if (source.bytes < shared_from) return false;
-  return mapped(peers_[from].reach, source) == nullptr || (heap_ != nullptr && heap_->holds(into));
+  return mapped(peers_[from].access, source) == nullptr || (heap_ != nullptr && heap_->holds(into));
 }
 
 bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void* into, std::size_t bytes,
@@ -136,7 +145,7 @@ bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void
 bool Endpoint::take_single(Inbox&, int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes,
                            Transfer&) {
   const std::size_t end = std::min(bytes, source.bytes);
-  if (const std::byte* data = mapped(peers_[from].reach, source)) {
+  if (const std::byte* data = mapped(peers_[from].access, source)) {
     sink.fn(sink.context, 0, data, end);
     return true;
   }
@@ -150,27 +159,18 @@ bool Endpoint::take_single(Inbox&, int from, const RemoteBuffer& source, const S
   return true;
 }
 
-// Writes into a peer's memory.
-static bool push(const Reach& reach, std::uint64_t into, const std::byte* data, std::size_t bytes) {
-  if (std::byte* here = reach.heap ? reach.heap->here(into, bytes) : nullptr) {
-    copy_bytes(here, data, bytes);
-    return true;
-  }
-  return reach.pid != 0 && write_process(reach.pid, into, data, bytes) == 0;
-}
-
 // Pushes the second half of posted message `sequence` to those readers that offer it.
 void Endpoint::help(const Target& to, const std::byte* data, std::size_t bytes, std::uint32_t sequence) {
   for (const std::int32_t reader : to.readers) {
     const Peer& peer = peers_[reader];
     Intake& intake = to.published ? peer.consumed->published : peer.consumed->pair;
     std::uint64_t open = offer_word(Offer::open, sequence);
-    if (intake.offer.load(std::memory_order_acquire) != open || (peer.reach.pid == 0 && !peer.reach.heap)) continue;
+    if (intake.offer.load(std::memory_order_acquire) != open || (peer.access.pid == 0 && !peer.access.heap)) continue;
     const std::uint64_t into = intake.into.load(std::memory_order_relaxed);
     if (!intake.offer.compare_exchange_strong(open, offer_word(Offer::claimed, sequence), std::memory_order_relaxed))
       continue;
     const std::size_t half = first_half(bytes);
-    const bool failed = !push(peer.reach, into, data + half, bytes - half);
+    const bool failed = !push(peer.access, into, data + half, bytes - half);
     intake.offer.store(offer_word(failed ? Offer::failed : Offer::written, sequence), std::memory_order_release);
     wake(reader);
   }
