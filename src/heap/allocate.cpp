@@ -31,24 +31,20 @@ using omnes::shm::Heap;
 // Bytes; smaller ones would waste pages, and what they hold is sent faster by copies.
 constexpr std::size_t large = 32 * 1024;
 
-enum class Stage { unknown, making, ready, unwanted };
-std::atomic<Stage> stage{Stage::unknown};
+std::atomic<bool> tried{false};  // to make it; true for what that allocates itself
 std::atomic<Heap*> heap{nullptr};
 
 // The environment as it is before main(): before the C library has set itself up there is none yet.
 void make_heap() {
-  if (environ == nullptr) return;
+  if (environ == nullptr || tried.exchange(true)) return;
   const char* wanted = getenv("OMNES_HEAP");
-  Stage expected = Stage::unknown;
-  if (!stage.compare_exchange_strong(expected, Stage::making)) return;  // also for what making it allocates
   std::string error;
   if (wanted != nullptr && strcmp(wanted, "shared") == 0) heap = Heap::make(Heap::usual_bytes(), error).release();
-  stage = heap.load() != nullptr ? Stage::ready : Stage::unwanted;
 }
 
 Heap* heap_for(std::size_t bytes) {
   if (bytes < large) return nullptr;
-  if (stage.load(std::memory_order_relaxed) == Stage::unknown) make_heap();
+  if (!tried.load(std::memory_order_relaxed)) make_heap();
   return heap.load(std::memory_order_acquire);
 }
 
