@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 import click
@@ -12,3 +14,12 @@ class OmnesError(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(f"omnes: {self.format_message()}", file=file, err=file is None)
+
+
+@contextmanager
+def from_core() -> Iterator[None]:
+    """What the core refuses becomes an error that the command reports."""
+    try:
+        yield
+    except ValueError as error:
+        raise OmnesError(str(error)) from None

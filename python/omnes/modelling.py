@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from omnes import _core, units
-from omnes.errors import OmnesError
+from omnes.errors import OmnesError, from_core
 
 PARTS = ("latency", "bandwidth", "overhead", "reduction", "copy")  # of a critical path
 MOST_RANKS = 1 << 20
@@ -75,10 +75,8 @@ def predict(
     what: str, choice: str, ranks: Ranks, sizes: Sequence[int], machine: Machine, reduction: str = "f64 sum"
 ) -> list[dict[str, Any]]:
     """One prediction for each size. Raises OmnesError where the algorithm cannot do it."""
-    try:
+    with from_core():
         return _core.predict(what, choice, ranks.count, list(sizes), machine.text, ranks.per_node, reduction)
-    except ValueError as fault:
-        raise OmnesError(str(fault)) from None
 
 
 def candidates(operation: str, largest: int) -> list[str]:

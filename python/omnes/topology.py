@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from omnes import _core
-from omnes.errors import OmnesError
+from omnes.errors import OmnesError, from_core
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -61,10 +61,8 @@ def machine(description: str) -> dict[str, Any]:
 
 
 def read(function: Callable[..., Any], *arguments: str) -> Any:
-    try:
+    with from_core():
         return function(*arguments)
-    except ValueError as error:
-        raise OmnesError(str(error)) from None
 
 
 def _cores(description: str) -> int:

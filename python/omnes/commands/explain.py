@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from omnes import _core, catalogue, modelling, units
-from omnes.errors import OmnesError
+from omnes.errors import OmnesError, from_core
 from omnes.modelling import Machine, Ranks
 
 
@@ -65,10 +65,8 @@ def explain(
     measured: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """measured: seconds by candidate, where a table has them."""
-    try:
+    with from_core():
         chosen = _core.choose(operation, ranks.count, size, size // 8, commutative, ranks.nodes == 1)
-    except ValueError as fault:
-        raise OmnesError(str(fault)) from None
     names = modelling.candidates(operation, size)
     if chosen["text"] not in names:
         names.append(chosen["text"])

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from omnes import _core, advice, catalogue, placing, renumbering, units
 from omnes.drawing import traffic as drawing
-from omnes.errors import OmnesError
+from omnes.errors import OmnesError, from_core
 from omnes.placing import Placing
 from omnes.renumbering import Renumbering
 
@@ -84,10 +84,8 @@ def command(
         return
     source, title = _source(what, traffic, where.p, root, radix or 0, segments)
     per_part = 1 if traffic else units.parse_bytes(size)
-    try:
+    with from_core():
         found = renumbering.find(source, title, where, per_part, method, bandwidths)
-    except ValueError as error:
-        raise OmnesError(str(error)) from None
     if draw:
         _draw(draw, source, found, where)
     if kind:

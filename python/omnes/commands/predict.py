@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from omnes import _core, catalogue, modelling, progress, units
-from omnes.errors import OmnesError
+from omnes.errors import OmnesError, from_core
 from omnes.modelling import PARTS, Machine, Ranks
 
 
@@ -116,10 +116,8 @@ def _simulated(
     """One algorithm: what prevents it is an error. All of them: those that can, the fastest first."""
     names = [choice] if choice else [a["name"] for a in catalogue.select(operation)]
     if choice:
-        try:
+        with from_core():
             _core.parse_choice(operation, choice)
-        except ValueError as fault:
-            raise OmnesError(str(fault)) from None
     rows: list[dict[str, Any]] = []
     with progress.bar("predicting") as shown:
         task = shown.add_task("", total=len(groups) * len(names))

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from omnes import _core
-from omnes.errors import OmnesError
+from omnes.errors import OmnesError, from_core
 from omnes.simulation import smpi
 
 # Parts that a rank sends and receives: none, one, one for each rank; at the root only.
@@ -79,10 +79,8 @@ def _choices(operation: str, wanted: str, ranks: int) -> Iterator[str]:
             if algorithm["operation"] == operation and not _core.why_not(operation, algorithm["name"], ranks):
                 yield algorithm["name"]
         return
-    try:
+    with from_core():
         choice = _core.parse_choice(operation, rest)
-    except ValueError as fault:
-        raise OmnesError(str(fault)) from None
     reason = _core.why_not(operation, choice["algorithm"], ranks, choice["radix"])
     if reason:
         raise OmnesError(f"{operation}/{rest} cannot do this: {reason}")
