@@ -6,6 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "schedule/hierarchy.hpp"
+
 namespace omnes::model {
 
 namespace {
@@ -85,11 +87,16 @@ Placement blocks_of(int p, int ranks_per_node) {
 Predictor::Predictor(const Setting& setting, const Choice& choice, int p, int root)
     : setting_(setting),
       choice_(choice),
-      problem_{.operation = choice.algorithm->operation, .p = p, .root = root, .radix = choice.radix},
+      problem_{.operation = choice.algorithm->operation,
+               .p = p,
+               .root = root,
+               .radix = choice.radix,
+               .composition = choice.levels},
       simulator_(*setting.machine, setting.reduction) {
   if (among_neighbors(problem_.operation))
     throw std::invalid_argument("operations among neighbors depend on the topology of the program");
   if (setting.placement->p != p) throw std::invalid_argument("the placement is of another number of ranks");
+  if (choice.algorithm->hierarchical) problem_.hierarchy = std::make_shared<const Hierarchy>(*setting.placement);
   natural_pieces_ = build(*choice.algorithm, problem_).pieces;
 }
 
