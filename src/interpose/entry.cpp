@@ -12,6 +12,7 @@
 #include "interpose/export.hpp"
 #include "interpose/failure.hpp"
 #include "interpose/process.hpp"
+#include "interpose/repeats.hpp"
 #include "interpose/report.hpp"
 #include "interpose/state.hpp"
 #include "interpose/windows.hpp"
@@ -62,16 +63,33 @@ int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass p
 
 // `describe` fills the job in and returns null, or why the host has to do it.
 
-template <class Describe, class Pass>
-int blocking(Operation operation, Wide comm, Describe describe, Pass pass) {
+void check(int code) {
+  if (code != 0) [[unlikely]]
+    throw Failure{code == Lane::truncated ? MPI_ERR_TRUNCATE : code};
+}
+
+/// A blocking call unlike the recent ones of its communicator.
+template <class Given, class Describe>
+[[gnu::noinline]] const char* run_first(State& state, const Given& given, Describe describe) {
+  Job job(state.staging);
+  if (const char* reason = describe(state, job)) return reason;
+  if (job.nothing) return nullptr;
+  job.load();
+  check(state.team->run(job.call));
+  job.land();
+  state.repeats.keep(given, state.p, *state.team, job);
+  return nullptr;
+}
+
+template <class Given, class Describe, class Pass>
+int blocking(Operation operation, Wide comm, const Given& given, Describe describe, Pass pass) {
   const auto serve = [&](State& state, MPI_Comm) -> const char* {
-    Job job(state.staging);
-    if (const char* reason = describe(state, job)) return reason;
-    if (job.nothing) return nullptr;
-    job.load();
-    if (const int code = state.team->run(job.call); code != 0) [[unlikely]]
-      throw Failure{code == Lane::truncated ? MPI_ERR_TRUNCATE : code};
-    job.land();
+    if (const Repeats::Repeat* known = state.repeats.find(given, state.p)) [[likely]] {
+      check(state.team->run(*known->prepared, {{known->send.in(given.send), known->recv.in(given.recv), nullptr}},
+                            &known->reduction));
+    } else if (const char* reason = run_first(state, given, describe)) {
+      return reason;
+    }
     // Programs with windows expect that what was sent before a barrier has arrived after it.
     if constexpr (!simulated) {
       if (operation == Operation::barrier && windows_made.load(std::memory_order_relaxed)) [[unlikely]]
@@ -148,13 +166,15 @@ OMNES_EXPORT(Finalize, void) {
 }
 
 #define OMNES_BEFORE(...) __VA_ARGS__ __VA_OPT__(, )
+#define OMNES_AFTER(...) __VA_OPT__(, ) __VA_ARGS__
 
 // The three forms of one operation: its parameters before the communicator, the same as arguments, and what describes
 // them as a job of `state`.
 #define OMNES_FORMS(blocking_name, nonblocking_name, persistent_name, operation, parameters, arguments, description) \
   OMNES_EXPORT(blocking_name, OMNES_BEFORE parameters Wide comm) {                                                   \
     return blocking(                                                                                                 \
-        Operation::operation, comm, [&]([[maybe_unused]] State& state, Job& job) { return description; },            \
+        Operation::operation, comm, Given(Operation::operation OMNES_AFTER arguments),                               \
+        [&]([[maybe_unused]] State& state, Job& job) { return description; },                                        \
         [&] { return call_host(host.blocking_name, OMNES_BEFORE arguments comm); });                                 \
   }                                                                                                                  \
   OMNES_EXPORT(nonblocking_name, OMNES_BEFORE parameters Wide comm, void* request) {                                 \

@@ -186,6 +186,17 @@ struct Team::State {
     return *at.prepared;
   }
 
+  /// Runs it, and counts it if anything is.
+  template <class Run>
+  [[gnu::noinline]] int counted_in(Prepared& prepared, Run run) {
+    if (!counting) return run();
+    const auto start = std::chrono::steady_clock::now();
+    const int result = run();
+    prepared.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    ++prepared.calls;
+    return result;
+  }
+
   std::shared_ptr<const Plan> second_stage(const std::shared_ptr<const Prepared>& first, const Call& call, Form form) {
     SecondStage& last_one = second_stages[static_cast<int>(form)];
     if (last_one.first != first || !std::ranges::equal(last_one.all_counts, call.all_counts)) {
@@ -280,18 +291,15 @@ void Team::wait_so(const shm::WaitPolicy& policy) { state_->setup.waiting = poli
 int Team::run(const Call& call) {
   State& state = *state_;
   const std::shared_ptr<Prepared>& prepared = state.prepared_for(call, Form::blocking);
-  const auto run = [&] {
-    if (prepared->needs_all_counts) [[unlikely]]
-      return state.run_in_stages(prepared, call);
-    return state.lane.run(prepared->plan, bases_of(call), call.reduction, state.setup.waiting);
-  };
-  if (!state.counting) [[likely]]
-    return run();
-  const auto start = std::chrono::steady_clock::now();
-  const int result = run();
-  prepared->seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  ++prepared->calls;
-  return result;
+  if (!prepared->needs_all_counts) [[likely]]
+    return run(*prepared, bases_of(call), call.reduction);
+  return state.counted_in(*prepared, [&] { return state.run_in_stages(prepared, call); });
+}
+
+int Team::run(Prepared& prepared, const Bases& bases, const Reduction* reduction) {
+  State& state = *state_;
+  const auto run = [&] { return state.lane.run(prepared.plan, bases, reduction, state.setup.waiting); };
+  return state.counting ? state.counted_in(prepared, run) : run();
 }
 
 std::shared_ptr<Prepared> Team::prepare(const Call& call, Form form) { return state_->prepared_for(call, form); }

@@ -110,6 +110,9 @@ class Team {
   Lane& lane();
   /// Runs the call to its end. Returns what Lane::run does.
   int run(const Call& call);
+  /// Runs again, to its end and perhaps with other buffers, what prepare() returned for a blocking call that is done in
+  /// one stage.
+  int run(Prepared& prepared, const Bases& bases, const Reduction* reduction);
   /// What run() would run, for a lane's queue. Not while another thread is in run() or here.
   std::shared_ptr<Prepared> prepare(const Call& call, Form form);
   /// The operation itself, where all counts had to be exchanged first: `call` has them now. For each form by one thread
