@@ -15,7 +15,7 @@
 // * the communicator: what is kept goes with it, and when its info asks for other algorithms (forget());
 // * one thread at a time is in a blocking collective of a communicator, as MPI demands.
 //
-// Cost: of a broadcast's arguments three words are added up, multiplied once, and compared.
+// Cost: of a broadcast's arguments, two additions, a multiplication and five comparisons.
 #pragma once
 
 #include <algorithm>
@@ -116,15 +116,17 @@ class Repeats {
     Reduction reduction;  ///< without a function where none is needed
     bool reads_sent = false, reads_received = false;
     std::vector<std::byte> elements;  ///< of the arrays that are read, one after the other
+
+    Bases bases(const void* of_send, void* of_recv) const { return {{send.in(of_send), recv.in(of_recv), nullptr}}; }
   };
 
   /// The call of a communicator of p ranks that has been made before with such arguments, or null.
   template <class... Arguments>
   const Repeat* find(const Given<Arguments...>& given, int p) const {
     const Repeat& repeat = repeats_[place(given)];
-    std::uint64_t differences = repeat.types ^ TypeCache::generation();
-    for (int i = 0; i < given.words; ++i) differences |= repeat.word[i] ^ given.word[i];
-    if (differences != 0) return nullptr;
+    if (repeat.types != TypeCache::generation()) return nullptr;
+    for (int i = 0; i < given.words; ++i)
+      if (repeat.word[i] != given.word[i]) return nullptr;
     constexpr int arrays = Given<Arguments...>::arrays;
     if constexpr (arrays > 0)
       if (!same_elements(repeat, given.array.data(), arrays, p)) return nullptr;
@@ -150,8 +152,8 @@ class Repeats {
 
   template <class... Arguments>
   static std::size_t place(const Given<Arguments...>& given) {
-    std::uint64_t sum = 0;
-    for (const std::uint64_t word : given.word) sum += word;
+    // The last one is a root, where there is one, the second mostly a count.
+    const std::uint64_t sum = given.word.front() + given.word[std::min(1, given.words - 1)] + given.word.back();
     return sum * 0x9E3779B97F4A7C15u >> (64 - place_bits);  // Fibonacci hashing: 2^64 / golden ratio
   }
 
