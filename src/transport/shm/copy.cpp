@@ -14,8 +14,8 @@ namespace {
 
 // Bytes below which the C library moves vectors, too.
 constexpr std::size_t small = 1024;
-// Bytes from which on a copy is unlikely to be read again before it leaves the cache. Between two cores with 32 MiB of third-level cache,
-// copies of 2 MiB became 1.4 times as slow past it where all buffers fit in (bcast of 4 MiB), those of 8 MiB twice as fast.
+// Bytes from which on a copy is unlikely to be read again before it leaves the caches. With 32 MiB of third-level cache
+// for two cores, copies of 2 MiB took 1.4 times as long past it where all buffers fit in, those of 8 MiB half as long.
 constexpr std::size_t past_cache_from = 3 * 1024 * 1024;
 
 #if defined(__x86_64__)
