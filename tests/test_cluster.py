@@ -74,6 +74,25 @@ def test_the_catalogue_across_hosts(cluster, mpi, build, tmp_path):
     assert {rank["node"] for rank in reports(tmp_path, 12)} == {0, 3, 6, 9}
 
 
+def test_levels_of_the_machine(cluster, mpi, build, tmp_path):
+    """Switches of a file, one level switched off; an algorithm whose levels are those; a wrong file."""
+    network = tmp_path / "network"
+    network.write_text("n[1-2] s1 top\nn[3-4] s2 top\n")
+    wanted = {"OMNES_TOPOLOGY": str(network), "OMNES_LEVELS": "node,switch,switch2"}
+    forced = {"OMNES_ALLREDUCE": "hierarchical:node=linear,switch=knomial,top=recursive_doubling"}
+    expect_ok(on_hosts(cluster, mpi, build("reductions", mpi), "1", folder=tmp_path, **wanted, **forced))
+    ranks = reports(tmp_path)
+    assert all(rank["levels"] == ranks[0]["levels"] for rank in ranks)
+    assert ranks[0]["levels"] == [{"level": "node", "units": 4}, {"level": "switch", "units": 2}]
+    why = {level["level"]: level["why"] for level in ranks[0]["left_out"]}
+    assert why["l3"] == "switched off" and why["switch2"] == "all ranks share one"
+    ran = {entry["algorithm"] for entry in ranks[1]["entries"] if entry["operation"] == "allreduce"}
+    assert "hierarchical:node=linear,switch=knomial,top=recursive_doubling" in ran
+    network.write_text("n[1-2] s1 top\nn[3-4] s2\n")
+    refused = on_hosts(cluster, mpi, build("reductions", mpi), "1", folder=tmp_path, **wanted)
+    assert refused.returncode != 0 and f"{network}:2: 1 switches; expected 2" in refused.stderr
+
+
 def test_a_killed_rank_ends_the_job(cluster, mpi, build, tmp_path):
     before = inhabitants()
     assert on_hosts(cluster, mpi, build("endless", mpi), "4", folder=tmp_path).returncode != 0

@@ -69,9 +69,16 @@ def why_not(
 # "knomial:k=4,segment=16K" -> {algorithm, radix, segment (bytes; 0: none), text (normalised)}.
 def parse_choice(operation: str, text: str) -> dict[str, Any]: ...
 
-# What would run, by the environment and the decision table: {algorithm, radix, segment, text, why}.
+# What would run, by the environment and the decision table: {algorithm, radix, segment, text, why}. node: of each rank;
+# none: all ranks are on one. shared_memory: ranks of a node share it.
 def choose(
-    operation: str, p: int, bytes: int, elements: int, commutative: bool = True, one_node: bool = True
+    operation: str,
+    p: int,
+    bytes: int,
+    elements: int,
+    commutative: bool = True,
+    node: list[int] = [],
+    shared_memory: bool = True,
 ) -> dict[str, Any]: ...
 
 # Bytes of the shared-memory segment.

@@ -44,6 +44,10 @@ class Ranks:
     def nodes(self) -> int:
         return -(-self.count // self.per_node)
 
+    @property
+    def node_of_each(self) -> list[int]:
+        return [rank // self.per_node for rank in range(self.count)]
+
     def __str__(self) -> str:
         where = "one node" if self.nodes == 1 else f"{self.nodes} nodes of {self.per_node}"
         return f"{self.count} ranks on {where}"

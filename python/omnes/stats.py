@@ -1,7 +1,8 @@
 """Merges the ranks' statistics files into one report and shows it.
 
 Each rank writes DIR/rank-<world rank>.json when it finalises MPI: the first rank of its node, what omnes ran
-("entries"), what it passed to the host MPI ("passed"), and what else is worth knowing ("notes"). An entry says its
+("entries"), what it passed to the host MPI ("passed"), on which levels of the machine the ranks lie apart ("levels",
+and why not on others, "left_out"; alike on all ranks), and what else is worth knowing ("notes"). An entry says its
 form: blocking (where it says nothing), nonblocking, or persistent, of which every start counts. Ranks may differ in
 calls and times: the report sums them up, the tables show means. Both follow MPI's order of operations, and tell forms
 apart behind it.
@@ -33,6 +34,8 @@ def merge(folder: Path) -> dict[str, Any] | None:
         "ranks": ranks[0]["size"],
         "reports": len(ranks),
         "nodes": len({rank.get("node") for rank in ranks}),
+        "levels": ranks[0].get("levels", []),
+        "left_out": ranks[0].get("left_out", []),
         "entries": _sum(ranks, "entries", ("operation", "form", "bytes", "algorithm")),
         "passed": _sum(ranks, "passed", ("operation", "form", "reason")),
         "notes": sorted({note for rank in ranks for note in rank["notes"]}),
@@ -121,6 +124,9 @@ def show(report: dict[str, Any], console: Console) -> None:
             table.add_row(*what(entry), entry["reason"], *_times(entry))
         console.print(table)
     console.print(escape(summary(report)))
+    if report["levels"]:
+        levels = ", ".join(f"{level['level']} ({level['units']})" for level in report["levels"])
+        console.print(f"Levels of the machine, and units of each: {levels}")
     for note in report["notes"]:
         console.print(f"note: {escape(note)}")
     if report["reports"] < report["ranks"]:

@@ -192,6 +192,7 @@ void describe_team(State& state, MPI_Comm comm) {
   }
   // Alike on all ranks: a rank that needs no messages itself may be needed by others that do.
   state.messages = state.p > 1 && (!w.medium || first.size() > 1);
+  setup.placement = w.place(state.ranks).placement;
   state.team = std::make_unique<Team>(std::move(setup));
 }
 

@@ -44,11 +44,25 @@ bool make_private_communicator(MPI_Comm& made) {
   return created && host.Comm_set_errhandler(made, handles.errors_return) == MPI_SUCCESS;
 }
 
+/// A wrong file that the user has named is an error; the site's own need not be understood.
+std::optional<Network> find_network(const std::optional<std::string>& wanted) {
+  const std::optional<std::string> file = network_file(wanted);
+  if (!file) return std::nullopt;
+  try {
+    return read_network(*file);
+  } catch (const std::invalid_argument& error) {
+    if (wanted) throw;
+    note(std::string("switches are not known: ") + error.what());
+    return std::nullopt;
+  }
+}
+
 const char* set_up() {
   Process& p = process();
   try {
     p.settings = Settings::from_environment();
     p.selector.emplace(p.settings);
+    p.network = find_network(p.settings.topology);
   } catch (const std::invalid_argument& error) {
     complaint = error.what();
     return "wrong OMNES_ variable";

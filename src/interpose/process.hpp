@@ -7,12 +7,14 @@
 #include "interpose/host.hpp"
 #include "select/select.hpp"
 #include "select/settings.hpp"
+#include "topology/network.hpp"
 
 namespace omnes {
 
 struct Process {
   Settings settings;
   std::optional<Selector> selector;
+  std::optional<Network> network;  ///< what is known of switches
   MPI_Request idle;  ///< a receive on `self` that never completes; testing it runs the host's whole progress engine
   MPI_Comm self;     ///< of this process alone; errors are returned, messages are nobody else's
   std::uint64_t fingerprint = 0;  ///< of the OMNES_ variables that all ranks must have alike

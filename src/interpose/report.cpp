@@ -3,11 +3,13 @@
 // MPI_Finalize deletes the attributes of MPI_COMM_SELF first of all, while MPI still works: that is the moment.
 #include "interpose/report.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <string>
 #include <tuple>
@@ -79,11 +81,29 @@ std::string list(const Items& items, Write write) {
   return "[" + text + "]";
 }
 
+std::vector<int> all_ranks(int size) {
+  std::vector<int> ranks(size);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+int units(const PlacementLevel& level) { return *std::ranges::max_element(level.unit) + 1; }
+
 std::string to_json(Totals& t) {
   const Process& self = process();
   const int node = world() ? world()->first_here() : self.rank;
   std::string text = "{\"rank\":" + std::to_string(self.rank) + ",\"size\":" + std::to_string(self.size) +
                      ",\"node\":" + std::to_string(node) + ",\"library\":" + quoted(name(built_for));
+  if (world()) {
+    const Placed placed = world()->place(all_ranks(self.size));
+    text += ",\n\"levels\":" + list(placed.placement.levels, [](const PlacementLevel& level) {
+              return "{\"level\":" + quoted(level.name) + ",\"units\":" + std::to_string(units(level)) + "}";
+            });
+    text += ",\n\"left_out\":" + list(placed.left_out, [](const LeftOut& left_out) {
+              return "{\"level\":" + quoted(left_out.level) + ",\"kind\":" + quoted(name(left_out.kind)) +
+                     ",\"why\":" + quoted(left_out.why) + "}";
+            });
+  }
   text += ",\n\"entries\":" + list(t.ran, [](const auto& item) {
             const auto& [operation, form, bytes, algorithm] = item.first;
             return "{\"operation\":" + quoted(name(operation)) + ",\"form\":" + quoted(name(form)) +

@@ -53,12 +53,25 @@ std::uint64_t identity_of_machine() {
   return mix(hash, std::to_string(geteuid()));
 }
 
-/// Ranks of a simulated machine are all in this process.
-std::uint64_t identity_of_simulated_machine() {
+std::string name_of_simulated_machine() {
   char name[MPI_MAX_PROCESSOR_NAME + 1] = "";
   int length = 0;
   host.Get_processor_name(name, &length);
-  return mix(0, name);
+  return name;
+}
+
+/// Ranks of a simulated machine are bound to nothing.
+Whereabouts find_whereabouts(std::uint64_t memory) {
+  const std::optional<Network>& known = process().network;
+  const Network* network = known ? &*known : nullptr;
+  if constexpr (simulated) {
+    InnerUnits inner;
+    inner.fill(no_unit);
+    return whereabouts(name_of_simulated_machine(), inner, network, memory);
+  }
+  utsname names{};
+  uname(&names);
+  return own_whereabouts(names.nodename, network, memory);
 }
 
 Introduction introduce(int rank, int size) {
@@ -67,7 +80,7 @@ Introduction introduce(int rank, int size) {
   nonce = static_cast<std::uint64_t>(device()) << 32 | device();
 
   const Process& self = process();
-  const std::uint64_t machine = simulated ? identity_of_simulated_machine() : identity_of_machine();
+  const std::uint64_t machine = simulated ? mix(0, name_of_simulated_machine()) : identity_of_machine();
   Introduction me{};
   me.fingerprint = self.fingerprint;
   me.memory = machine;
@@ -77,6 +90,7 @@ Introduction introduce(int rank, int size) {
     const auto pretended = static_cast<std::int64_t>(rank) * self.settings.fake_nodes / size;
     me.memory = mix(machine, std::to_string(pretended));
   }
+  me.whereabouts = find_whereabouts(me.memory);
   me.session = getsid(0);
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) {
@@ -188,6 +202,12 @@ shm::WaitPolicy World::waiting(std::span<const int> ranks) const {
   policy.oversubscribed = wait == Wait::yield || (wait == Wait::automatic && oversubscribed(here));
   policy.yields_reach = yields_reach(here, all[rank].session);
   return policy;
+}
+
+Placed World::place(std::span<const int> ranks) const {
+  std::vector<Whereabouts> records;
+  for (const int r : ranks) records.push_back(all[r].whereabouts);
+  return omnes::place(records, process().settings.levels);
 }
 
 int meet() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "interpose/host.hpp"
+#include "topology/placing.hpp"
 #include "transport/shm/endpoint.hpp"
 #include "transport/shm/segment.hpp"
 #include "transport/shm/waiting.hpp"
@@ -27,6 +28,7 @@ struct Introduction {
   std::uint64_t nonce;
   shm::HeapTicket heap;
   shm::Ticket ticket;  ///< to try whether it is of use: of the first rank that has this memory
+  Whereabouts whereabouts;
 };
 
 struct World {
@@ -41,6 +43,8 @@ struct World {
   int first_here() const;
   /// How a rank of this group of ranks waits for the others that are on its node.
   shm::WaitPolicy waiting(std::span<const int> ranks) const;
+  /// Where the ranks of this group lie; as far as OMNES_LEVELS wants to know.
+  Placed place(std::span<const int> ranks) const;
 };
 
 /// Collective over MPI_COMM_WORLD. Returns the host's error code.

@@ -88,6 +88,7 @@ void Executor::go_on_in_any_order(std::size_t tried) {
 
 bool Executor::advance() {
   const auto& steps = plan_->steps;
+  test_messages();
   bool moved = false;
   std::size_t kept = 0;
   // active_ may grow during the pass: released steps are tried at once.
@@ -125,6 +126,13 @@ void Executor::activate(std::uint32_t step) {
   --held_back_;
 }
 
+void Executor::test_messages() {
+  awaited_.clear();
+  for (const std::uint32_t i : active_)
+    if (plan_->steps[i].route == Route::port && moving_[i].started) awaited_.push_back(&moving_[i].request);
+  if (!awaited_.empty()) note(port_.test(port_.context, awaited_));
+}
+
 // When no step is held back, nothing can be done before the last message is through.
 void Executor::wait_for_messages() {
   awaited_.clear();
@@ -160,7 +168,7 @@ inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
                      &moving.request));
     return Outcome::started;
   }
-  return test_port(moving);
+  return moving.request.through ? Outcome::done : Outcome::started;
 }
 
 inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
@@ -172,7 +180,7 @@ inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
                        &moving.request));
       return Outcome::started;
     }
-    outcome = test_port(moving);
+    outcome = moving.request.through ? Outcome::done : Outcome::started;
   } else if (step.kind == OpKind::recv || step.staged) {
     const bool done = step.published ? endpoint_->recv_published(step.peer, into, step.bytes, moving.transfer)
                                      : endpoint_->recv(step.peer, into, step.bytes, moving.transfer);
@@ -186,12 +194,6 @@ inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
   }
   if (outcome == Outcome::done && step.staged) combine(step, into, 0, step.elements);
   return outcome;
-}
-
-Executor::Outcome Executor::test_port(Moving& moving) {
-  bool done = false;
-  note(port_.test(port_.context, &moving.request, &done));
-  return done ? Outcome::done : Outcome::started;
 }
 
 void Executor::combine(const Step& step, const void* incoming, std::size_t offset, std::size_t elements) const {

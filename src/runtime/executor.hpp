@@ -46,7 +46,7 @@ class Executor {
 
   struct Moving {  // what a step in flight needs to remember
     shm::Transfer transfer;
-    PortRequest request = 0;
+    PortRequest request;
     bool started = false;
   };
 
@@ -56,7 +56,6 @@ class Executor {
   Outcome move(const Step& step, Moving& moving);
   Outcome send(const Step& step, Moving& moving);
   Outcome receive(const Step& step, Moving& moving);
-  Outcome test_port(Moving& moving);
   /// The first error stays.
   void note(int code) {
     if (error_ == 0) error_ = code;
@@ -65,6 +64,7 @@ class Executor {
   static void combine_fragment(void* self, std::size_t offset, const void* data, std::size_t bytes);
   void release(std::uint32_t first, std::uint32_t count);
   void activate(std::uint32_t step);
+  void test_messages();
   void wait_for_messages();
 
   shm::Endpoint* endpoint_;

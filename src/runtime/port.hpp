@@ -8,8 +8,10 @@
 
 namespace omnes {
 
-/// Room for one MPI_Request of any ABI.
-using PortRequest = std::uint64_t;
+struct PortRequest {
+  std::uint64_t handle = 0;  ///< room for one MPI_Request of any ABI
+  bool through = false;      ///< the message is, as test() has found
+};
 
 /// The two kinds of channel have a tag each, so that they never match each other.
 enum class Channel : int { pair = 0, published = 1 };
@@ -20,7 +22,8 @@ struct MessagePort {
   int (*isend)(void* context, int to, Channel channel, const void* data, std::size_t bytes,
                PortRequest* request) = nullptr;
   int (*irecv)(void* context, int from, Channel channel, void* data, std::size_t bytes, PortRequest* request) = nullptr;
-  int (*test)(void* context, PortRequest* request, bool* done) = nullptr;
+  /// Finds out which of these messages are through. All together let the host's engine turn once: a turn may be a system call.
+  int (*test)(void* context, std::span<PortRequest* const> requests) = nullptr;
   /// Waits until one of these messages is through, or all; test() then says which. Null where nothing is better than to test again and again:
   /// a simulator would charge for each test, and one rank that never stops testing lets no other one run.
   int (*wait)(void* context, std::span<PortRequest* const> requests, bool for_all) = nullptr;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -81,7 +82,9 @@ struct Team::State {
       const bool here = setup.node.empty() || setup.node[rank] == setup.node[setup.rank];
       if (here) reach.local[rank] = next++;
     }
-    one_node = setup.shares_memory && next == setup.p;
+    const std::set<int> distinct(setup.node.begin(), setup.node.end());
+    nodes = std::max(1, static_cast<int>(distinct.size()));
+    shared_memory = setup.shares_memory && (nodes == 1 || nodes < setup.p);
     if (setup.placement)
       hierarchy = std::make_shared<const Hierarchy>(*setup.placement);
     else if (!setup.node.empty())
@@ -137,7 +140,8 @@ struct Team::State {
     question.bytes = common_bytes(call);
     question.elements = call.element > 0 ? question.bytes / call.element : 0;
     question.commutative = key.commutative();
-    question.one_node = one_node;
+    question.nodes = nodes;
+    question.shared_memory = shared_memory;
     question.hierarchy = hierarchy;
     const Answer answer = setup.selector->choose(question, forced[static_cast<int>(call.operation)]);
 
@@ -227,7 +231,8 @@ struct Team::State {
   const bool& counting;  // the team's
   Reach reach;
   std::shared_ptr<const Hierarchy> hierarchy;  // null where nothing is known
-  bool one_node = false;
+  int nodes = 1;
+  bool shared_memory = false;  ///< some node has several ranks, which share it
   std::array<std::optional<Choice>, operation_count> forced;
   std::unordered_map<Key, std::shared_ptr<Prepared>, KeyHash> plans;
   struct Recent {

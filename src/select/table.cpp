@@ -23,26 +23,31 @@ std::size_t take_bytes(const toml::node& node) {
   return parse_bytes(std::to_string(take<std::int64_t>(node, "a number of bytes, such as 512 or \"16K\"")));
 }
 
-int take_ranks(const toml::node& node) {
-  return parse_number(std::to_string(take<std::int64_t>(node, "a number of ranks")), 1,
-                      std::numeric_limits<int>::max());
+int take_number(const toml::node& node, const char* wanted) {
+  return parse_number(std::to_string(take<std::int64_t>(node, wanted)), 1, std::numeric_limits<int>::max());
 }
 
 void read_entry(Rule& rule, std::string_view key, const toml::node& node) {
   if (key == "use")
     rule.choice = parse_choice(rule.operation, take<std::string>(node, "\"algorithm:parameters\""));
   else if (key == "max_ranks")
-    rule.max_ranks = take_ranks(node);
+    rule.max_ranks = take_number(node, "a number of ranks");
+  else if (key == "max_nodes")
+    rule.max_nodes = take_number(node, "a number of nodes");
   else if (key == "max_bytes")
     rule.max_bytes = take_bytes(node);
   else if (key == "commutative")
     rule.commutative = take<bool>(node, "true, false");
   else if (key == "one_node")
     rule.one_node = take<bool>(node, "true, false");
+  else if (key == "shared_memory")
+    rule.shared_memory = take<bool>(node, "true, false");
   else if (key == "shared_heap")
     rule.shared_heap = take<bool>(node, "true, false");
   else
-    throw std::invalid_argument("no such entry; valid: use, max_ranks, max_bytes, commutative, one_node, shared_heap");
+    throw std::invalid_argument(
+        "no such entry; valid: use, max_ranks, max_nodes, max_bytes, commutative, one_node, shared_memory, "
+        "shared_heap");
 }
 
 std::string conditions(const Rule& rule) {
@@ -50,9 +55,11 @@ std::string conditions(const Rule& rule) {
   const auto add = [&](const std::string& condition) { text += (text.empty() ? "" : ", ") + condition; };
   const auto word = [](bool value) { return value ? std::string("true") : std::string("false"); };
   if (rule.max_ranks) add("max_ranks = " + std::to_string(*rule.max_ranks));
+  if (rule.max_nodes) add("max_nodes = " + std::to_string(*rule.max_nodes));
   if (rule.max_bytes) add("max_bytes = " + bytes_text(*rule.max_bytes));
   if (rule.commutative) add("commutative = " + word(*rule.commutative));
   if (rule.one_node) add("one_node = " + word(*rule.one_node));
+  if (rule.shared_memory) add("shared_memory = " + word(*rule.shared_memory));
   if (rule.shared_heap) add("shared_heap = " + word(*rule.shared_heap));
   return text.empty() ? "always" : text;
 }
@@ -78,7 +85,7 @@ Rule read_rule(Operation operation, const toml::node& node, const std::string& w
 void check_last(const Rule& last) {
   const std::string which = "the last rule of " + std::string(name(last.operation));
   if (!last.unconditional()) refuse(which + " may have no conditions");
-  const Question hardest{.operation = last.operation, .p = 3, .commutative = false, .one_node = false};
+  const Question hardest{.operation = last.operation, .p = 3, .commutative = false, .nodes = 2};
   const std::string reason = why_not(last.choice, hardest, true);
   if (!reason.empty()) refuse(which + " has to serve everything, but " + last.choice.algorithm->name + ' ' + reason);
 }
@@ -88,7 +95,9 @@ void check_last(const Rule& last) {
 bool Rule::fits(const Question& question) const {
   return operation == question.operation && (!max_ranks || question.p <= *max_ranks) &&
          (!max_bytes || question.bytes <= *max_bytes) && (!commutative || question.commutative == *commutative) &&
-         (!one_node || question.one_node == *one_node) && (!shared_heap || question.shared_heap == *shared_heap);
+         (!max_nodes || question.nodes <= *max_nodes) && (!one_node || question.one_node() == *one_node) &&
+         (!shared_memory || question.shared_memory == *shared_memory) &&
+         (!shared_heap || question.shared_heap == *shared_heap);
 }
 
 std::string why_not(const Choice& choice, const Question& question, bool reproducible) {

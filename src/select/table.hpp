@@ -1,9 +1,9 @@
 // The decision table: rules per operation, of which the first that fits wins.
 //
 // Overview. The table is TOML: for each operation a list of rules, each with conditions and the choice to use:
-// bcast = [{ one_node = true, max_bytes = "16K", use = "linear" }, { use = "knomial:k=4" }] Conditions, all
-// optional: max_ranks, max_bytes (of one part), both inclusive; commutative, one_node, shared_heap. Each list ends with a rule
-// that fits always, so that there is an answer to every question.
+// bcast = [{ one_node = true, max_bytes = "16K", use = "linear" }, { use = "knomial:k=4" }]
+// Conditions, all optional: max_ranks, max_nodes, max_bytes (of one part), all inclusive; commutative, one_node,
+// shared_memory, shared_heap. Each list ends with a rule that fits always, so that there is an answer to every question.
 #pragma once
 
 #include <optional>
@@ -21,23 +21,31 @@ struct Question {
   std::size_t bytes = 0;     ///< of one part
   std::size_t elements = 0;  ///< of one part
   bool commutative = true;
-  bool one_node = true;      ///< all ranks share memory
-  bool shared_heap = false;  ///< buffers lie in memory that a node's ranks map (OMNES_HEAP=shared)
-  bool blocking = true;      ///< else nonblocking or persistent
+  int nodes = 1;
+  bool shared_memory = true;  ///< the ranks of a node share it, and some node has several
+  bool shared_heap = false;   ///< buffers lie in memory that a node's ranks map (OMNES_HEAP=shared)
+  bool blocking = true;       ///< else nonblocking or persistent
   std::shared_ptr<const Hierarchy> hierarchy = {};  ///< where the ranks lie; null: nothing is known
+
+  /// All ranks share memory.
+  bool one_node() const { return nodes == 1 && shared_memory; }
 };
 
 struct Rule {
   Operation operation = Operation::barrier;
   std::optional<int> max_ranks;
+  std::optional<int> max_nodes;
   std::optional<std::size_t> max_bytes;
   std::optional<bool> commutative;
   std::optional<bool> one_node;
+  std::optional<bool> shared_memory;
   std::optional<bool> shared_heap;
   Choice choice;
   std::string text;  ///< "table rule 2 of bcast: max_bytes = 16K, one_node = true"
 
-  bool unconditional() const { return !max_ranks && !max_bytes && !commutative && !one_node && !shared_heap; }
+  bool unconditional() const {
+    return !max_ranks && !max_nodes && !max_bytes && !commutative && !one_node && !shared_memory && !shared_heap;
+  }
   bool fits(const Question& question) const;
 };
 

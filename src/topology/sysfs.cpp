@@ -92,11 +92,11 @@ std::vector<int> own_cpus() {
   return cpus;
 }
 
-Whereabouts own_whereabouts(const std::string& node, const Network* network) {
+Whereabouts own_whereabouts(const std::string& host, const Network* network, std::uint64_t memory) {
   const std::vector<int> cpus = own_cpus();
   InnerUnits inner;
   inner.fill(several_units);  // where the kernel does not tell
-  return whereabouts(node, cpus.empty() ? inner : inner_units(cpus), network);
+  return whereabouts(host, cpus.empty() ? inner : inner_units(cpus), network, memory);
 }
 
 }  // namespace omnes

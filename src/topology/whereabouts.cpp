@@ -1,4 +1,4 @@
-// Records from a machine's levels, a node's name and its switches. From Linux: sysfs.cpp.
+// Records from a machine's levels, a host's name and its switches. From Linux: sysfs.cpp.
 #include "topology/whereabouts.hpp"
 
 #include <algorithm>
@@ -38,7 +38,9 @@ InnerUnits inner_units(const Machine& machine, const std::vector<int>& cpus) {
   return units;
 }
 
-Whereabouts whereabouts(const std::string& node, const InnerUnits& inner, const Network* network) {
+Whereabouts whereabouts(const std::string& host, const InnerUnits& inner, const Network* network,
+                        std::uint64_t memory) {
+  const std::string node = memory == 0 ? host : host + '/' + std::to_string(memory);
   Whereabouts record;
   for (std::size_t i = 0; i < inner_levels; ++i) {
     if (inner[i] >= 0)
@@ -48,7 +50,7 @@ Whereabouts whereabouts(const std::string& node, const InnerUnits& inner, const 
   }
   record.unit[node_level] = numbered(node_level, node);
   if (network == nullptr) return record;
-  const std::vector<std::string>* switches = network->of(node);
+  const std::vector<std::string>* switches = network->of(host);
   for (std::size_t i = 0; i < network->levels; ++i)
     record.unit[first_switch + i] =
         switches != nullptr ? numbered(first_switch + i, (*switches)[i]) : Whereabouts::unlisted;

@@ -41,9 +41,11 @@ InnerUnits inner_units(const std::vector<int>& cpus, const std::string& system =
 /// The CPUs on which this process may run.
 std::vector<int> own_cpus();
 
-/// Of a rank on the named node. Null network: nothing is known of switches.
-Whereabouts whereabouts(const std::string& node, const InnerUnits& inner, const Network* network);
-/// Of this process, which says by what name its node goes.
-Whereabouts own_whereabouts(const std::string& node, const Network* network);
+/// Of a rank on the named host. Null network: nothing is known of switches. Ranks with different `memory` on one host, which
+/// cannot share it, count as ranks on different nodes.
+Whereabouts whereabouts(const std::string& host, const InnerUnits& inner, const Network* network,
+                        std::uint64_t memory = 0);
+/// Of this process, which says by what name its host goes.
+Whereabouts own_whereabouts(const std::string& host, const Network* network, std::uint64_t memory = 0);
 
 }  // namespace omnes

@@ -74,9 +74,12 @@ class ThreadPort {
     port.irecv = [](void* self, int from, Channel channel, void* data, std::size_t bytes, PortRequest* request) {
       return static_cast<ThreadPort*>(self)->irecv(from, channel, data, bytes, request);
     };
-    port.test = [](void* self, PortRequest* request, bool* done) {
+    port.test = [](void* self, std::span<PortRequest* const> requests) {
       auto& port = *static_cast<ThreadPort*>(self);
-      *done = port.waits_ ? port.pending_[*request].done : port.try_once(port.pending_[*request]);
+      for (PortRequest* request : requests) {
+        const Pending& pending = port.pending_[request->handle];
+        request->through = port.waits_ ? pending.done : port.try_once(pending);
+      }
       return 0;
     };
     if (!waits_) return port;
@@ -98,12 +101,12 @@ class ThreadPort {
   };
   int isend(int to, Channel channel, const void* data, std::size_t bytes, PortRequest* request) {
     pending_.push_back({mailbox_.post(rank_, to, channel, data, bytes), 0, channel, 0, nullptr, 0});
-    *request = pending_.size() - 1;
+    request->handle = pending_.size() - 1;
     return 0;
   }
   int irecv(int from, Channel channel, void* data, std::size_t bytes, PortRequest* request) {
     pending_.push_back({nullptr, from, channel, mailbox_.ticket(from, rank_, channel), data, bytes});
-    *request = pending_.size() - 1;
+    request->handle = pending_.size() - 1;
     return 0;
   }
   bool try_once(const Pending& pending) {
@@ -114,7 +117,7 @@ class ThreadPort {
     EXPECT_FALSE(requests.empty());
     for (std::size_t through = 0; through < (for_all ? requests.size() : 1); std::this_thread::yield()) {
       for (const PortRequest* request : requests) {
-        Pending& pending = pending_[*request];
+        Pending& pending = pending_[request->handle];
         if (pending.done || !(pending.done = try_once(pending))) continue;
         if (++through == 1 && !for_all) break;
       }

@@ -155,7 +155,7 @@ TEST(Table, FirstRuleThatFitsWins) {
                                            "{use='knomial:k=4'}"));
   const auto chosen = [&](int p, std::size_t bytes, bool one_node) {
     const Answer answer =
-        selector.choose({.operation = Operation::bcast, .p = p, .bytes = bytes, .one_node = one_node});
+        selector.choose({.operation = Operation::bcast, .p = p, .bytes = bytes, .nodes = one_node ? 1 : 2});
     return to_string(answer.choice) + " by " + answer.why;
   };
   EXPECT_EQ(chosen(4, 1024, false), "linear by table rule 1 of bcast: max_ranks = 4, max_bytes = 1K");
@@ -173,8 +173,8 @@ TEST(Table, WrongOnesAreOneClearLine) {
        "decision table: the last rule of allreduce has to serve everything, but knomial does not combine from the "
        "left, as OMNES_REPRODUCIBLE=1 asks"},
       {table("{max_bites=1, use='linear'}"),
-       "decision table: rule 1 of bcast, max_bites: no such entry; valid: use, max_ranks, max_bytes, commutative, "
-       "one_node, shared_heap"},
+       "decision table: rule 1 of bcast, max_bites: no such entry; valid: use, max_ranks, max_nodes, max_bytes, "
+       "commutative, one_node, shared_memory, shared_heap"},
       {table("{use='linear'}, {max_ranks='many', use='linear'}"),
        "decision table: rule 2 of bcast, max_ranks: valid: a number of ranks"},
       {table("{use='chain:k=2'}"),
@@ -255,7 +255,7 @@ TEST(Selector, ReproducibleReductionsCombineFromTheLeft) {
     for (const int p : {1, 2, 7, 64, 1000})
       for (const std::size_t bytes : {0, 8, 5000, 100'000'000})
         for (const bool one_node : {false, true}) {
-          const Answer answer = selector.choose({operation, p, bytes, bytes / 8, true, one_node});
+          const Answer answer = selector.choose({operation, p, bytes, bytes / 8, true, one_node ? 1 : 2});
           EXPECT_TRUE(answer.choice.algorithm->from_left) << answer.choice.algorithm->name;
         }
 }
@@ -267,7 +267,7 @@ TEST(DefaultTable, AnswersEveryQuestionWithAnAlgorithmThatCan) {
       for (const std::size_t bytes : {0, 1, 2048, 70'000, 100'000'000})
         for (const bool commutative : {false, true})
           for (const bool one_node : {false, true}) {
-            const Question question{static_cast<Operation>(operation), p, bytes, bytes, commutative, one_node};
+            const Question question{static_cast<Operation>(operation), p, bytes, bytes, commutative, one_node ? 1 : 2};
             EXPECT_EQ(why_not(selector.choose(question).choice, question, false), "");
           }
 }

@@ -66,7 +66,7 @@ def explain(
 ) -> dict[str, Any]:
     """measured: seconds by candidate, where a table has them."""
     with from_core():
-        chosen = _core.choose(operation, ranks.count, size, size // 8, commutative, ranks.nodes == 1)
+        chosen = _core.choose(operation, ranks.count, size, size // 8, commutative, ranks.node_of_each)
     names = modelling.candidates(operation, size)
     if chosen["text"] not in names:
         names.append(chosen["text"])

@@ -45,7 +45,7 @@ class Platform:
         used = math.ceil(ranks / ppn)
         if used > len(self.hosts):
             raise OmnesError(f"{ranks} ranks, {ppn} on a host, need {used} hosts; {self.text} has {len(self.hosts)}")
-        return [self.hosts[rank // ppn if placement == "block" else rank % used] for rank in range(ranks)]
+        return [self.hosts[host] for host in host_numbers(ranks, ppn, placement)]
 
 
 def parse(text: str) -> Platform:
@@ -141,3 +141,9 @@ def _from_file(text: str) -> Platform:
     if not hosts:
         raise OmnesError(f"{text} describes no host")
     return Platform(text, tuple(hosts), 0, _seconds(_PARAMETERS["overhead"]), file=path.absolute())
+
+
+def host_numbers(ranks: int, ppn: int, placement: str) -> list[int]:
+    """Block: one host is filled after the other. Cyclic: ranks are dealt out to as many hosts."""
+    used = math.ceil(ranks / ppn)
+    return [rank // ppn if placement == "block" else rank % used for rank in range(ranks)]

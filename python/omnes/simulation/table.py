@@ -9,6 +9,7 @@ from rich.table import Table
 
 from omnes import _core
 from omnes.simulation.cells import Cell, Results
+from omnes.simulation.platforms import host_numbers
 from omnes.units import format_bytes, format_us
 
 BEHIND = 1.001  # times the best rival's time: simulated clocks round
@@ -28,7 +29,8 @@ def ratio(results: Results, cell: Cell, rivals: Sequence[str]) -> float | None:
 
 def chosen(cell: Cell) -> str:
     elements = cell.bytes // 4
-    return _core.choose(cell.operation, cell.ranks, cell.bytes, elements, one_node=False)["text"]
+    node = host_numbers(cell.ranks, cell.ppn, cell.placement)
+    return _core.choose(cell.operation, cell.ranks, cell.bytes, elements, node=node, shared_memory=False)["text"]
 
 
 def render(results: Results, cells: Sequence[Cell], names: Sequence[str], rivals: Sequence[str], title: str) -> Table:

@@ -10,7 +10,7 @@ namespace omnes {
 
 namespace {
 
-static_assert(sizeof(MPI_Request) <= sizeof(PortRequest));
+static_assert(sizeof(MPI_Request) <= sizeof(PortRequest::handle));
 
 /// What to pass as count and datatype for so many bytes.
 struct Length {
@@ -46,6 +46,14 @@ int tag_at(const Mailbox& mailbox, int receiver, Channel channel) {
   return mailbox.addresses->tags[receiver] + 2 * mailbox.lane + static_cast<int>(channel);
 }
 
+MPI_Request handle_of(const PortRequest& request) {
+  MPI_Request handle;
+  std::memcpy(&handle, &request.handle, sizeof handle);
+  return handle;
+}
+
+void keep(PortRequest& request, MPI_Request handle) { std::memcpy(&request.handle, &handle, sizeof handle); }
+
 int isend(void* context, int to, Channel channel, const void* data, std::size_t bytes, PortRequest* request) {
   const auto& mailbox = *static_cast<const Mailbox*>(context);
   const Addresses& at = *mailbox.addresses;
@@ -54,7 +62,7 @@ int isend(void* context, int to, Channel channel, const void* data, std::size_t 
   MPI_Request handle;
   const int code =
       host.Isend(data, length.count, length.type, at.ranks[to], tag_at(mailbox, to, channel), at.comm, &handle);
-  std::memcpy(request, &handle, sizeof handle);
+  keep(*request, handle);
   return code;
 }
 
@@ -66,30 +74,48 @@ int irecv(void* context, int from, Channel channel, void* data, std::size_t byte
   MPI_Request handle;
   const int code =
       host.Irecv(data, length.count, length.type, at.ranks[from], tag_at(mailbox, at.own, channel), at.comm, &handle);
-  std::memcpy(request, &handle, sizeof handle);
+  keep(*request, handle);
   return code;
 }
 
-int test(void*, PortRequest* request, bool* done) {
-  MPI_Request handle;
-  std::memcpy(&handle, request, sizeof handle);
+int test_one(PortRequest& request) {
+  MPI_Request handle = handle_of(request);
   int flag = 0;
   const int code = host.Test(&handle, &flag, MPI_STATUS_IGNORE);
-  std::memcpy(request, &handle, sizeof handle);
-  *done = flag != 0;
+  keep(request, handle);
+  request.through = flag != 0;
   return code;
+}
+
+/// MPI_Testsome tells several errors apart only in statuses.
+int error_in(int code, std::span<const MPI_Status> statuses) {
+  for (const MPI_Status& status : statuses)
+    if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_SUCCESS) return status.MPI_ERROR;
+  return code;
+}
+
+int test(void* context, std::span<PortRequest* const> requests) {
+  if (requests.size() == 1) return test_one(*requests.front());
+  auto& [addresses, lane, pending, indices, statuses] = *static_cast<Mailbox*>(context);
+  pending.clear();
+  for (const PortRequest* request : requests) pending.push_back(handle_of(*request));
+  indices.resize(pending.size());
+  statuses.resize(pending.size());
+  int count = 0;
+  const int code =
+      host.Testsome(static_cast<int>(pending.size()), pending.data(), &count, indices.data(), statuses.data());
+  if (count == MPI_UNDEFINED) count = 0;
+  for (const int i : std::span(indices).first(static_cast<std::size_t>(count))) {
+    keep(*requests[i], pending[i]);
+    requests[i]->through = true;
+  }
+  return error_in(code, {statuses.data(), static_cast<std::size_t>(count)});
 }
 
 // In a simulation requests are completed where they are waited for, and nowhere else.
 
-MPI_Request handle_of(const PortRequest& request) {
-  MPI_Request handle;
-  std::memcpy(&handle, &request, sizeof handle);
-  return handle;
-}
-
-int look(void*, PortRequest* request, bool* done) {
-  *done = handle_of(*request) == handles.request_null;
+int look(void*, std::span<PortRequest* const> requests) {
+  for (PortRequest* request : requests) request->through = handle_of(*request) == handles.request_null;
   return MPI_SUCCESS;
 }
 
@@ -104,15 +130,15 @@ int wait(void*, std::span<PortRequest* const> requests, bool for_all) {
     int index = 0;
     code = host.Waitany(static_cast<int>(waiting.size()), waiting.data(), &index, MPI_STATUS_IGNORE);
   }
-  for (std::size_t i = 0; i < waiting.size(); ++i) std::memcpy(requests[i], &waiting[i], sizeof waiting[i]);
+  for (std::size_t i = 0; i < waiting.size(); ++i) keep(*requests[i], waiting[i]);
   return code;
 }
 
 }  // namespace
 
-MessagePort message_port(const Mailbox& mailbox) {
+MessagePort message_port(Mailbox& mailbox) {
   MessagePort port;
-  port.context = const_cast<Mailbox*>(&mailbox);
+  port.context = &mailbox;
   port.isend = isend;
   port.irecv = irecv;
   port.test = simulated ? look : test;

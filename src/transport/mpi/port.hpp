@@ -28,9 +28,13 @@ inline constexpr int tags_per_block = 2 * lanes_per_block;
 struct Mailbox {
   const Addresses* addresses = nullptr;
   int lane = 0;
+  // For testing several messages at once; kept for their memory.
+  std::vector<MPI_Request> pending = {};
+  std::vector<int> indices = {};
+  std::vector<MPI_Status> statuses = {};
 };
 
 /// The mailbox must live as long as the port is used.
-MessagePort message_port(const Mailbox& mailbox);
+MessagePort message_port(Mailbox& mailbox);
 
 }  // namespace omnes
