@@ -118,6 +118,13 @@ def test_errors_are_the_stock_ones(mpi, build):
     assert "class 2, " in ours.stdout
 
 
+def test_calls_that_repeat_earlier_ones_but_for_one_argument(mpi, build, tmp_path):
+    expect_ok(mpirun(mpi, 3, build("repeats", mpi), variables={"OMNES_STATS": str(tmp_path)}))
+    entries = [entry for entry in reports(tmp_path, 3)[0]["entries"] if entry["operation"] == "allreduce"]
+    # The communicator's info asks for this one half-way.
+    assert sum(entry["calls"] for entry in entries if entry["algorithm"].split(":")[0] == "ring") == 40
+
+
 @pytest.mark.parametrize("variables", [SHARED, NODES], ids=["shared", "nodes"])
 def test_communicators_come_and_go(mpi, build, variables):
     cycles = "1000" if variables == SHARED else "100"

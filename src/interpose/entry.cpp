@@ -3,8 +3,6 @@
 // Cost: for a communicator that this thread knows, a look-up of a few nanoseconds before the operation's own
 // function.
 #include <chrono>
-#include <exception>
-#include <new>
 
 #include "interpose/background.hpp"
 #include "interpose/call.hpp"
@@ -12,6 +10,7 @@
 #include "interpose/export.hpp"
 #include "interpose/failure.hpp"
 #include "interpose/process.hpp"
+#include "interpose/repeats.hpp"
 #include "interpose/report.hpp"
 #include "interpose/state.hpp"
 #include "interpose/windows.hpp"
@@ -49,37 +48,63 @@ int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass p
       if (!reason) [[likely]]
         return MPI_SUCCESS;
     }
-  } catch (const Failure& failure) {
-    return failure.raised ? failure.code : raise(comm, failure.code);
-  } catch (const std::bad_alloc&) {
-    return raise(comm, MPI_ERR_NO_MEM);
-  } catch (const std::exception& error) {
-    return raise(comm, error.what());
+  } catch (...) {
+    return raise_current(comm);
   }
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(comm, complaint);
   return pass_on(operation, form, reason, pass);
 }
 
+constexpr int unlike_any = -1;  // no code of a host: those are not negative
+
 // `describe` fills the job in and returns null, or why the host has to do it.
 
-template <class Describe, class Pass>
-int blocking(Operation operation, Wide comm, Describe describe, Pass pass) {
+/// The host's code for what Team::run returned.
+int code_of(int result) { return result == Lane::truncated ? MPI_ERR_TRUNCATE : result; }
+
+/// After a blocking call. Programs with windows expect that what was sent before a barrier has arrived after it.
+void settle(Operation operation) {
+  if constexpr (simulated) return;
+  if (operation == Operation::barrier && windows_made.load(std::memory_order_relaxed)) [[unlikely]]
+    poke(nullptr);
+}
+
+template <class... Arguments, class Describe, class Pass>
+int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, Describe describe, Pass pass) {
   const auto serve = [&](State& state, MPI_Comm) -> const char* {
     Job job(state.staging);
     if (const char* reason = describe(state, job)) return reason;
     if (job.nothing) return nullptr;
     job.load();
-    if (const int code = state.team->run(job.call); code != 0) [[unlikely]]
-      throw Failure{code == Lane::truncated ? MPI_ERR_TRUNCATE : code};
+    if (const int result = state.team->run(job.call); result != 0) [[unlikely]]
+      throw Failure{code_of(result)};
     job.land();
-    // Programs with windows expect that what was sent before a barrier has arrived after it.
-    if constexpr (!simulated) {
-      if (operation == Operation::barrier && windows_made.load(std::memory_order_relaxed)) [[unlikely]]
-        poke(nullptr);
-    }
+    settle(operation);
+    state.repeats.keep(given, state.p, *state.team, job);
     return nullptr;
   };
   return dispatch(operation, Form::blocking, comm, serve, pass);
+}
+
+/// Serves a blocking call that was made before with such arguments; returns `unlike_any` where there was none.
+template <class... Arguments>
+int repeat(Operation operation, Wide wide_comm, const Given<Arguments...>& given) {
+  const MPI_Comm comm = narrow<MPI_Comm>(wide_comm);
+  State* const state = known_state(comm);
+  if (!state || revoked(comm)) [[unlikely]]
+    return unlike_any;
+  const Repeats::Repeat* known = state->repeats.find(given, state->p);
+  if (!known) return unlike_any;
+  int result;
+  try {
+    result = state->team->run(*known->prepared, known->bases(given.send, given.recv), &known->reduction);
+  } catch (...) {
+    return raise_current(comm);
+  }
+  if (result != 0) [[unlikely]]
+    return raise(comm, code_of(result));
+  settle(operation);
+  return MPI_SUCCESS;
 }
 
 /// Nonblocking and persistent: `begin` takes the described operation and makes its request.
@@ -148,14 +173,22 @@ OMNES_EXPORT(Finalize, void) {
 }
 
 #define OMNES_BEFORE(...) __VA_ARGS__ __VA_OPT__(, )
+#define OMNES_AFTER(...) __VA_OPT__(, ) __VA_ARGS__
 
 // The three forms of one operation: its parameters before the communicator, the same as arguments, and what describes
 // them as a job of `state`.
 #define OMNES_FORMS(blocking_name, nonblocking_name, persistent_name, operation, parameters, arguments, description) \
   OMNES_EXPORT(blocking_name, OMNES_BEFORE parameters Wide comm) {                                                   \
-    return blocking(                                                                                                 \
-        Operation::operation, comm, [&]([[maybe_unused]] State& state, Job& job) { return description; },            \
-        [&] { return call_host(host.blocking_name, OMNES_BEFORE arguments comm); });                                 \
+    if (const int code = repeat(Operation::operation, comm, Given(Operation::operation OMNES_AFTER arguments));      \
+        code != unlike_any) [[likely]]                                                                               \
+      return code;                                                                                                   \
+    const auto first = [](OMNES_BEFORE parameters Wide comm) __attribute__((noinline)) {                             \
+      return blocking(                                                                                               \
+          Operation::operation, comm, Given(Operation::operation OMNES_AFTER arguments),                             \
+          [&]([[maybe_unused]] State& state, Job& job) { return description; },                                      \
+          [&] { return call_host(host.blocking_name, OMNES_BEFORE arguments comm); });                               \
+    };                                                                                                               \
+    return first(OMNES_BEFORE arguments comm);                                                                       \
   }                                                                                                                  \
   OMNES_EXPORT(nonblocking_name, OMNES_BEFORE parameters Wide comm, void* request) {                                 \
     return requested(                                                                                                \

@@ -1,12 +1,10 @@
 // Errors reach the program as those of the host do.
 #include "interpose/failure.hpp"
 
-namespace omnes {
+#include <exception>
+#include <new>
 
-bool revoked(MPI_Comm comm) {
-  int flag = 0;
-  return host.Comm_is_revoked && host.Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag;
-}
+namespace omnes {
 
 int raise(MPI_Comm comm, int code) {
   // SMPI's default handler is none, and may not be called.
@@ -25,6 +23,18 @@ int raise(MPI_Comm comm, const std::string& line) {
   if (host.Add_error_class(&error_class) == MPI_SUCCESS && host.Add_error_code(error_class, &code) == MPI_SUCCESS)
     host.Add_error_string(code, const_cast<char*>(text.c_str()));  // SMPI takes no const
   return raise(comm, code);
+}
+
+int raise_current(MPI_Comm comm) {
+  try {
+    throw;
+  } catch (const Failure& failure) {
+    return failure.raised ? failure.code : raise(comm, failure.code);
+  } catch (const std::bad_alloc&) {
+    return raise(comm, MPI_ERR_NO_MEM);
+  } catch (const std::exception& error) {
+    return raise(comm, error.what());
+  }
 }
 
 }  // namespace omnes

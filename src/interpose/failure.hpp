@@ -14,12 +14,17 @@ struct Failure {
 };
 
 /// Whether a process of the communicator has failed and another one has said so (ULFM): then the host complains.
-bool revoked(MPI_Comm comm);
+inline bool revoked(MPI_Comm comm) {
+  int flag = 0;
+  return host.Comm_is_revoked && host.Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag;
+}
 inline constexpr const char* revoked_communicator = "revoked communicator";
 
 /// Calls the error handler. Returns the code for the program.
 int raise(MPI_Comm comm, int code);
 /// The same with a new code whose MPI_Error_string is this line.
 int raise(MPI_Comm comm, const std::string& line);
+/// In a handler of exceptions: the same for the one that is handled.
+int raise_current(MPI_Comm comm);
 
 }  // namespace omnes

@@ -27,6 +27,8 @@ class HandleCache {
   }
   /// Empties the caches of all threads.
   static void forget_all() { generation_.fetch_add(1, std::memory_order_acq_rel); }
+  /// How often that has happened.
+  static std::uint64_t generation() { return generation_.load(std::memory_order_acquire); }
 
  private:
   static_assert((size & (size - 1)) == 0, "a power of two");

@@ -23,6 +23,7 @@ void force_what_is_asked_for(MPI_Comm comm, MPI_Info info) {
     if (!state) return;  // the host serves this communicator
     try {
       state->team->force(operation, parse_choice(operation, value));
+      state->repeats.forget();
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(key + ": " + error.what());
     }

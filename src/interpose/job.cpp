@@ -20,7 +20,11 @@ void Job::sends(const View& view) {
 void Job::sends(PartedView&& parts) {
   send_parts_.emplace(std::move(parts));
   call.send_counts = send_parts_->bytes();
-  needs_ |= packing;
+  if (send_parts_->in_row()) {
+    call.send = send_parts_->first();
+  } else {
+    needs_ |= packing;
+  }
 }
 
 void Job::receives(const View& view, Kept kept, int rank, int parts, bool lands) {
@@ -39,6 +43,10 @@ void Job::receives(const View& view, Kept kept, int rank, int parts, bool lands)
 void Job::receives(PartedView&& parts, Kept kept, int rank) {
   recv_parts_.emplace(std::move(parts));
   call.recv_counts = recv_parts_->bytes();
+  if (recv_parts_->in_row()) {
+    call.recv = recv_parts_->first();
+    return;
+  }
   kept_ = kept;
   rank_ = rank;
   needs_ |= landing;

@@ -49,6 +49,9 @@ struct Job {
       land_slowly();
   }
 
+  /// The data lie where the call finds and leaves them: there is nothing to load or to land.
+  bool is_straight() const { return needs_ == 0; }
+
   /// Keeps the datatypes and the operation that later runs need, though the program may free them.
   void hold();
   void release();

@@ -29,6 +29,8 @@ const char* PartedView::add(const void* buffer, MPI_Count count, MPI_Datatype ty
 
 const char* PartedView::set(const Parted& a, int n, std::span<const int> parts) {
   const int count = parts.empty() ? n : static_cast<int>(parts.size());
+  views_.reserve(count);
+  bytes_.reserve(count);
   if (count > 0 && (!a.counts || !a.places)) return "null counts or displacements";
   for (int i = 0; i < count; ++i) {
     const int part = parts.empty() ? i : parts[i];

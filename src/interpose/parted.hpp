@@ -45,6 +45,9 @@ class PartedView {
   std::size_t total() const { return total_; }
   std::span<const View> views() const { return views_; }  ///< part by part
 
+  /// The parts that are not empty lie in the program's buffer one behind the other, the first one there.
+  bool in_row() const { return in_row_; }
+  std::byte* first() const { return first_; }
   /// Where the parts lie in a row: in the program's buffer, or packed into staging memory.
   const std::byte* packed(Staging& staging) const;
   /// Where they may be written in a row, before land() brings them to the program's buffer.
@@ -60,8 +63,8 @@ class PartedView {
   std::vector<View> views_;
   std::vector<std::size_t> bytes_;
   std::size_t total_ = 0;
-  bool in_row_ = true;          // the parts that are not empty lie in the program's buffer as they have to
-  std::byte* first_ = nullptr;  // of them
+  bool in_row_ = true;
+  std::byte* first_ = nullptr;
 };
 
 }  // namespace omnes

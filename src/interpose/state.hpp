@@ -10,6 +10,7 @@
 #include "interpose/handle_cache.hpp"
 #include "interpose/host.hpp"
 #include "interpose/neighbors.hpp"
+#include "interpose/repeats.hpp"
 #include "runtime/team.hpp"
 #include "transport/mpi/port.hpp"
 
@@ -53,6 +54,7 @@ struct State : std::enable_shared_from_this<State> {
   std::unique_ptr<Team> team;    ///< null: the host serves this communicator
   const char* passed = nullptr;  ///< and why
   Staging staging[3];            ///< of blocking calls
+  Repeats repeats;               ///< of them
   std::unique_ptr<Edges> edges;  ///< of its topology; looked up when first needed
 
   // Where operations run, from the first one on.

@@ -75,7 +75,7 @@ std::size_t digest(const Call& call) {
 }  // namespace
 
 struct Team::State {
-  explicit State(TeamSetup given) : setup(std::move(given)) {
+  State(TeamSetup given, const bool& counts) : setup(std::move(given)), counting(counts) {
     reach.local.assign(setup.p, -1);
     std::int32_t next = 0;
     for (int rank = 0; rank < setup.p && setup.shares_memory; ++rank) {
@@ -199,16 +199,6 @@ struct Team::State {
     return last_one.plan;
   }
 
-  int run_in_stages(const std::shared_ptr<const Prepared>& first, Call call) {
-    all_counts.resize(static_cast<std::size_t>(setup.p) * setup.p);
-    const Call exchange = exchange_of_counts(call, all_counts.data());
-    if (const int code = lane.run(first->plan, bases_of(exchange), nullptr, setup.waiting); code != 0) return code;
-    call.all_counts = all_counts;
-    const auto plan = second_stage(first, call, Form::blocking);
-    const int code = lane.run(*plan, bases_of(call), nullptr, setup.waiting);
-    return code == 0 && plan->truncates ? Lane::truncated : code;
-  }
-
   void forget_plans() {
     for (const auto& [key, prepared] : plans) retire(key, prepared);
     plans.clear();
@@ -238,12 +228,11 @@ struct Team::State {
   }
 
   TeamSetup setup;
+  const bool& counting;  // the team's
   Reach reach;
   std::shared_ptr<const Hierarchy> hierarchy;  // null where nothing is known
   int nodes = 1;
   bool shared_memory = false;  ///< some node has several ranks, which share it
-  bool counting = false;
-  Lane lane;
   std::array<std::optional<Choice>, operation_count> forced;
   std::unordered_map<Key, std::shared_ptr<Prepared>, KeyHash> plans;
   struct Recent {
@@ -273,30 +262,40 @@ std::string_view name(Form form) {
   return "";
 }
 
-Team::Team(TeamSetup setup) : state_(std::make_unique<State>(std::move(setup))) {}
+Team::Team(TeamSetup setup) : waiting_(setup.waiting), state_(std::make_unique<State>(std::move(setup), counting_)) {}
 Team::~Team() = default;
 
 int Team::p() const { return state_->setup.p; }
 int Team::rank() const { return state_->setup.rank; }
-Lane& Team::lane() { return state_->lane; }
-const shm::WaitPolicy& Team::waiting() const { return state_->setup.waiting; }
-void Team::wait_so(const shm::WaitPolicy& policy) { state_->setup.waiting = policy; }
 
 int Team::run(const Call& call) {
-  State& state = *state_;
-  const std::shared_ptr<Prepared>& prepared = state.prepared_for(call, Form::blocking);
-  const auto run = [&] {
-    if (prepared->needs_all_counts) [[unlikely]]
-      return state.run_in_stages(prepared, call);
-    return state.lane.run(prepared->plan, bases_of(call), call.reduction, state.setup.waiting);
-  };
-  if (!state.counting) [[likely]]
-    return run();
+  const std::shared_ptr<Prepared>& prepared = state_->prepared_for(call, Form::blocking);
+  if (prepared->needs_all_counts) [[unlikely]]
+    return run_in_stages(prepared, call);
+  return run(*prepared, bases_of(call), call.reduction);
+}
+
+int Team::run_counted(Prepared& prepared, const Bases& bases, const Reduction* reduction) {
   const auto start = std::chrono::steady_clock::now();
-  const int result = run();
-  prepared->seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  ++prepared->calls;
+  const int result = lane_.run(prepared.plan, bases, reduction, waiting_);
+  prepared.add(std::chrono::steady_clock::now() - start);
   return result;
+}
+
+int Team::run_in_stages(const std::shared_ptr<Prepared>& first, Call call) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::size_t>& all_counts = state_->all_counts;
+  all_counts.resize(static_cast<std::size_t>(p()) * p());
+  const Call exchange = exchange_of_counts(call, all_counts.data());
+  int code = lane_.run(first->plan, bases_of(exchange), nullptr, waiting_);
+  if (code == 0) {
+    call.all_counts = all_counts;
+    const auto plan = state_->second_stage(first, call, Form::blocking);
+    code = lane_.run(*plan, bases_of(call), nullptr, waiting_);
+    if (code == 0 && plan->truncates) code = Lane::truncated;
+  }
+  if (counting_) first->add(std::chrono::steady_clock::now() - start);
+  return code;
 }
 
 std::shared_ptr<Prepared> Team::prepare(const Call& call, Form form) { return state_->prepared_for(call, form); }
@@ -314,8 +313,6 @@ void Team::force(Operation operation, std::optional<Choice> choice) {
 std::string Team::last_choice() const {
   return state_->last == nullptr ? std::string() : (*state_->last)->algorithm + " (" + (*state_->last)->why + ")";
 }
-
-void Team::keep_statistics() { state_->counting = true; }
 
 std::vector<Ran> Team::statistics() const {
   State::Counts all = state_->counted;

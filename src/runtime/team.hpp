@@ -1,6 +1,7 @@
 // A team: the state of one communicator on one rank. Runs collectives; keeps plans.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -86,6 +87,10 @@ struct Prepared {
   std::size_t bytes = 0;  ///< of a part; of unequal ones their average, where it is known
   std::uint64_t calls = 0;
   double seconds = 0;
+  void add(std::chrono::duration<double> time) {
+    ++calls;
+    seconds += time.count();
+  }
   // With unequal parts: what the key stands for.
   std::size_t count = 0;
   std::vector<std::size_t> send_counts, recv_counts;
@@ -107,26 +112,41 @@ class Team {
   int rank() const;
   /// The lane of blocking calls: opened before the first run(). `endpoint` has the ranks on this rank's node, in rank
   /// order; null when they do not share memory. The port's isend may be null when shared memory reaches everybody.
-  Lane& lane();
+  Lane& lane() { return lane_; }
   /// Runs the call to its end. Returns what Lane::run does.
   int run(const Call& call);
+  /// Runs again, to its end and perhaps with other buffers, what prepare() returned for a blocking call that is done in
+  /// one stage.
+  int run(Prepared& prepared, const Bases& bases, const Reduction* reduction) {
+    if (counting_) [[unlikely]]
+      return run_counted(prepared, bases, reduction);
+    return lane_.run(prepared.plan, bases, reduction, waiting_);
+  }
   /// What run() would run, for a lane's queue. Not while another thread is in run() or here.
   std::shared_ptr<Prepared> prepare(const Call& call, Form form);
   /// The operation itself, where all counts had to be exchanged first: `call` has them now. For each form by one thread
   /// at a time; of all else in a team it only reads what never changes.
   std::shared_ptr<const Plan> second_stage(const std::shared_ptr<const Prepared>& first, const Call& call, Form form);
-  const shm::WaitPolicy& waiting() const;
+  const shm::WaitPolicy& waiting() const { return waiting_; }
   /// How ranks wait on the lane, once it is open.
-  void wait_so(const shm::WaitPolicy& policy);
+  void wait_so(const shm::WaitPolicy& policy) { waiting_ = policy; }
   /// From now on `choice` runs for this operation, in all forms, wherever it can; none: what the selector says.
   void force(Operation operation, std::optional<Choice> choice);
   /// What the last call ran, as OMNES_<OPERATION> takes it, and why; for explaining.
   std::string last_choice() const;
   /// Counts calls and their time from now on.
-  void keep_statistics();
+  void keep_statistics() { counting_ = true; }
   std::vector<Ran> statistics() const;
 
  private:
+  int run_in_stages(const std::shared_ptr<Prepared>& first, Call call);
+  int run_counted(Prepared& prepared, const Bases& bases, const Reduction* reduction);
+
+  // What every run needs.
+  Lane lane_;
+  shm::WaitPolicy waiting_;
+  bool counting_ = false;
+  // What finds out what to run.
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -14,9 +14,14 @@ namespace {
 
 // Bytes below which the C library moves vectors, too.
 constexpr std::size_t small = 1024;
+// Bytes from which on a copy is unlikely to be read again before it leaves the caches. With 32 MiB of third-level cache
+// for two cores, copies of 2 MiB took 1.4 times as long past it where all buffers fit in, those of 8 MiB half as long.
+constexpr std::size_t past_cache_from = 3 * 1024 * 1024;
 
 #if defined(__x86_64__)
 // The ends are moved unaligned, what lies between with aligned stores; both may overlap. At least 160 bytes.
+// `past_cache`: with stores that do not first fetch what they overwrite. They are ordered before all later ones.
+template <bool past_cache>
 __attribute__((target("avx2"))) void copy_avx2(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t vector = sizeof(__m256i), block = 4 * vector;
   const auto in = [](const std::byte* p) { return reinterpret_cast<const __m256i*>(p); };
@@ -32,11 +37,19 @@ __attribute__((target("avx2"))) void copy_avx2(std::byte* to, const std::byte* f
     const __m256i c = _mm256_loadu_si256(in(from + 2 * vector));
     const __m256i d = _mm256_loadu_si256(in(from + 3 * vector));
     auto* out = reinterpret_cast<__m256i*>(next);
-    _mm256_store_si256(out, a);
-    _mm256_store_si256(out + 1, b);
-    _mm256_store_si256(out + 2, c);
-    _mm256_store_si256(out + 3, d);
+    if constexpr (past_cache) {
+      _mm256_stream_si256(out, a);
+      _mm256_stream_si256(out + 1, b);
+      _mm256_stream_si256(out + 2, c);
+      _mm256_stream_si256(out + 3, d);
+    } else {
+      _mm256_store_si256(out, a);
+      _mm256_store_si256(out + 1, b);
+      _mm256_store_si256(out + 2, c);
+      _mm256_store_si256(out + 3, d);
+    }
   }
+  if constexpr (past_cache) _mm_sfence();
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), head);
   for (std::size_t i = 0; i < 4; ++i)
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + bytes - block + i * vector), tail[i]);
@@ -50,8 +63,8 @@ const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
 #if defined(__x86_64__)
   if (bytes >= small && has_avx2) {
-    copy_avx2(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
-    return;
+    const auto copy = bytes >= past_cache_from ? copy_avx2<true> : copy_avx2<false>;
+    return copy(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
   }
 #endif
   if (bytes > 0) std::memcpy(to, from, bytes);  // of an empty part there may be no address

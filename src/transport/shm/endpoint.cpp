@@ -24,10 +24,6 @@ namespace {
 constexpr std::size_t default_single_copy_from = 96 * 1024;
 // Calls; so many are a few us of polling, far longer than a reader that is at work needs to free a slot.
 constexpr std::uint16_t patience = 256;
-// Bytes up to which a message travels inline, in up to four lines: as many lines as through a slot, and rings are deeper than slots are many.
-constexpr std::size_t inline_message_bytes = 200;
-// Bytes of an inline fragment that is not the last: a multiple of 16, so that operands are not cut.
-constexpr std::size_t inline_fragment_bytes = 48;
 
 // True while fragment `sequence` is among the last ones sent that are not taken. Right for any wrap of the numbers;
 // once in 2^32 fragments a number long taken may look outstanding again, for as long as a new fragment of that number
@@ -234,6 +230,39 @@ bool Endpoint::send_split(const Target& to, const std::byte* data, std::size_t b
   if (complete) parts.clear();
   return complete;
 }
+
+// Fragments in lines, which the writer is told of all at once; what comes in another way is left to receive_slowly().
+template <class Into>
+bool Endpoint::receive_lines(Inbox& in, int from, Into into, std::size_t bytes, Transfer& transfer) {
+  const std::uint32_t before = in.taken;
+  const auto tell = [&] {
+    in.intake->taken.store(in.taken, std::memory_order_release);
+    if (((in.taken ^ before) & ~in.mask) != 0) wake(from);  // as in advance()
+  };
+  for (;; ++in.taken) {
+    const Line& line = in.lines[in.taken & in.mask];
+    if (line.sequence.load(std::memory_order_acquire) != in.taken + 1) {
+      tell();
+      return false;
+    }
+    const std::size_t end = transfer.done + inline_fragment_bytes;
+    if (line.header != header(Carry::inside, false, inline_fragment_bytes) || end > bytes) break;
+    take_inline(into, transfer.done, line.payload, inline_fragment_bytes);
+    transfer.done = end;
+  }
+  const Line& line = in.lines[in.taken & in.mask];
+  const std::size_t left = bytes - transfer.done;
+  const bool last = transfer.done < bytes && line.header == header(Carry::inside, true, left);
+  if (last) {
+    take_inline(into, transfer.done, line.payload, left);
+    ++in.taken;
+  }
+  tell();
+  return last || receive_slowly(in, from, into, bytes, transfer);
+}
+
+template bool Endpoint::receive_lines(Inbox&, int, void*, std::size_t, Transfer&);
+template bool Endpoint::receive_lines(Inbox&, int, Sink, std::size_t, Transfer&);
 
 template <class Into>
 bool Endpoint::receive_slowly(Inbox& in, int from, Into into, std::size_t bytes, Transfer& transfer) {

@@ -24,6 +24,7 @@
 // a system call, but for single copies, for waking a rank that has gone to sleep, and where fence_wakes() is on.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -90,11 +91,15 @@ class Endpoint {
   /// Peers whose memory this rank can read.
   int single_copy_peers() const;
   /// Sends of at least so many bytes are single copies. Each rank may have its own value.
-  void set_single_copy_from(std::size_t bytes) { single_copy_from_ = bytes; }
+  void set_single_copy_from(std::size_t bytes) {
+    single_copy_from_ = bytes;
+    limit_inline_messages();
+  }
   /// Sends of at least so many bytes that lie in this heap, too, where the reader has it mapped.
   void set_direct_copy_from(std::size_t bytes, const Heap* heap) {
     direct_copy_from_ = bytes;
     heap_ = heap;
+    limit_inline_messages();
   }
 
   /// Makes sure that no sleeper is missed, at the price of a fence for each message: for ranks that sleep often.
@@ -109,10 +114,8 @@ class Endpoint {
   /// To one or several readers (distinct, not this rank). Complete when the data are buffered; a single copy when all
   /// readers have taken them.
   bool send(std::span<const std::int32_t> readers, const void* data, std::size_t bytes, Transfer& transfer) {
-    if (readers.size() == 1 && bytes <= inline_bytes) [[likely]] {
-      Outbox& out = peers_[readers[0]].out;
-      if (out.sent - out.taken < pair_lines_) [[likely]] {
-        write_inline(out, pair_lines_, data, bytes);
+    if (readers.size() == 1 && bytes <= inline_up_to_) [[likely]] {
+      if (write_inside(peers_[readers[0]].out, pair_lines_, data, bytes, transfer)) [[likely]] {
         wake(readers[0]);
         return true;
       }
@@ -122,8 +125,7 @@ class Endpoint {
 
   /// To every other rank.
   bool publish(const void* data, std::size_t bytes, Transfer& transfer) {
-    if (bytes <= inline_bytes && published_.sent - published_.taken < publish_lines) [[likely]] {
-      write_inline(published_, publish_lines, data, bytes);
+    if (bytes <= inline_up_to_ && write_inside(published_, publish_lines, data, bytes, transfer)) [[likely]] {
       wake_others();
       return true;
     }
@@ -183,11 +185,36 @@ class Endpoint {
     std::uint32_t sequence;
   };
 
-  static void write_inline(Outbox& out, std::uint32_t depth, const void* data, std::size_t bytes) {
+  /// A short message in one go, if its ring is known to have room for it.
+  static bool write_inside(Outbox& out, std::uint32_t depth, const void* data, std::size_t bytes,
+                           const Transfer& begun) {
+    if (bytes > inline_bytes) return begun.stage == Transfer::Stage::fresh && write_lines(out, depth, data, bytes);
+    if (out.sent - out.taken >= depth) [[unlikely]]
+      return false;
+    write_line(out, depth, data, bytes, true);
+    return true;
+  }
+  static bool write_lines(Outbox& out, std::uint32_t depth, const void* data, std::size_t bytes) {
+    constexpr std::size_t before_last = inline_fragment_bytes;
+    const std::size_t lines = 1 + (bytes - inline_bytes + before_last - 1) / before_last;
+    if (out.sent - out.taken + lines > depth) [[unlikely]]
+      return false;
+    const auto* next = static_cast<const std::byte*>(data);
+    for (; bytes > inline_bytes; next += before_last, bytes -= before_last)
+      write_line(out, depth, next, before_last, false);
+    write_line(out, depth, next, bytes, true);
+    return true;
+  }
+  static void write_line(Outbox& out, std::uint32_t depth, const void* data, std::size_t bytes, bool last) {
     Line& line = out.lines[out.sent & (depth - 1)];
     copy_small(line.payload, data, bytes);
-    line.header = static_cast<std::uint32_t>(header(Carry::inside, true, bytes));
+    line.header = static_cast<std::uint32_t>(header(Carry::inside, last, bytes));
     line.sequence.store(++out.sent, std::memory_order_release);
+  }
+
+  void limit_inline_messages() {
+    const std::size_t copied_from = heap_ ? std::min(single_copy_from_, direct_copy_from_) : single_copy_from_;
+    inline_up_to_ = std::clamp(copied_from, inline_bytes + 1, inline_message_bytes + 1) - 1;
   }
 
   void wake(int rank) {
@@ -211,15 +238,19 @@ class Endpoint {
     const Line& line = in.lines[in.taken & in.mask];
     if (line.sequence.load(std::memory_order_acquire) != in.taken + 1) return false;
     if (line.header == header(Carry::inside, true, bytes) && transfer.done == 0) [[likely]] {
-      take_inline(into, line.payload, bytes);
+      take_inline(into, 0, line.payload, bytes);
       advance(in, from);
       return true;
     }
+    if (line.header == header(Carry::inside, false, inline_fragment_bytes))
+      return receive_lines(in, from, into, bytes, transfer);
     return receive_slowly(in, from, into, bytes, transfer);
   }
-  static void take_inline(void* into, const std::byte* payload, std::size_t bytes) { copy_small(into, payload, bytes); }
-  static void take_inline(const Sink& sink, const std::byte* payload, std::size_t bytes) {
-    if (bytes > 0) sink.fn(sink.context, 0, payload, bytes);
+  static void take_inline(void* into, std::size_t offset, const std::byte* payload, std::size_t bytes) {
+    copy_small(static_cast<std::byte*>(into) + offset, payload, bytes);
+  }
+  static void take_inline(const Sink& sink, std::size_t offset, const std::byte* payload, std::size_t bytes) {
+    if (bytes > 0) sink.fn(sink.context, offset, payload, bytes);
   }
   void advance(Inbox& in, int from) {
     in.intake->taken.store(++in.taken, std::memory_order_release);
@@ -241,6 +272,8 @@ class Endpoint {
   int free_slot();
   void occupy(int slot, const Target& to);
   template <class Into>
+  bool receive_lines(Inbox& in, int from, Into into, std::size_t bytes, Transfer& transfer);
+  template <class Into>
   bool receive_slowly(Inbox& in, int from, Into into, std::size_t bytes, Transfer& transfer);
   // single_copy.cpp
   void pull(int from, const RemoteBuffer& source, void* into);
@@ -256,6 +289,7 @@ class Endpoint {
   int rank_;
   std::uint32_t pair_lines_;
   std::vector<std::int32_t> others_;
+  std::size_t inline_up_to_ = inline_message_bytes;  // bytes that go inline at once where there is room
   std::size_t single_copy_from_;
   std::size_t direct_copy_from_ = 0;
   const Heap* heap_ = nullptr;  // own; null: none that peers know

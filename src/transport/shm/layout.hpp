@@ -16,9 +16,12 @@
 
 namespace omnes::shm {
 
-inline constexpr std::size_t line_bytes = 64;       ///< a cache line of every x86-64 and most Arm processors
-inline constexpr std::size_t page_bytes = 4096;     ///< smallest page; control and slots start on multiples of it
-inline constexpr std::size_t inline_bytes = 56;     ///< payload that fits a line beside its header and sequence number
+inline constexpr std::size_t line_bytes = 64;    ///< a cache line of every x86-64 and most Arm processors
+inline constexpr std::size_t page_bytes = 4096;  ///< smallest page; control and slots start on multiples of it
+inline constexpr std::size_t inline_bytes = 56;  ///< payload that fits a line beside its header and sequence number
+inline constexpr std::size_t inline_fragment_bytes = 48;  ///< of a message that goes on: operands are not cut
+inline constexpr std::size_t inline_message_bytes =
+    200;  ///< up to here in up to four lines: as many lines as through a slot, and rings are deeper than slots are many
 inline constexpr std::size_t most_pair_lines = 64;  ///< more than a sender of tiny messages gains from
 inline constexpr std::uint32_t publish_lines =
     32;  ///< depth of the publish ring: its slowest reader may lag so many fragments
