@@ -15,6 +15,9 @@ _COMMANDS = {
     "predict": "Predict how long algorithms take, for any number of ranks.",
     "explain": "Explain which algorithm runs, and what the others would cost.",
     "measure": "Measure what messages cost here, for predictions.",
+    "export": "Write a decision table in another MPI's own format.",
+    "report": "Show measurements, predictions, decisions and schedules on one page.",
+    "check-guidelines": "Find operations that are slower than what could replace them.",
     "simulate": "Compare collectives on simulated machines of many nodes.",
     "list": "List the algorithms.",
     "draw": "Draw what an algorithm does.",
@@ -33,7 +36,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        return importlib.import_module(f"omnes.commands.{name}").command
+        return importlib.import_module(f"omnes.commands.{name.replace('-', '_')}").command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -1,0 +1,136 @@
+"""What a decision table chooses, spelt out: by operation and number of ranks, from how many bytes on which algorithm.
+
+How: within one number of ranks a choice can change only where a rule ends, so the table is asked once between each two
+ends. Numbers of ranks that are not asked are like the nearest asked one below them.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from omnes import _core, units
+
+OPERATIONS = tuple(name for name in _core.operations() if not name.startswith("neighbor"))
+_EVERY = 32  # numbers of ranks up to here are all asked; then powers of two, and what the rules name
+_ELEMENT = 8  # bytes: a double
+
+
+@dataclass(frozen=True)
+class Choice:
+    text: str
+    algorithm: str
+    radix: int  # with the algorithm's default filled in; 0: it takes none
+    segment: int
+    published: bool = False  # it relies on one send that reaches several ranks, as shared memory has
+
+
+@dataclass(frozen=True)
+class Span:
+    """From so many bytes of one part on, up to the next span."""
+
+    first: int
+    choice: Choice
+
+
+@dataclass(frozen=True)
+class Decision:
+    """For so many ranks, up to the next decision."""
+
+    ranks: int
+    spans: tuple[Span, ...]
+
+
+@dataclass
+class Decisions:
+    source: str  # of the table
+    largest: int  # number of ranks
+    per_node: int
+    of: dict[str, list[Decision]] = field(default_factory=dict)  # by operation
+
+
+def decide(table: str, source: str, largest: int, per_node: int) -> Decisions:
+    """table: a file; empty: the compiled-in one. Ranks fill one node after the other."""
+    found = Decisions(source, largest, per_node)
+    rules = _core.rules(table)
+    radix = {(a["operation"], a["name"]): a["radix"] for a in _core.catalogue()}
+    for operation in OPERATIONS:
+        texts = [rule["text"] for rule in rules if rule["operation"] == operation]
+        ends = sorted({units.parse_bytes(end) for text in texts for end in re.findall(r"\w*_bytes = (\w+)", text)})
+        edges = {int(edge) for text in texts for edge in re.findall(r"\w*_ranks = (\d+)", text)}
+
+        def choose(p: int, size: int, operation: str = operation) -> Choice:
+            elements = max(1, size // _ELEMENT)
+            d = _core.choose(operation, p, size, elements, one_node=p <= per_node, table=table)
+            default = radix[operation, d["algorithm"]]
+            published = 2 < p <= per_node and _publishes(operation, d["algorithm"])
+            return Choice(d["text"], d["algorithm"], d["radix"] or default, d["segment"], published)
+
+        starts = [0, *(end + 1 for end in ends)]
+        found.of[operation] = [Decision(p, _spans(choose, p, starts)) for p in _asked(largest, per_node, edges)]
+    return found
+
+
+@functools.cache
+def _publishes(operation: str, algorithm: str) -> bool:
+    p = 4  # the fewest ranks that every algorithm takes
+    return any(op["published"] for rank in range(p) for op in _core.schedule_ops(operation, algorithm, p, rank))
+
+
+def _asked(largest: int, per_node: int, edges: set[int]) -> list[int]:
+    powers = {1 << i for i in range(1, largest.bit_length())}
+    wanted = set(range(2, _EVERY + 1)) | powers | {p + 1 for p in powers | edges | {per_node}} | edges | {largest}
+    return sorted(p for p in wanted if 2 <= p <= largest)
+
+
+def _spans(choose: Callable[[int, int], Choice], p: int, starts: Sequence[int]) -> tuple[Span, ...]:
+    spans: list[Span] = []
+    for start in starts:
+        choice = choose(p, start)
+        if not spans or spans[-1].choice != choice:
+            spans.append(Span(start, choice))
+    return tuple(spans)
+
+
+@dataclass
+class Notes:
+    """Where an export cannot say what the table says, and why: each said once."""
+
+    lines: dict[str, None] = field(default_factory=dict)
+
+    def left(self, operation: str, choice: Choice, why: str) -> None:
+        self.lines[f"{operation} {choice.text}: {why}; left to its own choice"] = None
+
+    def without_segments(self, operation: str, choice: Choice, name: str) -> None:
+        self.lines[f"{operation} {choice.text}: as {name}, without segments"] = None
+
+
+def counterpart(
+    counterparts: dict[str, dict[str, Any]], operation: str, choice: Choice, host: str, notes: Notes
+) -> Any | None:
+    """The entry for "name:segment" where the choice has segments, else for "name:k=RADIX", else for "name"."""
+    of_operation = counterparts.get(operation, {})
+    names = [f"{choice.algorithm}:segment"] * bool(choice.segment)
+    names += [f"{choice.algorithm}:k={choice.radix}", choice.algorithm]
+    found = next((of_operation[name] for name in names if name in of_operation), None)
+    if found is None:
+        notes.left(operation, choice, f"{host} has no such algorithm")
+    elif choice.published:
+        notes.left(operation, choice, f"one send reaches all ranks, through memory; {host}'s messages reach one each")
+        return None
+    return found
+
+
+def ranges(decisions: Sequence[Decision], largest: int) -> Iterator[tuple[int, int, tuple[Span, ...]]]:
+    """(first, last number of ranks, spans), neighbours that are alike joined."""
+    joined: list[tuple[int, int, tuple[Span, ...]]] = []
+    for index, decision in enumerate(decisions):
+        last = decisions[index + 1].ranks - 1 if index + 1 < len(decisions) else largest
+        if joined and joined[-1][2] == decision.spans:
+            joined[-1] = (joined[-1][0], last, decision.spans)
+        else:
+            joined.append((decision.ranks, last, decision.spans))
+    yield from joined
