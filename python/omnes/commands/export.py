@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from omnes import mpi
+from omnes.decisions import Decisions, decide
 from omnes.errors import OmnesError, from_core
 from omnes.exporting import intel, mpich, openmpi, ucc
-from omnes.exporting.decisions import Decisions, Notes, decide
+from omnes.exporting.counterparts import Notes
 
 _FORMATS = ("openmpi", "openmpi-json", "mpich", "intel", "ucc")
 _MOST_RANKS = 1 << 16

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from omnes.exporting.decisions import Decisions, Notes, counterpart, ranges
+from omnes.decisions import Decisions, ranges
+from omnes.exporting.counterparts import Notes, counterpart
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from omnes.decisions import Choice, Decisions, Span, ranges
 from omnes.errors import OmnesError
-from omnes.exporting.decisions import Choice, Decisions, Notes, Span, counterpart, ranges
+from omnes.exporting.counterparts import Notes, counterpart
 from omnes.mpi import Mpi
 
 Tree = dict[str, Any]

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from omnes.exporting.decisions import Decisions, Notes, Span, counterpart, ranges
+from omnes.decisions import Decisions, Span, ranges
+from omnes.exporting.counterparts import Notes, counterpart
 
 
 @dataclass(frozen=True)

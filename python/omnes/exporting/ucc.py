@@ -6,7 +6,8 @@ alltoall and gather (src/utils/ucc_coll_utils.c). UCC serves only MPI's own redu
 
 from __future__ import annotations
 
-from omnes.exporting.decisions import Decisions, Notes, counterpart, ranges
+from omnes.decisions import Decisions, ranges
+from omnes.exporting.counterparts import Notes, counterpart
 
 _TOTAL = ("allgather", "alltoall", "gather")
 _WITHOUT_SIZE = ("barrier", "gatherv", "scatterv", "alltoallv")

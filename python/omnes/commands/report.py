@@ -1,0 +1,112 @@
+"""omnes report: measurements, predictions, decisions and schedules on one page."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from omnes import _core, modelling, units
+from omnes.decisions import OPERATIONS, decide
+from omnes.errors import OmnesError, from_core
+from omnes.modelling import Machine, Ranks
+from omnes.reporting import charts, choices, machine, page, pictures, predictions, ratios, simulated
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) and name != "reduce_scatter")
+
+
+@click.command()
+@click.option("-o", "--output", type=_FILE, required=True, metavar="FILE", help="The page: FILE.html.")
+@click.option("--bench", multiple=True, type=_FILE, metavar="FILE", help="Of bench/run (.jsonl) or omnes bench --json.")
+@click.option(
+    "--machine", "machine_file", type=_FILE, metavar="FILE", help="Made by omnes measure.  [default: see docs]"
+)
+@click.option(
+    "--measured", multiple=True, type=_FILE, metavar="FILE", help="Times by algorithm: bench/accuracy --json."
+)
+@click.option("--simulate", multiple=True, type=_FILE, metavar="FILE", help="Of omnes simulate -o or --json.")
+@click.option("--table", type=_FILE, metavar="FILE", help="A decision table.  [default: the compiled-in one]")
+@click.option("--only", metavar="OPERATION,...", help="These operations.  [default: all with equal parts]")
+@click.option(
+    "-n", "ranks", type=click.IntRange(2), metavar="N", help="Of curves by size.  [default: as measured, or 8]"
+)
+@click.option("--ranks", "counts", default="2..512", show_default=True, metavar="LIST", help="Of curves by ranks.")
+@click.option("-b", "size", default="16K", show_default=True, metavar="BYTES", help="Of curves by ranks.")
+@click.option("--nodes", metavar="xRANKS", help="Ranks on a node.  [default: the machine's]")
+@click.option("--title", default="omnes report", show_default=True, metavar="TEXT")
+def command(
+    output: Path,
+    bench: tuple[Path, ...],
+    machine_file: Path | None,
+    measured: tuple[Path, ...],
+    simulate: tuple[Path, ...],
+    table: Path | None,
+    only: str | None,
+    ranks: int | None,
+    counts: str,
+    size: str,
+    nodes: str | None,
+    title: str,
+) -> None:
+    """Write one page with all that is known: the machine, ratios to peers, predictions beside measurements and their
+    errors, which algorithm runs where, and pictures of schedules and traffic.
+
+    The page needs no network and no other file. What no data are given for is left out; decisions, predictions and
+    schedules need none.
+
+    \b
+    omnes report -o report.html
+    omnes report -o report.html --machine machine.toml --measured measured.jsonl --bench bench/results/NAME.jsonl
+    omnes report -o report.html --simulate results.jsonl --only allreduce,bcast --table table.toml
+    """
+    charts.require()
+    operations = _operations(only)
+    model = Machine.load(machine_file)
+    by_ranks = modelling.groups(counts, nodes, model)
+    points = [point for path in measured for point in predictions.read(path)]
+    points = [point for point in points if point.operation in operations]
+    if measured and not points:
+        raise OmnesError(f"no measurement of {', '.join(operations)} in {', '.join(map(str, measured))}")
+    by_size = Ranks(ranks or max((point.ranks for point in points), default=8), by_ranks[0].per_node)
+    with from_core():
+        source = table.name if table else "the compiled-in table"
+        largest = by_ranks[-1].count
+        maps = [
+            (where, decide(str(table or ""), source, largest, per_node))
+            for where, per_node in (("all ranks on one node", largest), ("one rank on each node", 1))
+        ]
+
+    def sections() -> Iterator[page.Section]:
+        yield machine.section(model)
+        if bench:
+            yield ratios.section(bench)
+        yield predictions.curves(model, operations, by_size, by_ranks, units.parse_bytes(size), points)
+        if points:
+            yield predictions.errors(model, points)
+        if simulate:
+            yield simulated.section(simulate)
+        yield choices.section(maps, operations)
+        yield pictures.section([one for _, one in maps], operations)
+
+    given = [str(path.name) for path in (*bench, machine_file, *measured, *simulate, table) if path]
+    about = [
+        f"Made on {datetime.date.today()} by omnes {_core.__version__} "
+        + (f"from {', '.join(given)}." if given else "without measurements: from the compiled-in machine and table.")
+    ]
+    text = page.render(title, about, list(sections()), operations)
+    try:
+        output.write_text(text)
+    except OSError as fault:
+        raise OmnesError(f"cannot write {output}: {fault.strerror}") from None
+    click.echo(f"wrote {output}", err=True)
+
+
+def _operations(only: str | None) -> Sequence[str]:
+    names = only.split(",") if only else _REGULAR
+    unknown = [name for name in names if name not in OPERATIONS]
+    if unknown:
+        raise OmnesError(f"no operation '{unknown[0]}' to report on; there are {', '.join(OPERATIONS)}")
+    return names
