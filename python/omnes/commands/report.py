@@ -12,7 +12,7 @@ from omnes import _core, modelling, units
 from omnes.decisions import OPERATIONS, decide
 from omnes.errors import OmnesError, from_core
 from omnes.modelling import Machine, Ranks
-from omnes.reporting import charts, choices, machine, page, pictures, predictions, ratios, simulated
+from omnes.reporting import charts, choices, machine, page, pictures, predictions, ratios, simulated, violations
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) and name != "reduce_scatter")
@@ -21,18 +21,13 @@ _REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) an
 @click.command()
 @click.option("-o", "--output", type=_FILE, required=True, metavar="FILE", help="The page: FILE.html.")
 @click.option("--bench", multiple=True, type=_FILE, metavar="FILE", help="Of bench/run (.jsonl) or omnes bench --json.")
-@click.option(
-    "--machine", "machine_file", type=_FILE, metavar="FILE", help="Made by omnes measure.  [default: see docs]"
-)
-@click.option(
-    "--measured", multiple=True, type=_FILE, metavar="FILE", help="Times by algorithm: bench/accuracy --json."
-)
+@click.option("--machine", "machine_file", type=_FILE, metavar="FILE", help="Made by omnes measure.")
+@click.option("--measured", multiple=True, type=_FILE, metavar="FILE", help="Times by algorithm, of bench/accuracy.")
 @click.option("--simulate", multiple=True, type=_FILE, metavar="FILE", help="Of omnes simulate -o or --json.")
+@click.option("--guidelines", multiple=True, type=_FILE, metavar="FILE", help="Of omnes check-guidelines --json.")
 @click.option("--table", type=_FILE, metavar="FILE", help="A decision table.  [default: the compiled-in one]")
 @click.option("--only", metavar="OPERATION,...", help="These operations.  [default: all with equal parts]")
-@click.option(
-    "-n", "ranks", type=click.IntRange(2), metavar="N", help="Of curves by size.  [default: as measured, or 8]"
-)
+@click.option("-n", "ranks", type=click.IntRange(2), metavar="N", help="Of curves by size.  [default: 8, or measured]")
 @click.option("--ranks", "counts", default="2..512", show_default=True, metavar="LIST", help="Of curves by ranks.")
 @click.option("-b", "size", default="16K", show_default=True, metavar="BYTES", help="Of curves by ranks.")
 @click.option("--nodes", metavar="xRANKS", help="Ranks on a node.  [default: the machine's]")
@@ -43,6 +38,7 @@ def command(
     machine_file: Path | None,
     measured: tuple[Path, ...],
     simulate: tuple[Path, ...],
+    guidelines: tuple[Path, ...],
     table: Path | None,
     only: str | None,
     ranks: int | None,
@@ -83,6 +79,8 @@ def command(
         yield machine.section(model)
         if bench:
             yield ratios.section(bench)
+        if guidelines:
+            yield violations.section(guidelines)
         yield predictions.curves(model, operations, by_size, by_ranks, units.parse_bytes(size), points)
         if points:
             yield predictions.errors(model, points)
@@ -91,7 +89,7 @@ def command(
         yield choices.section(maps, operations)
         yield pictures.section([one for _, one in maps], operations)
 
-    given = [str(path.name) for path in (*bench, machine_file, *measured, *simulate, table) if path]
+    given = [str(path.name) for path in (*bench, machine_file, *measured, *simulate, *guidelines, table) if path]
     about = [
         f"Made on {datetime.date.today()} by omnes {_core.__version__} "
         + (f"from {', '.join(given)}." if given else "without measurements: from the compiled-in machine and table.")

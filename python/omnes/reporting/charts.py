@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -45,16 +46,16 @@ def require() -> None:
         raise OmnesError("reports need matplotlib: pip install 'omnes[bench]'") from None
 
 
-def colour_best(series: Sequence[Series]) -> None:
-    """Gives colours to those that are the fastest somewhere, the most often first; then to those with dots."""
-    wins: dict[str, int] = {}
-    for x in {x for one in series for x, _ in one.line}:
-        best = min((y, one.name) for one in series for at, y in one.line if at == x)
-        wins[best[1]] = wins.get(best[1], 0) + 1
-    ranked = sorted(series, key=lambda one: (-wins.get(one.name, 0), not one.dots))
-    for colour, one in enumerate(ranked[:COLOURS]):
-        if one.name in wins or one.dots:
-            one.colour = colour
+def colour_best(charts: Sequence[Sequence[Series]]) -> None:
+    """Gives colours, the same in all charts, to those that are the fastest somewhere: the most often first."""
+    wins: Counter[str] = Counter()
+    for series in charts:
+        for x in {x for one in series for x, _ in one.line}:
+            wins[min((y, one.name) for one in series for at, y in one.line if at == x)[1]] += 1
+    colours = {name: colour for colour, (name, _) in enumerate(wins.most_common(COLOURS))}
+    for series in charts:
+        for one in series:
+            one.colour = colours.get(one.name)
 
 
 def chart(

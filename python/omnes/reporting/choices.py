@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from omnes.decisions import Decisions, Span, ranges
@@ -10,6 +10,7 @@ from omnes.reporting import page
 from omnes.units import format_bytes
 
 _COLOURS = 12  # --a0 .. --a11 of page.css
+_FEW = 2  # ranges that are listed
 
 
 def section(decisions: Sequence[tuple[str, Decisions]], operations: Sequence[str]) -> page.Section:
@@ -34,18 +35,30 @@ def section(decisions: Sequence[tuple[str, Decisions]], operations: Sequence[str
 
 def _map(where: str, rows: Sequence[tuple[int, int, tuple[Span, ...]]], colours: dict[str, int]) -> str:
     starts = sorted({span.first for _, _, spans in rows for span in spans})
-    body = []
+    alike: dict[str, list[tuple[int, int]]] = {}
     for first, last, spans in rows:
-        within = [[span for span in spans if span.first <= start][-1].choice for start in starts]
-        cells = [f'<th scope="row">{first if first == last else f"{first}–{last}"}</th>']
-        for choice, group in groupby(within):
-            width = len(list(group))
-            cells.append(
-                f'<td colspan="{width}" style="background:var(--a{colours[choice.algorithm]})">{choice.text}</td>'
-            )
-        body.append(cells)
-    heads = ["ranks", *(_head(start) for start in starts)]
-    return page.table(where, heads, body, "decisions")
+        group = alike.setdefault("".join(_cells(starts, spans, colours)), [])
+        if group and group[-1][1] == first - 1:
+            group[-1] = (group[-1][0], last)
+        else:
+            group.append((first, last))
+    body = [[f'<th scope="row">{_ranks(group)}</th>', cells] for cells, group in alike.items()]
+    return page.table(where, ["ranks", *(_head(start) for start in starts)], body, "decisions")
+
+
+def _ranks(group: Sequence[tuple[int, int]]) -> str:
+    """Many algorithms are for powers of two alone, so their rows take turns with those of all other numbers."""
+    if len(group) > _FEW:
+        return "powers of 2" if all(first == last for first, last in group) else "others"
+    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in group)
+
+
+def _cells(starts: Sequence[int], spans: Sequence[Span], colours: dict[str, int]) -> Iterator[str]:
+    within = [[span for span in spans if span.first <= start][-1].choice for start in starts]
+    for text, group in groupby(within, key=lambda choice: choice.text):
+        same = list(group)
+        colour = colours[same[0].algorithm]
+        yield f'<td colspan="{len(same)}" title="{text}" style="background:var(--a{colour})">{text}</td>'
 
 
 def _head(start: int) -> str:

@@ -12,16 +12,17 @@ from omnes.reporting import page
 
 RANKS = 8  # of a schedule
 _MOST_SEGMENTS = 2  # drawn: more say the same again
-_PLACES = "8x8"  # nodes and ranks of the traffic
+_PLACES = "4x4"  # nodes and ranks of the traffic
+_TITLE = 28  # height of a picture's own, which the caption replaces
 _MOST = 4  # algorithms of an operation
 
 
 def section(decisions: Sequence[Decisions], operations: Sequence[str]) -> page.Section:
     body = [
         "<p>The messages of the algorithms that were chosen above, round by round: blue arrows carry data, orange ones "
-        "are combined with what the receiver has, dashed ones reach all ranks through memory. Point at an arrow for its "
-        f"blocks. Below, who sends how much to whom among {_PLACES} ranks (nodes by ranks), and what renumbering the "
-        "ranks would bring.</p>"
+        "are combined with what the receiver has, dashed ones reach all ranks through memory. Point at an arrow for "
+        f"its blocks. Below, unless all ranks send to all, who sends how much to whom among {_PLACES} ranks (nodes by "
+        "ranks), and what renumbering them would bring.</p>"
     ]
     number = 0
     for operation in operations:
@@ -36,7 +37,8 @@ def section(decisions: Sequence[Decisions], operations: Sequence[str]) -> page.S
             if operation != "barrier":
                 pictures += _traffic(operation, choice.algorithm)
             if pictures:
-                parts.append(page.details(what, pictures, is_open=not parts and operation == operations[0]))
+                summary = f"{what}: {catalogue.one(what)['summary']}"
+                parts.append(page.details(summary, pictures, is_open=not parts and operation == operations[0]))
         body.append(page.of_operation(operation, "\n".join(parts)))
     return page.Section("schedules", "Schedules and traffic", "\n".join(body))
 
@@ -57,6 +59,8 @@ def _traffic(operation: str, name: str) -> str:
     if _core.why_not(operation, name, where.p):
         return ""
     source = _core.traffic(operation, name, where.p)
+    if sum(map(len, source.rows().values())) == where.p * (where.p - 1):
+        return ""
     found = renumbering.find(source, f"{operation}/{name}", where, 1, "auto", [])
     title = f"traffic of {operation}/{name}, {where.p} ranks on {where.text}; renumbered: {found.gain:.2f}× predicted"
     return _figure(traffic.svg(traffic.Picture(title, source.rows(), where.nodes(), found.real_of)), title, 0)
@@ -66,10 +70,15 @@ def _figure(picture: str, title: str, number: int) -> str:
     """A picture of its own becomes part of the page: without its style, its background, and names that others have."""
     picture = re.sub(r"<style>.*?</style>", "", picture, flags=re.DOTALL)
     picture = re.sub(r'<rect width="[\d.]+" height="[\d.]+" fill="#fff"/>\n', "", picture)
-    picture = re.sub(r'fill="#1a365d"', 'class="amount"', picture)
+    picture = picture.replace('fill="#1a365d"', 'class="amount"')
+    picture = re.sub(r'viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+" height="[\d.]+"', _without_title, picture)
     picture = picture.replace('id="tip"', f'id="tip-{number}"').replace("url(#tip)", f"url(#tip-{number})")
     picture = picture.replace("<svg ", '<svg role="img" ', 1)
-    return (
-        f'<figure class="drawing" role="group" tabindex="0" aria-label="{title}"><figcaption>{title}</figcaption>'
-        f"{picture}</figure>"
-    )
+    kind = "drawing" if number else "drawing fits"
+    label = f'<figure class="{kind}" role="group" tabindex="0" aria-label="{title}">'
+    return f"{label}<figcaption>{title}</figcaption>{picture}</figure>"
+
+
+def _without_title(match: re.Match[str]) -> str:
+    width, height = float(match[1]), float(match[2]) - _TITLE
+    return f'viewBox="0 {_TITLE} {width:g} {height:g}" width="{width:g}" height="{height:g}"'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,50 +64,51 @@ def curves(
         task = shown.add_task("", total=len(operations))
         for operation in operations:
             shown.update(task, description=operation)
-            names = [a["name"] for a in _core.catalogue() if a["operation"] == operation]
-            if operation == "barrier":
-                charts_ = [_over_ranks(machine, operation, names, by_ranks, 0, measured)]
-            else:
-                charts_ = [
-                    _over_size(machine, operation, names, by_size, measured),
-                    _over_ranks(machine, operation, names, by_ranks, size, measured),
-                ]
+            mine = [one for one in measured if one.operation == operation]
+            sizes = SIZES if operation != "barrier" else ()
+            found = [
+                _over_size(machine, operation, by_size, sizes, mine),
+                _over_ranks(machine, operation, by_ranks, size if sizes else 0, mine),
+            ]
+            charts.colour_best(found)
+            what = operation if operation == "barrier" else f"{operation} of {format_bytes(size)}"
+            captions = (f"{operation} by size, {by_size}", f"{what} by ranks, {by_ranks[0].per_node} on a node")
+            charts_ = [
+                charts.chart(caption, series, axis, bytes_on_x="bytes" in axis)
+                for caption, series, axis in zip(captions, found, ("bytes of one part", "ranks"))
+                if series
+            ]
             body.append(page.of_operation(operation, f'<div class="pair">{"".join(charts_)}</div>'))
             shown.update(task, advance=1)
     return page.Section("predictions", "Predicted and measured", "\n".join(body))
 
 
 def _over_size(
-    machine: Machine, operation: str, names: Sequence[str], ranks: Ranks, measured: Iterable[Measured]
-) -> str:
-    mine = [one for one in measured if (one.operation, one.ranks) == (operation, ranks.count) and one.bytes > 0]
+    machine: Machine, operation: str, ranks: Ranks, sizes: Sequence[int], measured: Sequence[Measured]
+) -> list[Series]:
+    mine = [one for one in measured if one.ranks == ranks.count and one.bytes > 0]
     series = []
-    for name in dict.fromkeys([*names, *(one.choice for one in mine)]):
-        if not modelling.why_not(operation, name, ranks.count):
-            line = [(p["bytes"], p["seconds"]) for p in modelling.predict(operation, name, ranks, SIZES, machine)]
+    for name in dict.fromkeys([*_names(operation), *(one.choice for one in mine)]):
+        if sizes and not modelling.why_not(operation, name, ranks.count):
+            line = [(p["bytes"], p["seconds"]) for p in modelling.predict(operation, name, ranks, sizes, machine)]
             series.append(Series(name, line, sorted((one.bytes, one.seconds) for one in mine if one.choice == name)))
-    charts.colour_best(series)
-    return charts.chart(f"{operation} by size, {ranks}", series, "bytes of one part")
+    return series
 
 
 def _over_ranks(
-    machine: Machine,
-    operation: str,
-    names: Sequence[str],
-    groups: Sequence[Ranks],
-    size: int,
-    measured: Iterable[Measured],
-) -> str:
-    mine = [one for one in measured if (one.operation, one.bytes) == (operation, size)]
+    machine: Machine, operation: str, groups: Sequence[Ranks], size: int, measured: Sequence[Measured]
+) -> list[Series]:
+    mine = [one for one in measured if one.bytes == size]
     series = []
-    for name in names:
+    for name in _names(operation):
         able = [ranks for ranks in groups if not modelling.why_not(operation, name, ranks.count)]
         line = [(r.count, modelling.predict(operation, name, r, [size], machine)[0]["seconds"]) for r in able]
         series.append(Series(name, line, sorted((one.ranks, one.seconds) for one in mine if one.choice == name)))
-    charts.colour_best(series)
-    what = operation if operation == "barrier" else f"{operation} of {format_bytes(size)}"
-    caption = f"{what} by ranks, {groups[0].per_node} on a node"
-    return charts.chart(caption, series, "ranks", bytes_on_x=False)
+    return series
+
+
+def _names(operation: str) -> list[str]:
+    return [a["name"] for a in _core.catalogue() if a["operation"] == operation]
 
 
 def errors(machine: Machine, measured: Sequence[Measured]) -> page.Section:
@@ -155,8 +156,8 @@ def _factors(operation: str, factors: dict[Measured, float]) -> str:
         at = {one.bytes: (one, f) for one, f in mine.items() if (one.choice, one.ranks) == (choice, ranks)}
         cells = [_factor(*at[size]) if size in at else coloured(None) for size in sizes]
         rows.append([f"{choice}, {ranks} ranks", *cells])
-    heads = ["", *(format_bytes(size) if size else "no data" for size in sizes)]
-    return page.table("predicted / measured; blue: slower than predicted is not", heads, rows, "map")
+    heads = ["", *(format_bytes(size) for size in sizes)]
+    return page.table("predicted / measured: above 1, predicted too slow", heads, rows, "map")
 
 
 def _factor(one: Measured, factor: float) -> str:

@@ -29,8 +29,8 @@ class Grid:
 
 def section(paths: Sequence[Path]) -> page.Section:
     body = [
-        "<p>A ratio is a peer's time over omnes': above 1, omnes is faster. Each is a median of the ratios within rounds "
-        "in which all took turns.</p>",
+        "<p>A ratio is a peer's time over omnes': above 1, omnes is faster. Each is the median of the ratios within "
+        "rounds in which all took turns.</p>",
         _scale(),
     ]
     for path in paths:
@@ -79,7 +79,7 @@ def _session(data: Mapping[str, Any]) -> Iterator[Grid]:
 
 
 def _grid(grid: Grid) -> str:
-    first, *others = grid.values
+    first = next(iter(grid.values))
     values = list(grid.values[first].values())
     mean = compare.geometric_mean(values)
     slower = sum(value < 1 for value in values)
@@ -87,14 +87,15 @@ def _grid(grid: Grid) -> str:
         f"<h3>{grid.title}: {grid.ours}</h3><p>{grid.about}.</p>",
         page.facts(
             [
-                (f"geometric mean of {len(values)} ratios to {first}", f"{mean:.2f}×" if mean else "-"),
+                (f"geometric mean of {len(values)} ratios to {first}", number(mean) if mean else "-"),
                 ("cells in which omnes is slower", str(slower)),
-                ("worst ratio", f"{min(values, default=math.nan):.2f}×"),
+                ("worst ratio", number(min(values, default=math.nan))),
             ]
         ),
-        _map(first, grid.values[first]),
+        '<div class="maps">',
+        *(_map(peer, values) for peer, values in grid.values.items()),
+        "</div>",
     ]
-    words += [page.details(f"against {peer}", _map(peer, grid.values[peer])) for peer in others]
     return "\n".join(words)
 
 
@@ -103,24 +104,27 @@ def _map(peer: str, values: Mapping[Cell, float]) -> str:
     sizes = sorted({cell.bytes for cell in values})
     at = {(_row(cell), cell.bytes): value for cell, value in values.items()}
     body = [[row, *(coloured(at.get((row, size))) for size in sizes)] for row in rows]
-    heads = ["", *(format_bytes(size) if size else "no data" for size in sizes)]
-    return page.table(f"{peer} / omnes, by bytes of one part", heads, body, "map")
+    heads = ["", *(format_bytes(size) for size in sizes)]
+    return page.table(f"{peer} / omnes, by bytes", heads, body, "map")
 
 
-def coloured(value: float | None) -> str:
+def coloured(value: float | None, words: str = "") -> str:
     """A cell of a heat map: above 1 good, below bad, the more the farther away on a logarithmic scale."""
     if value is None:
         return '<td class="none">–</td>'
     much = min(1.0, abs(math.log(value)) / math.log(_FACTOR))
-    words = f"{value:.2f}" if value < 10 else f"{value:.0f}"
-    return f'<td class="{"faster" if value >= 1 else "slower"}" style="--much:{much:.0%}">{words}</td>'
+    kind = "faster" if value >= 1 else "slower"
+    return f'<td class="{kind}" style="--much:{much:.0%}">{words or number(value)[:-1]}</td>'
+
+
+def number(ratio: float) -> str:
+    return f"{ratio:.2f}×" if ratio < 10 else f"{ratio:.0f}×"
 
 
 def _scale() -> str:
-    steps = "".join(
-        f'<i style="background:color-mix(in oklab, var(--{"good" if much > 0 else "bad"}) {abs(much)}%, var(--card))"></i>'
-        for much in (-100, -50, 0, 50, 100)
-    )
+    shades = [("bad", 100), ("bad", 50), ("good", 0), ("good", 50), ("good", 100)]
+    mixed = [f"color-mix(in oklab, var(--{colour}) {much}%, var(--card))" for colour, much in shades]
+    steps = "".join(f'<i style="background:{colour}"></i>' for colour in mixed)
     return f'<div class="scale" aria-hidden="true">4 times slower {steps} 4 times faster</div>'
 
 

@@ -67,7 +67,7 @@ def _ratios(times: Times) -> str:
         return ""
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     numbers = [(f"geometric mean of {len(ratios)} ratios to the best selection", f"{mean:.2f}×")]
-    heads = ["", *(format_bytes(size) if size else "no data" for size in sizes)]
+    heads = ["", *(format_bytes(size) for size in sizes)]
     return page.facts(numbers) + page.table("the best selection / omnes, by bytes of one part", heads, rows, "map")
 
 
