@@ -118,14 +118,14 @@ def test_the_real_mpich_takes_the_file_and_nothing_wrong(table, tmp_path, build)
     text = export(table, "--to", "mpich", "--mpi", str(PREFIXES["mpich"]))
     wrong = text.replace("MPIR_Allgather_intra_ring", "MPIR_Allgather_intra_knot")
     assert wrong != text
-    for name, content, expected in (("good", text, "OK\n"), ("wrong", wrong, "")):
+    for name, content, good in (("good", text, True), ("wrong", wrong, False)):
         (tmp_path / name).write_text(content)
         variables = {
             "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": str(tmp_path / name),
             "MPIR_CVAR_DEVICE_COLLECTIVES": "none",
         }
         done = mpirun(of, 4, build("exported", of), with_omnes=False, variables=variables)
-        assert (done.returncode == 0, done.stdout) == (bool(expected), expected), done.stderr
+        assert (done.returncode == 0, "OK\n" in done.stdout) == (good, good), done.stderr
 
 
 def leaf(tree: dict, facts: dict[str, str | int]) -> dict:

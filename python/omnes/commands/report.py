@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -59,6 +59,8 @@ def command(
     omnes report -o report.html --simulate results.jsonl --only allreduce,bcast --table table.toml
     """
     charts.require()
+    if not output.parent.is_dir():
+        raise OmnesError(f"cannot write {output}: no folder {output.parent}")
     operations = _operations(only)
     model = Machine.load(machine_file)
     by_ranks = modelling.groups(counts, nodes, model)
@@ -75,26 +77,27 @@ def command(
             for where, per_node in (("all ranks on one node", largest), ("one rank on each node", 1))
         ]
 
-    def sections() -> Iterator[page.Section]:
-        yield machine.section(model)
-        if bench:
-            yield ratios.section(bench)
-        if guidelines:
-            yield violations.section(guidelines)
-        yield predictions.curves(model, operations, by_size, by_ranks, units.parse_bytes(size), points)
-        if points:
-            yield predictions.errors(model, points)
-        if simulate:
-            yield simulated.section(simulate)
-        yield choices.section(maps, operations)
-        yield pictures.section([one for _, one in maps], operations)
-
+    # What reads files comes first, so that a wrong one is told before much is predicted.
+    measured_ones = [
+        *([ratios.section(bench)] if bench else []),
+        *([violations.section(guidelines)] if guidelines else []),
+    ]
+    simulations = [simulated.section(simulate)] if simulate else []
+    sections = [
+        machine.section(model),
+        *measured_ones,
+        predictions.curves(model, operations, by_size, by_ranks, units.parse_bytes(size), points),
+        *([predictions.errors(model, points)] if points else []),
+        *simulations,
+        choices.section(maps, operations),
+        pictures.section([one for _, one in maps], operations),
+    ]
     given = [str(path.name) for path in (*bench, machine_file, *measured, *simulate, *guidelines, table) if path]
     about = [
         f"Made on {datetime.date.today()} by omnes {_core.__version__} "
         + (f"from {', '.join(given)}." if given else "without measurements: from the compiled-in machine and table.")
     ]
-    text = page.render(title, about, list(sections()), operations)
+    text = page.render(title, about, sections, operations)
     try:
         output.write_text(text)
     except OSError as fault:

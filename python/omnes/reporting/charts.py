@@ -95,7 +95,7 @@ def _draw(caption: str, series: Sequence[Series], x_name: str, y_name: str, byte
         axes.set_yscale("log", base=2 if flat else 10)
         ordered = sorted(series, key=lambda one: one.colour is not None)  # the coloured ones on top
         for number, one in enumerate(ordered):
-            _plot(axes, one, number)
+            _plot(axes, one, number, flat)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(True, linewidth=0.6)
         axes.set_axisbelow(True)
@@ -119,7 +119,7 @@ def _draw(caption: str, series: Sequence[Series], x_name: str, y_name: str, byte
     return _inline(out.getvalue(), caption, ordered)
 
 
-def _plot(axes, one: Series, number: int) -> None:
+def _plot(axes, one: Series, number: int, flat: bool) -> None:
     colour = _REST if one.colour is None else f"#fe{one.colour:02x}01"
     width = 0.9 if one.colour is None else 1.7
     if one.line:

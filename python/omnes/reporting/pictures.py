@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import escape
 
 from omnes import _core, catalogue, placing, renumbering, units
 from omnes.decisions import Decisions
@@ -73,10 +74,11 @@ def _figure(picture: str, title: str, number: int) -> str:
     picture = picture.replace('fill="#1a365d"', 'class="amount"')
     picture = re.sub(r'viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+" height="[\d.]+"', _without_title, picture)
     picture = picture.replace('id="tip"', f'id="tip-{number}"').replace("url(#tip)", f"url(#tip-{number})")
-    picture = picture.replace("<svg ", '<svg role="img" ', 1)
+    name = f'aria-label="{escape(title)}"'
+    picture = picture.replace("<svg ", f'<svg role="img" {name} ', 1)
     kind = "drawing" if number else "drawing fits"
-    label = f'<figure class="{kind}" role="group" tabindex="0" aria-label="{title}">'
-    return f"{label}<figcaption>{title}</figcaption>{picture}</figure>"
+    frame = f'<figure class="{kind}" role="group" tabindex="0" {name}>'
+    return f"{frame}<figcaption>{escape(title)}</figcaption>{picture}</figure>"
 
 
 def _without_title(match: re.Match[str]) -> str:
