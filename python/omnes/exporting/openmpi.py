@@ -96,7 +96,7 @@ COUNTERPARTS: dict[str, dict[str, Algorithm]] = {
     },
     "scatter": {"linear": Algorithm(1, "basic_linear"), "knomial:k=2": Algorithm(2, "binomial")},
     "allgather": {
-        "linear": Algorithm(1, "linear"),
+        "gather_bcast": Algorithm(1, "linear"),
         "bruck:k=2": Algorithm(2, "bruck"),
         "recursive_doubling": Algorithm(3, "recursive_doubling"),
         "ring": Algorithm(4, "ring"),
@@ -131,6 +131,16 @@ COUNTERPARTS: dict[str, dict[str, Algorithm]] = {
     "scan": {"linear": Algorithm(1, "linear"), "recursive_doubling": Algorithm(2, "recursive_doubling")},
     "exscan": {"linear": Algorithm(1, "linear"), "recursive_doubling": Algorithm(2, "recursive_doubling")},
 }
+
+
+# With two ranks, what goes straight to each.
+_PAIRS = {
+    "barrier": Algorithm(5, "two_proc"),
+    "allgather": Algorithm(6, "two_proc"),
+    "allgatherv": Algorithm(5, "two_proc"),
+    "alltoall": Algorithm(5, "two_proc"),
+}
+_DIRECT = ("linear", "all_to_all")
 
 
 def classic(decisions: Decisions, commuting: bool, notes: Notes) -> str:
@@ -182,7 +192,8 @@ def _rules(
     for operation in _IDS:
         groups: list[tuple[int, tuple[Row, ...]]] = []
         for first, last, spans in ranges(decisions.of[operation], decisions.largest):
-            for p in range(first, last + 1) if operation in _TOTAL and len(spans) > 1 else [first]:
+            several = operation in _TOTAL and len(spans) > 1
+            for p in range(first, last + 1) if several else sorted({first, min(3, last)} if first == 2 else {first}):
                 rows = _rows(operation, p, spans, commuting, notes)
                 if not groups or groups[-1][1] != rows:
                     groups.append((p, rows))
@@ -193,7 +204,11 @@ def _rules(
 def _rows(operation: str, p: int, spans: tuple[Span, ...], commuting: bool, notes: Notes) -> tuple[Row, ...]:
     rows: list[Row] = []
     for span in spans[:1] if operation in _WITHOUT_SIZE else spans:
-        found: Algorithm | None = counterpart(COUNTERPARTS, operation, span.choice, "Open MPI", notes)
+        found: Algorithm | None
+        if p == 2 and operation in _PAIRS and span.choice.algorithm in _DIRECT:
+            found = _PAIRS[operation]
+        else:
+            found = counterpart(COUNTERPARTS, operation, span.choice, "Open MPI", notes)
         if found and found.reorders and not commuting:
             notes.left(operation, span.choice, f"Open MPI's {found.name} is only for operations that commute")
             found = None
