@@ -82,7 +82,7 @@ def command(
         *([ratios.section(bench)] if bench else []),
         *([violations.section(guidelines)] if guidelines else []),
     ]
-    simulations = [simulated.section(simulate)] if simulate else []
+    simulations = [simulated.section(simulate, operations if only else ())] if simulate else []
     sections = [
         machine.section(model),
         *measured_ones,
@@ -102,7 +102,7 @@ def command(
         output.write_text(text)
     except OSError as fault:
         raise OmnesError(f"cannot write {output}: {fault.strerror}") from None
-    click.echo(f"wrote {output}", err=True)
+    click.echo(f"wrote {output}: {', '.join(one.title for one in sections)}")
 
 
 def _operations(only: str | None) -> Sequence[str]:

@@ -28,6 +28,7 @@ _STAND_INS = {f"#fe{i:02x}01": f"var(--s{i})" for i in range(COLOURS)} | {
 _REST, _GRID, _SOFT, _CARD = list(_STAND_INS)[COLOURS:]
 _INCHES = (6.2, 3.5)
 _MARKERS = "osD^vPX*"
+_FEW_DECADES = 30.0  # up to this factor an axis has marks between its powers of 10
 
 
 @dataclass
@@ -112,7 +113,9 @@ def _draw(caption: str, series: Sequence[Series], x_name: str, y_name: str, byte
             axes.axhline(1, color=_SOFT, linewidth=1)
             axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}×"))
         else:
-            axes.yaxis.set_major_locator(LogLocator(10))
+            lowest, highest = axes.get_ylim()
+            few = highest < _FEW_DECADES * lowest
+            axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5) if few else (1,)))
             axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: format_seconds(y)))
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None}, transparent=True)
@@ -120,24 +123,21 @@ def _draw(caption: str, series: Sequence[Series], x_name: str, y_name: str, byte
 
 
 def _plot(axes, one: Series, number: int, flat: bool) -> None:
+    """A line, and dots that are joined by dots: but ratios of different algorithms are no curve."""
     colour = _REST if one.colour is None else f"#fe{one.colour:02x}01"
-    width = 0.9 if one.colour is None else 1.7
     if one.line:
+        width = 0.9 if one.colour is None else 1.7
         axes.plot(*zip(*one.line), color=colour, linewidth=width, gid=f"series-{number}-line")
-    if one.dots:
-        xs, ys = zip(*one.dots)
-        marker = _MARKERS[(one.colour or 0) % len(_MARKERS)]
-        style = {
-            "color": colour,
-            "linestyle": "none",
-            "markersize": 4,
-            "markeredgecolor": _CARD,
-            "markeredgewidth": 0.4,
-        }
-        axes.plot(xs, ys, marker=marker, gid=f"series-{number}-dots", **style)
-        if one.low_high:
-            lows, highs = zip(*one.low_high)
-            axes.vlines(xs, lows, highs, color=colour, linewidth=1, gid=f"series-{number}-bars")
+    if not one.dots:
+        return
+    xs, ys = zip(*one.dots)
+    marks = {"marker": _MARKERS[(one.colour or 0) % len(_MARKERS)], "markersize": 4.5}
+    marks |= {"markeredgecolor": _CARD, "markeredgewidth": 0.4}
+    joined = {"linestyle": "none" if flat else ":", "linewidth": 0.9}
+    axes.plot(xs, ys, color=colour, gid=f"series-{number}-dots", **marks, **joined)
+    if one.low_high:
+        lows, highs = zip(*one.low_high)
+        axes.vlines(xs, lows, highs, color=colour, linewidth=1, gid=f"series-{number}-bars")
 
 
 def _inline(svg: str, caption: str, series: Sequence[Series]) -> str:

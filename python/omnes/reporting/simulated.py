@@ -19,9 +19,10 @@ Place = tuple[str, int, str]  # platform, ranks on a host, placement
 Times = dict[tuple[str, int, int, str], float]  # by operation, ranks, bytes, contender
 
 
-def section(paths: Sequence[Path]) -> page.Section:
+def section(paths: Sequence[Path], only: Sequence[str]) -> page.Section:
+    """only: these operations; none: all."""
     body = ["<p>Simulated with SimGrid: one call that all ranks begin together, until the last is through.</p>"]
-    for place, times in read(paths).items():
+    for place, times in read(paths, only).items():
         platform, ppn, placement = place
         body.append(f"<h3>{platform}, {ppn} ranks on a host, {placement}</h3>")
         body.append(_ratios(times))
@@ -30,7 +31,7 @@ def section(paths: Sequence[Path]) -> page.Section:
     return page.Section("simulated", "Simulated machines", "\n".join(body))
 
 
-def read(paths: Sequence[Path]) -> dict[Place, Times]:
+def read(paths: Sequence[Path], only: Sequence[str] = ()) -> dict[Place, Times]:
     """Of lines that say the same the last counts: an earlier one is of an earlier build."""
     found: dict[Place, Times] = defaultdict(dict)
     for path in paths:
@@ -38,7 +39,7 @@ def read(paths: Sequence[Path]) -> dict[Place, Times]:
             text = path.read_text()
             records = json.loads(text) if text.lstrip().startswith("[") else map(json.loads, text.splitlines())
             for one in records:
-                if "seconds" in one:
+                if "seconds" in one and (not only or one["operation"] in only):
                     place = one["platform"], one["ppn"], one["placement"]
                     found[place][one["operation"], one["ranks"], one["bytes"], one["contender"]] = one["seconds"]
         except (OSError, UnicodeDecodeError) as fault:
@@ -46,7 +47,8 @@ def read(paths: Sequence[Path]) -> dict[Place, Times]:
         except (ValueError, KeyError, TypeError):
             raise OmnesError(f"{path} is not what omnes simulate -o or --json writes") from None
     if not found:
-        raise OmnesError(f"no results in {', '.join(map(str, paths))}")
+        of = f" of {', '.join(only)}" if only else ""
+        raise OmnesError(f"no results{of} in {', '.join(map(str, paths))}")
     return found
 
 
