@@ -51,12 +51,12 @@ class Decisions:
     of: dict[str, list[Decision]] = field(default_factory=dict)  # by operation
 
 
-def decide(table: str, source: str, largest: int, per_node: int) -> Decisions:
+def decide(table: str, source: str, largest: int, per_node: int, operations: Sequence[str] = OPERATIONS) -> Decisions:
     """table: a file; empty: the compiled-in one. Ranks fill one node after the other."""
     found = Decisions(source, largest, per_node)
     rules = _core.rules(table)
     radix = {(a["operation"], a["name"]): a["radix"] for a in _core.catalogue()}
-    for operation in OPERATIONS:
+    for operation in operations:
         texts = [rule["text"] for rule in rules if rule["operation"] == operation]
         ends = sorted({units.parse_bytes(end) for text in texts for end in re.findall(r"\w*_bytes = (\w+)", text)})
         edges = {int(edge) for text in texts for edge in re.findall(r"\w*_ranks = (\d+)", text)}

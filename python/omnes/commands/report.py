@@ -73,7 +73,7 @@ def command(
         source = table.name if table else "the compiled-in table"
         largest = by_ranks[-1].count
         maps = [
-            (where, decide(str(table or ""), source, largest, per_node))
+            (where, decide(str(table or ""), source, largest, per_node, operations))
             for where, per_node in (("all ranks on one node", largest), ("one rank on each node", 1))
         ]
 
