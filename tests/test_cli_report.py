@@ -199,6 +199,8 @@ def test_wrong_input_is_one_line(tmp_path):
     bad = tmp_path / "bad"
     bad.write_text("[1]")
     assert "line 1 is no measurement" in fails("report", "-o", page, "--measured", str(bad))
+    (tmp_path / "odd").write_text('{"operation": "scan", "choice": "liner", "ranks": 2, "bytes": 8, "seconds": 1e-6}')
+    assert 'line 1: no algorithm "liner" for scan' in fails("report", "-o", page, "--measured", str(tmp_path / "odd"))
     assert "neither a campaign" in fails("report", "-o", page, *SMALL, "--bench", str(bad))
     assert "cannot read" in fails("report", "-o", page, *SMALL, "--bench", str(tmp_path / "none"))
     assert "is not what omnes simulate" in fails("report", "-o", page, *SMALL, "--simulate", str(bad))

@@ -15,6 +15,7 @@ from omnes import _core, units
 
 OPERATIONS = tuple(name for name in _core.operations() if not name.startswith("neighbor"))
 _EVERY = 32  # numbers of ranks up to here are all asked; then powers of two, and what the rules name
+_EXACT = 64  # numbers of ranks up to here that steps tells apart
 _ELEMENT = 8  # bytes: a double
 
 
@@ -104,3 +105,12 @@ def ranges(decisions: Sequence[Decision], largest: int) -> Iterator[tuple[int, i
         else:
             joined.append((decision.ranks, last, decision.spans))
     yield from joined
+
+
+def steps(first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Parts of a range of ranks, for formats whose sizes are of all ranks' parts together: each number up to 64, then
+    parts so short that their sizes differ by an eighth."""
+    while first <= last:
+        end = min(last, first + max(first // 8 - 1, 0) if first > _EXACT else first)
+        yield first, end
+        first = end + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from omnes.decisions import Decisions, ranges
+from omnes.decisions import Decisions, ranges, steps
 from omnes.exporting.counterparts import Notes, counterpart
 
 
@@ -65,7 +65,7 @@ def render(decisions: Decisions, commuting: bool, notes: Notes) -> str:
         parts: list[str] = []
         for first, last, spans in ranges(decisions.of[operation], decisions.largest):
             several = operation in _TOTAL and len(spans) > 1
-            for low, high in [(p, p) for p in range(first, last + 1)] if several else [(first, last)]:
+            for low, high in steps(first, last) if several else [(first, last)]:
                 for index, span in enumerate(spans[:1] if operation in _WITHOUT_SIZE else spans):
                     found: Preset | None = counterpart(COUNTERPARTS, operation, span.choice, "Intel MPI", notes)
                     if found and found.reorders and not commuting:

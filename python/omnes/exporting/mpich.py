@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from omnes.decisions import Choice, Decisions, Span, ranges
+from omnes.decisions import Choice, Decisions, Span, ranges, steps
 from omnes.errors import OmnesError
 from omnes.exporting.counterparts import Notes, counterpart
 from omnes.mpi import Mpi
@@ -157,7 +157,7 @@ def render(decisions: Decisions, host: Library, notes: Notes) -> str:
         branches: Tree = {}
         for first, last, spans in ranges(decisions.of[operation], decisions.largest):
             several = operation in _TOTAL and len(spans) > 1
-            for p in range(first, last + 1) if several else [last]:
+            for p in [high for _, high in steps(first, last)] if several else [last]:
                 branches[f"comm_size<={p}"] = _by_size(operation, p, spans, within, host, notes)
         merged = _without_repetition(branches)
         if any(branch != within for branch in merged.values()):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from omnes.decisions import Decisions, Span, ranges
+from omnes.decisions import Decisions, Span, ranges, steps
 from omnes.exporting.counterparts import Notes, counterpart
 
 
@@ -193,7 +193,8 @@ def _rules(
         groups: list[tuple[int, tuple[Row, ...]]] = []
         for first, last, spans in ranges(decisions.of[operation], decisions.largest):
             several = operation in _TOTAL and len(spans) > 1
-            for p in range(first, last + 1) if several else sorted({first, min(3, last)} if first == 2 else {first}):
+            pair = {first, min(3, last)} if first == 2 else {first}
+            for p in [low for low, _ in steps(first, last)] if several else sorted(pair):
                 rows = _rows(operation, p, spans, commuting, notes)
                 if not groups or groups[-1][1] != rows:
                     groups.append((p, rows))

@@ -6,7 +6,7 @@ alltoall and gather (src/utils/ucc_coll_utils.c). UCC serves only MPI's own redu
 
 from __future__ import annotations
 
-from omnes.decisions import Decisions, ranges
+from omnes.decisions import Decisions, ranges, steps
 from omnes.exporting.counterparts import Notes, counterpart
 
 _TOTAL = ("allgather", "alltoall", "gather")
@@ -55,7 +55,7 @@ def render(decisions: Decisions, notes: Notes) -> str:
     for operation in COUNTERPARTS:
         for first, last, spans in ranges(decisions.of[operation], decisions.largest):
             several = operation in _TOTAL and len(spans) > 1
-            for low, high in [(p, p) for p in range(first, last + 1)] if several else [(first, last)]:
+            for low, high in steps(first, last) if several else [(first, last)]:
                 for index, span in enumerate(spans[:1] if operation in _WITHOUT_SIZE else spans):
                     found: str | None = counterpart(COUNTERPARTS, operation, span.choice, "UCC", notes)
                     if found is None:

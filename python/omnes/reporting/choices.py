@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from itertools import groupby
 
 from omnes.decisions import Decisions, Span, ranges
@@ -17,8 +18,8 @@ def section(decisions: Sequence[tuple[str, Decisions]], operations: Sequence[str
     """decisions: with the words that say where the ranks lie."""
     source = decisions[0][1].source
     body = [
-        f"<p>What {source} chooses for operations that commute. A row is a number of ranks, a column begins at the "
-        "size of one part that its head says.</p>"
+        f"<p>What {escape(source)} chooses for operations that commute. A row is a number of ranks, a column begins at "
+        "the size of one part that its head says.</p>"
     ]
     for operation in operations:
         names = {

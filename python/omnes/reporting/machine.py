@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 from omnes import _core
@@ -23,7 +24,8 @@ _TIMED = {
 
 def section(machine: Machine) -> page.Section:
     values = settings.parse(machine.text or _core.default_machine(), machine.facts["name"])
-    words = [f"<p>{machine.facts['name']}: {machine.facts['source']}.</p>", page.facts(_facts(values))]
+    source = escape(f"{machine.facts['name']}: {machine.facts['source']}.")
+    words = [f"<p>{source}</p>", page.facts(_facts(values))]
     timed = values.get("measured", {})
     series = [_timed(timed[what], words_) for what, words_ in _TIMED.items() if what in timed]
     for colour, one in enumerate(series):

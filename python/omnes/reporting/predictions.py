@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 from omnes import _core, modelling, progress
@@ -45,6 +46,10 @@ def read(path: Path) -> list[Measured]:
         except (ValueError, TypeError):
             wanted = ", ".join(list(Measured.__dataclass_fields__)[:-1])
             raise OmnesError(f"{path}, line {number} is no measurement: a JSON object with {wanted}") from None
+        try:
+            _core.parse_choice(found[-1].operation, found[-1].choice)
+        except ValueError as fault:
+            raise OmnesError(f"{path}, line {number}: {fault}") from None
     return found
 
 
@@ -56,8 +61,9 @@ def curves(
     size: int,
     measured: Sequence[Measured],
 ) -> page.Section:
+    source = escape(f"{machine.facts['name']} ({machine.facts['source']})")
     body = [
-        f"<p>Simulated schedules on the machine {machine.facts['name']} ({machine.facts['source']}). In colour: the "
+        f"<p>Simulated schedules on the machine {source}. In colour: the "
         "algorithms that are the fastest somewhere. The keys below a chart pick a curve; dots are measurements.</p>"
     ]
     with progress.bar("predicting") as shown:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def _grid(grid: Grid) -> str:
     mean = compare.geometric_mean(values)
     slower = sum(value < 1 for value in values)
     words = [
-        f"<h3>{grid.title}: {grid.ours}</h3><p>{grid.about}.</p>",
+        f"<h3>{escape(grid.title)}: {escape(grid.ours)}</h3><p>{escape(grid.about)}.</p>",
         page.facts(
             [
                 (f"geometric mean of {len(values)} ratios to {first}", number(mean) if mean else "-"),

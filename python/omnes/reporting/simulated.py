@@ -6,6 +6,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
 from omnes.errors import OmnesError
@@ -24,7 +25,7 @@ def section(paths: Sequence[Path], only: Sequence[str]) -> page.Section:
     body = ["<p>Simulated with SimGrid: one call that all ranks begin together, until the last is through.</p>"]
     for place, times in read(paths, only).items():
         platform, ppn, placement = place
-        body.append(f"<h3>{platform}, {ppn} ranks on a host, {placement}</h3>")
+        body.append(f"<h3>{escape(platform)}, {ppn} ranks on a host, {escape(placement)}</h3>")
         body.append(_ratios(times))
         for operation in dict.fromkeys(key[0] for key in times):
             body.append(page.of_operation(operation, f'<div class="pair">{"".join(_charts(operation, times))}</div>'))

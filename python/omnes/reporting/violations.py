@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
 from omnes.errors import OmnesError
@@ -46,4 +47,4 @@ def _file(data: dict) -> list[str]:
     where = f"{data['mpi']}, {data['ranks']} ranks{', bound to cores' if data['bound'] else ''}"
     heads = ["guideline", "part", *jobs]
     found = page.table("Time of the left side / time of the right side", heads, rows, "map")
-    return [f"<h3>{where}</h3>", page.facts(counts), found if rows else "<p>None is broken.</p>"]
+    return [f"<h3>{escape(where)}</h3>", page.facts(counts), found if rows else "<p>None is broken.</p>"]
