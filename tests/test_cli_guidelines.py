@@ -26,14 +26,14 @@ def test_sizes_move_the_same_bytes():
     by_text = {one.text: one for one in guidelines.of_size(16, 4, OPERATIONS)}
     one = by_text["bcast <= scatter + allgather"]
     assert (one.left.bytes, [cell.bytes for cell in one.right]) == (64, [16, 16])
-    assert by_text["allreduce(2n) <= 2 allreduce(n)"].left.bytes == 128
+    assert by_text["allreduce: 2n <= 2 × n"].left.bytes == 128
     assert by_text["barrier <= allreduce"].left.bytes == 0
 
 
 def test_only_what_all_operations_are_measured_for():
     texts = [one.text for one in guidelines.of_size(8, 2, ["bcast", "scatter"])]
     assert texts[0] == "scatter <= bcast" and "bcast <= scatter + allgather" not in texts
-    assert {"bcast(n) <= bcast(2n)", "scatter(2n) <= 2 scatter(n)"} < set(texts)
+    assert {"bcast: n <= 2n", "scatter: 2n <= 2 × n"} < set(texts)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_violation_is_one_beyond_tolerance_and_noise(allreduce, broken):
     verdicts = {one.guideline.text: one for one in guidelines.judge(rules, 8, of)}
     one = verdicts["allreduce <= reduce + bcast"]
     assert one.right == 2.0 and one.broken(guidelines.TOLERANCE) == broken
-    assert not verdicts["bcast(2n) <= 2 bcast(n)"].broken(guidelines.TOLERANCE)
+    assert not verdicts["bcast: 2n <= 2 × n"].broken(guidelines.TOLERANCE)
 
 
 def test_a_real_mpi_with_and_without_omnes(monkeypatch):

@@ -38,7 +38,7 @@ def given(tmp_path_factory) -> Path:
         for name, seconds in (("omnes", 1e-6), ("mpich", 3e-6), ("ompi", 2e-6))
     ]
     (folder / "simulated.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    verdict = {"guideline": "bcast(n) <= bcast(2n)", "bytes": 8, "left": 2e-6, "right": 1e-6, "factor": 2.0}
+    verdict = {"guideline": "bcast: n <= 2n", "bytes": 8, "left": 2e-6, "right": 1e-6, "factor": 2.0}
     verdicts = [{**verdict, "job": job, "broken": job == "stock", "interval": [1, 2]} for job in ("stock", "omnes")]
     (folder / "verdicts.json").write_text(
         json.dumps({"mpi": "Some MPI", "ranks": 2, "bound": True, "tolerance": 0.05, "verdicts": verdicts})

@@ -81,8 +81,8 @@ def of_size(part: int, ranks: int, operations: Sequence[str]) -> list[Guideline]
         found.append(Guideline(line.strip(), cell(left, part, ranks), terms))
     for name in dict.fromkeys(name for one in found for name in sorted(one.operations - {"barrier"})):
         once, twice = cell(name, part, ranks), cell(name, 2 * part, ranks)
-        found.append(Guideline(f"{name}(n) <= {name}(2n)", once, (twice,)))
-        found.append(Guideline(f"{name}(2n) <= 2 {name}(n)", twice, (once, once)))
+        found.append(Guideline(f"{name}: n <= 2n", once, (twice,)))
+        found.append(Guideline(f"{name}: 2n <= 2 × n", twice, (once, once)))
     return [one for one in found if one.operations <= set(operations)]
 
 

@@ -118,12 +118,12 @@ def _as_data(one: Verdict, tolerance: float) -> dict[str, Any]:
 
 def _show(verdicts: Sequence[Verdict], specs: Sequence[JobSpec], tolerance: float, heading: str) -> None:
     """What is broken on one of the jobs, with its factor on all."""
-    table = Table(title=heading, caption="µs of the left side; × left / right; red: broken")
-    table.add_column("guideline", no_wrap=True)
-    table.add_column("part", justify="right")
+    table = Table(title=heading, caption="µs of the left side; ×: left / right; red: broken")
+    table.add_column("guideline", overflow="fold")
+    table.add_column("part", justify="right", no_wrap=True)
     for spec in specs:
         for column in (f"{spec.label} µs", "×"):
-            table.add_column(column, justify="right")
+            table.add_column(column, justify="right", no_wrap=True)
     cases: dict[tuple[str, int], dict[str, Verdict]] = {}
     for one in verdicts:
         cases.setdefault((one.guideline.text, one.part), {})[one.job] = one
