@@ -10,6 +10,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from omnes import _core, units
 
@@ -63,8 +64,7 @@ def decide(table: str, source: str, largest: int, per_node: int, operations: Seq
         edges = {int(edge) for text in texts for edge in re.findall(r"\w*_ranks = (\d+)", text)}
 
         def choose(p: int, size: int, operation: str = operation) -> Choice:
-            elements = max(1, size // _ELEMENT)
-            d = _core.choose(operation, p, size, elements, one_node=p <= per_node, table=table)
+            d = chosen(table, operation, p, size, per_node)
             default = radix[operation, d["algorithm"]]
             published = 2 < p <= per_node and _publishes(operation, d["algorithm"])
             return Choice(d["text"], d["algorithm"], d["radix"] or default, d["segment"], published)
@@ -72,6 +72,11 @@ def decide(table: str, source: str, largest: int, per_node: int, operations: Seq
         starts = [0, *(end + 1 for end in ends)]
         found.of[operation] = [Decision(p, _spans(choose, p, starts)) for p in _asked(largest, per_node, edges)]
     return found
+
+
+def chosen(table: str, operation: str, p: int, size: int, per_node: int) -> dict[str, Any]:
+    """As _core.choose says it, for an operation that commutes."""
+    return _core.choose(operation, p, size, max(1, size // _ELEMENT), one_node=p <= per_node, table=table)
 
 
 @functools.cache

@@ -86,7 +86,7 @@ def command(
     sections = [
         machine.section(model),
         *measured_ones,
-        predictions.curves(model, operations, by_size, by_ranks, units.parse_bytes(size), points),
+        predictions.curves(model, operations, by_size, by_ranks, units.parse_bytes(size), points, str(table or "")),
         *([predictions.errors(model, points)] if points else []),
         *simulations,
         choices.section(maps, operations),

@@ -24,8 +24,9 @@ _STAND_INS = {f"#fe{i:02x}01": f"var(--s{i})" for i in range(COLOURS)} | {
     "#fe2101": "var(--line)",
     "#fe2201": "var(--soft)",
     "#fe2301": "var(--card)",
+    "#fe2401": "var(--wide)",
 }
-_REST, _GRID, _SOFT, _CARD = list(_STAND_INS)[COLOURS:]
+_REST, _GRID, _SOFT, _CARD, _WIDE = list(_STAND_INS)[COLOURS:]
 _INCHES = (6.2, 3.5)
 _MARKERS = "osD^vPX*"
 _FEW_DECADES = 30.0  # up to this factor an axis has marks between its powers of 10
@@ -38,6 +39,7 @@ class Series:
     dots: Points = ()
     low_high: Sequence[tuple[float, float]] = field(default_factory=tuple)  # of each dot, where it is known
     colour: int | None = None  # None: one of the rest
+    wide: bool = False  # a band below the others
 
 
 def require() -> None:
@@ -51,8 +53,8 @@ def colour_best(charts: Sequence[Sequence[Series]]) -> None:
     """Gives colours, the same in all charts, to those that are the fastest somewhere: the most often first."""
     wins: Counter[str] = Counter()
     for series in charts:
-        for x in {x for one in series for x, _ in one.line}:
-            wins[min((y, one.name) for one in series for at, y in one.line if at == x)[1]] += 1
+        for x in {x for one in series if not one.wide for x, _ in one.line}:
+            wins[min((y, one.name) for one in series for at, y in one.line if at == x and not one.wide)[1]] += 1
     colours = {name: colour for colour, (name, _) in enumerate(wins.most_common(COLOURS))}
     for series in charts:
         for one in series:
@@ -69,17 +71,21 @@ def chart(
 ) -> str:
     """flat: y is a ratio, with lines at 1/2, 1 and 2."""
     picture = _draw(caption, series, x_name, y_name, bytes_on_x, flat)
-    buttons = "".join(_key(one) for one in sorted(series, key=lambda one: (one.colour is None, one.colour or 0)))
+    buttons = "".join(
+        _key(one) for one in sorted(series, key=lambda one: (one.colour is None, one.colour or 0, not one.wide))
+    )
     keys = f'<div class="keys" role="group" aria-label="Curves">{buttons}</div>' if len(series) > 1 else ""
     return f'<figure class="chart"><figcaption>{escape(caption)}</figcaption>{picture}{keys}</figure>'
 
 
 def _key(one: Series) -> str:
-    mark = "" if one.colour is None else f' style="border-color:var(--s{one.colour})"'
-    return (
-        f'<button type="button" aria-pressed="false" data-name="{escape(one.name)}"'
-        f"{' class=rest' * (one.colour is None)}><i{mark}></i>{escape(one.name)}</button>"
-    )
+    kind, mark = ' class="rest"', ""
+    if one.wide:
+        kind, mark = "", ' style="border-color:var(--wide);border-width:8px"'
+    elif one.colour is not None:
+        kind, mark = "", f' style="border-color:var(--s{one.colour})"'
+    name = escape(one.name)
+    return f'<button type="button" aria-pressed="false" data-name="{name}"{kind}><i{mark}></i>{name}</button>'
 
 
 def _draw(caption: str, series: Sequence[Series], x_name: str, y_name: str, bytes_on_x: bool, flat: bool) -> str:
@@ -94,7 +100,7 @@ def _draw(caption: str, series: Sequence[Series], x_name: str, y_name: str, byte
         axes = figure.subplots()
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2 if flat else 10)
-        ordered = sorted(series, key=lambda one: one.colour is not None)  # the coloured ones on top
+        ordered = sorted(series, key=lambda one: (not one.wide, one.colour is not None))  # the coloured ones on top
         for number, one in enumerate(ordered):
             _plot(axes, one, number, flat)
         axes.spines[["top", "right"]].set_visible(False)
@@ -124,9 +130,9 @@ def _draw(caption: str, series: Sequence[Series], x_name: str, y_name: str, byte
 
 def _plot(axes, one: Series, number: int, flat: bool) -> None:
     """A line, and dots that are joined by dots: but ratios of different algorithms are no curve."""
-    colour = _REST if one.colour is None else f"#fe{one.colour:02x}01"
+    colour = _WIDE if one.wide else _REST if one.colour is None else f"#fe{one.colour:02x}01"
     if one.line:
-        width = 0.9 if one.colour is None else 1.7
+        width = 8 if one.wide else 0.9 if one.colour is None else 1.7
         axes.plot(*zip(*one.line), color=colour, linewidth=width, gid=f"series-{number}-line")
     if not one.dots:
         return
@@ -151,7 +157,7 @@ def _inline(svg: str, caption: str, series: Sequence[Series]) -> str:
 
     def named(match: re.Match[str]) -> str:
         one = series[int(match[1])]
-        kind = "series rest" if one.colour is None else "series"
+        kind = "series rest" if one.colour is None and not one.wide else "series"
         return f'<g class="{kind}" data-name="{escape(one.name)}"><title>{escape(one.name)}</title>'
 
     svg = re.sub(r'<g id="series-(\d+)-\w+">', named, svg)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from omnes import _core, modelling, progress
+from omnes import _core, decisions, modelling, progress
 from omnes.errors import OmnesError
 from omnes.modelling import Machine, Ranks
 from omnes.reporting import charts, page
@@ -17,6 +17,7 @@ from omnes.reporting.charts import Series
 from omnes.reporting.ratios import coloured
 from omnes.units import format_bytes, format_us, percentile
 
+_CHOSEN = "the table's choice"
 SIZES = tuple(8 << i for i in range(20))  # to 4 MiB
 
 
@@ -60,11 +61,13 @@ def curves(
     by_ranks: Sequence[Ranks],
     size: int,
     measured: Sequence[Measured],
+    table: str,
 ) -> page.Section:
+    """table: the file whose choices are marked; empty: the compiled-in one."""
     source = escape(f"{machine.facts['name']} ({machine.facts['source']})")
     body = [
-        f"<p>Simulated schedules on the machine {source}. In colour: the "
-        "algorithms that are the fastest somewhere. The keys below a chart pick a curve; dots are measurements.</p>"
+        f"<p>Simulated schedules on the machine {source}. In colour: the algorithms that are the fastest somewhere; the "
+        "broad band is what the decision table chooses. The keys below a chart pick a curve; dots are measurements.</p>"
     ]
     with progress.bar("predicting") as shown:
         task = shown.add_task("", total=len(operations))
@@ -73,8 +76,8 @@ def curves(
             mine = [one for one in measured if one.operation == operation]
             sizes = SIZES if operation != "barrier" else ()
             found = [
-                _over_size(machine, operation, by_size, sizes, mine),
-                _over_ranks(machine, operation, by_ranks, size if sizes else 0, mine),
+                _over_size(machine, operation, by_size, sizes, mine, table),
+                _over_ranks(machine, operation, by_ranks, size if sizes else 0, mine, table),
             ]
             charts.colour_best(found)
             what = operation if operation == "barrier" else f"{operation} of {format_bytes(size)}"
@@ -90,7 +93,12 @@ def curves(
 
 
 def _over_size(
-    machine: Machine, operation: str, ranks: Ranks, sizes: Sequence[int], measured: Sequence[Measured]
+    machine: Machine,
+    operation: str,
+    ranks: Ranks,
+    sizes: Sequence[int],
+    measured: Sequence[Measured],
+    table: str,
 ) -> list[Series]:
     mine = [one for one in measured if one.ranks == ranks.count and one.bytes > 0]
     series = []
@@ -98,11 +106,19 @@ def _over_size(
         if sizes and not modelling.why_not(operation, name, ranks.count):
             line = [(p["bytes"], p["seconds"]) for p in modelling.predict(operation, name, ranks, sizes, machine)]
             series.append(Series(name, line, sorted((one.bytes, one.seconds) for one in mine if one.choice == name)))
+    if sizes:
+        choice = [(size, _chosen(machine, operation, ranks, size, table)) for size in sizes]
+        series.append(Series(_CHOSEN, choice, wide=True))
     return series
 
 
 def _over_ranks(
-    machine: Machine, operation: str, groups: Sequence[Ranks], size: int, measured: Sequence[Measured]
+    machine: Machine,
+    operation: str,
+    groups: Sequence[Ranks],
+    size: int,
+    measured: Sequence[Measured],
+    table: str,
 ) -> list[Series]:
     mine = [one for one in measured if one.bytes == size]
     series = []
@@ -110,7 +126,14 @@ def _over_ranks(
         able = [ranks for ranks in groups if not modelling.why_not(operation, name, ranks.count)]
         line = [(r.count, modelling.predict(operation, name, r, [size], machine)[0]["seconds"]) for r in able]
         series.append(Series(name, line, sorted((one.ranks, one.seconds) for one in mine if one.choice == name)))
-    return series
+    choice = [(ranks.count, _chosen(machine, operation, ranks, size, table)) for ranks in groups if ranks.count > 1]
+    return [*series, Series(_CHOSEN, choice, wide=True)]
+
+
+def _chosen(machine: Machine, operation: str, ranks: Ranks, size: int, table: str) -> float:
+    """Predicted seconds of what the table chooses."""
+    text = decisions.chosen(table, operation, ranks.count, size, ranks.per_node)["text"]
+    return modelling.predict(operation, text, ranks, [size], machine)[0]["seconds"]
 
 
 def _names(operation: str) -> list[str]:
