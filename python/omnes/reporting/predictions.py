@@ -66,8 +66,8 @@ def curves(
     """table: the file whose choices are marked; empty: the compiled-in one."""
     source = escape(f"{machine.facts['name']} ({machine.facts['source']})")
     body = [
-        f"<p>Simulated schedules on the machine {source}. In colour: the algorithms that are the fastest somewhere; the "
-        "broad band is what the decision table chooses. The keys below a chart pick a curve; dots are measurements.</p>"
+        f"<p>Simulated schedules on the machine {source}. In colour: the algorithms that are the fastest somewhere; "
+        "the broad band: what the decision table chooses. The keys below a chart pick a curve; dots are measurements.</p>"
     ]
     with progress.bar("predicting") as shown:
         task = shown.add_task("", total=len(operations))
