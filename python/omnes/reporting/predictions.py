@@ -67,7 +67,7 @@ def curves(
     source = escape(f"{machine.facts['name']} ({machine.facts['source']})")
     body = [
         f"<p>Simulated schedules on the machine {source}. In colour: the algorithms that are the fastest somewhere; "
-        "the broad band: what the decision table chooses. The keys below a chart pick a curve; dots are measurements.</p>"
+        "the broad band: what the decision table chooses. Keys below a chart pick a curve; dots are measurements.</p>"
     ]
     with progress.bar("predicting") as shown:
         task = shown.add_task("", total=len(operations))
