@@ -53,19 +53,30 @@ class Decisions:
     of: dict[str, list[Decision]] = field(default_factory=dict)  # by operation
 
 
-def decide(table: str, source: str, largest: int, per_node: int, operations: Sequence[str] = OPERATIONS) -> Decisions:
-    """table: a file; empty: the compiled-in one. Ranks fill one node after the other."""
+def decide(
+    table: str,
+    source: str,
+    largest: int,
+    per_node: int,
+    operations: Sequence[str] = OPERATIONS,
+    flat: bool = False,
+) -> Decisions:
+    """table: a file; empty: the compiled-in one. Ranks fill one node after the other. flat: where a hierarchical
+    algorithm is chosen, what would be chosen if ranks shared no memory."""
     found = Decisions(source, largest, per_node)
     rules = _core.rules(table)
-    radix = {(a["operation"], a["name"]): a["radix"] for a in _core.catalogue()}
+    entries = {(a["operation"], a["name"]): a for a in _core.catalogue()}
     for operation in operations:
         texts = [rule["text"] for rule in rules if rule["operation"] == operation]
         ends = sorted({units.parse_bytes(end) for text in texts for end in re.findall(r"\w*_bytes = (\w+)", text)})
         edges = {int(edge) for text in texts for edge in re.findall(r"\w*_ranks = (\d+)", text)}
+        edges |= {int(edge) * per_node for text in texts for edge in re.findall(r"\w*_nodes = (\d+)", text)}
 
         def choose(p: int, size: int, operation: str = operation) -> Choice:
             d = chosen(table, operation, p, size, per_node)
-            default = radix[operation, d["algorithm"]]
+            if flat and entries[operation, d["algorithm"]]["hierarchical"]:
+                d = chosen(table, operation, p, size, 1)
+            default = entries[operation, d["algorithm"]]["radix"]
             published = 2 < p <= per_node and _publishes(operation, d["algorithm"])
             return Choice(d["text"], d["algorithm"], d["radix"] or default, d["segment"], published)
 
@@ -76,7 +87,8 @@ def decide(table: str, source: str, largest: int, per_node: int, operations: Seq
 
 def chosen(table: str, operation: str, p: int, size: int, per_node: int) -> dict[str, Any]:
     """As _core.choose says it, for an operation that commutes."""
-    return _core.choose(operation, p, size, max(1, size // _ELEMENT), one_node=p <= per_node, table=table)
+    node = [rank // per_node for rank in range(p)] if p > per_node else []
+    return _core.choose(operation, p, size, max(1, size // _ELEMENT), node=node, table=table)
 
 
 @functools.cache

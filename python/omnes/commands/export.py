@@ -54,7 +54,7 @@ def command(
         raise OmnesError(f"cannot read {table}: no such file")
     with from_core():
         decisions = decide(
-            str(table or ""), table.name if table else "the compiled-in table", largest, per_node or largest
+            str(table or ""), table.name if table else "the compiled-in table", largest, per_node or largest, flat=True
         )
     notes = Notes()
     text = _render(wanted, decisions, commuting, place, notes)

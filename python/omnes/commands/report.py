@@ -72,10 +72,10 @@ def command(
     with from_core():
         source = table.name if table else "the compiled-in table"
         largest = by_ranks[-1].count
-        maps = [
-            (where, decide(str(table or ""), source, largest, per_node, operations))
-            for where, per_node in (("all ranks on one node", largest), ("one rank on each node", 1))
-        ]
+        places = [("all ranks on one node", largest), ("one rank on each node", 1)]
+        if 1 < (per_node := by_ranks[0].per_node) < largest:
+            places.insert(1, (f"{per_node} ranks on each node", per_node))
+        maps = [(where, decide(str(table or ""), source, largest, each, operations)) for where, each in places]
 
     # What reads files comes first, so that a wrong one is told before much is predicted.
     measured_ones = [
