@@ -70,7 +70,8 @@ def why_not(
 def parse_choice(operation: str, text: str) -> dict[str, Any]: ...
 
 # What would run, by the environment and the decision table: {algorithm, radix, segment, text, why}. node: of each rank;
-# none: all ranks are on one. shared_memory: ranks of a node share it.
+# none: all ranks are on one. shared_memory: ranks of a node share it. table, here and below: a file instead of both;
+# empty: the compiled-in table.
 def choose(
     operation: str,
     p: int,
@@ -79,7 +80,11 @@ def choose(
     commutative: bool = True,
     node: list[int] = [],
     shared_memory: bool = True,
+    table: str = "",
 ) -> dict[str, Any]: ...
+
+# All rules in the order in which they are asked: operation, text (where it stands, and its conditions), use.
+def rules(table: str = "") -> list[dict[str, Any]]: ...
 
 # Bytes of the shared-memory segment.
 def segment_bytes(p: int, slots: int = 8, slot_bytes: int = 8192) -> int: ...

@@ -11,18 +11,21 @@ from omnes import _core
 # In the order in which people meet them.
 _COMMANDS = {
     "run": "Run an MPI program with its collectives on omnes.",
-    "bench": "Measure collectives on the stock MPI and on omnes, side by side.",
+    "bench": "Compare collectives on the stock MPI and on omnes.",
     "predict": "Predict how long algorithms take, for any number of ranks.",
-    "explain": "Explain which algorithm runs, and what the others would cost.",
+    "explain": "Explain which algorithm runs, and what others would cost.",
     "measure": "Measure what messages cost here, for predictions.",
+    "export": "Write a decision table in another MPI's own format.",
+    "report": "Show all that is known on one page.",
+    "check-guidelines": "Find operations slower than what could replace them.",
     "simulate": "Compare collectives on simulated machines of many nodes.",
     "list": "List the algorithms.",
     "draw": "Draw what an algorithm does.",
     "verify": "Prove algorithms correct.",
-    "topology": "Show the levels of a machine, and the groups of a job over them.",
-    "map": "Renumber ranks so that those that talk much lie close together.",
+    "topology": "Show the levels of a machine, and the groups of a job.",
+    "map": "Renumber ranks so that those that talk much lie close.",
     "info": "Show the MPIs and the machine as omnes sees them.",
-    "demo": "Run an unmodified example program on the stock MPI and on omnes.",
+    "demo": "Run an example program on the stock MPI and on omnes.",
 }
 
 
@@ -33,7 +36,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        return importlib.import_module(f"omnes.commands.{name}").command
+        return importlib.import_module(f"omnes.commands.{name.replace('-', '_')}").command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

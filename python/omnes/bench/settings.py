@@ -13,13 +13,21 @@ REQUIRED = object()  # in place of a default
 
 def load(path: Path) -> dict[str, Any]:
     try:
+        text = path.read_text()
+    except OSError as fault:
+        raise OmnesError(f"{path}: {fault}") from None
+    return parse(text, str(path))
+
+
+def parse(text: str, where: str) -> dict[str, Any]:
+    try:
         import tomllib
     except ModuleNotFoundError:  # Python before 3.11
         import tomli as tomllib
     try:
-        return tomllib.loads(path.read_text())
-    except (OSError, tomllib.TOMLDecodeError) as fault:
-        raise OmnesError(f"{path}: {fault}") from None
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as fault:
+        raise OmnesError(f"{where}: {fault}") from None
 
 
 def over_defaults(values: Mapping[str, Any], defaults: Mapping[str, Any], where: str) -> dict[str, Any]:

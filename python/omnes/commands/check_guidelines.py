@@ -1,0 +1,152 @@
+"""omnes check-guidelines: operations that take longer than what could replace them, on the stock MPI and on omnes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from omnes import cpus, guidelines, mpi, units
+from omnes.bench import peers, session
+from omnes.bench.job import Job, JobSpec
+from omnes.bench.measure import Cell, measure
+from omnes.commands.bench import title
+from omnes.errors import OmnesError
+from omnes.guidelines import TOLERANCE, Verdict
+
+
+@click.command(name="check-guidelines")
+@click.argument("operations", nargs=-1, metavar="[OPERATION]...")
+@click.option("-n", "ranks", type=click.IntRange(2), default=2, show_default=True, metavar="N", help="Number of ranks.")
+@click.option("-b", "--bytes", "sizes", default="8,1K,64K", show_default=True, metavar="SIZES", help="Of one part.")
+@click.option("--mpi", "place", metavar="PREFIX", help="This MPI instead of the first one found.")
+@click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")
+@click.option(
+    "--time", "seconds", type=click.FloatRange(0.01), default=0.2, show_default=True, metavar="S", help="Per cell."
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0),
+    default=TOLERANCE,
+    show_default=True,
+    help="As a share: what is within it is no violation.",
+)
+@click.option(
+    "--json",
+    "to_file",
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="All verdicts; - for the standard output.",
+)
+def command(
+    operations: tuple[str, ...],
+    ranks: int,
+    sizes: str,
+    place: str | None,
+    bind: bool | None,
+    seconds: float,
+    tolerance: float,
+    to_file: Path | None,
+) -> None:
+    """Find operations that take longer than others that together do the same, on the stock MPI and on omnes.
+
+    Such as an allreduce that takes longer than a reduce and a broadcast, a broadcast of n bytes that takes longer than
+    one of 2n, or one of 2n that takes longer than two of n (Träff, Gropp, Thakur 2010). All operations take turns; a
+    violation is one when its 95 % confidence interval says so.
+
+    \b
+    omnes check-guidelines -n 2
+    omnes check-guidelines allreduce reduce bcast -n 8 -b 8..64K:8 --mpi /opt/mpich
+    omnes check-guidelines --json violations.json
+    """
+    names = operations or tuple(guidelines.operations())
+    if unknown := [name for name in names if name not in guidelines.operations()]:
+        raise OmnesError(f"no guideline for '{unknown[0]}'; there are some for {', '.join(guidelines.operations())}")
+    parts = units.parse_sizes(sizes)
+    if odd := [part for part in parts if part % session.TYPE_BYTES["double"]]:
+        raise OmnesError(f"{odd[0]} bytes are no whole number of doubles: use multiples of 8")
+    chosen = mpi.at(place, os.environ) if place else mpi.find(None, os.environ)
+    if chosen is None:
+        raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
+    bound = ranks <= cpus.usable_cores() if bind is None else bind
+    specs = peers.jobs([chosen], ranks > cpus.usable_cpus(), ())
+    verdicts = _measure(specs, parts, ranks, bound, seconds, names)
+    if to_file:
+        data = {"mpi": chosen.name, "ranks": ranks, "bound": bound, "tolerance": tolerance}
+        text = json.dumps({**data, "verdicts": [_as_data(one, tolerance) for one in verdicts]}, indent=1)
+        click.echo(text) if str(to_file) == "-" else to_file.write_text(text + "\n")
+    if str(to_file) != "-":
+        _show(verdicts, specs, tolerance, title(chosen.name, ranks, bound))
+
+
+def _measure(
+    specs: Sequence[JobSpec], parts: Sequence[int], ranks: int, bound: bool, seconds: float, names: Sequence[str]
+) -> list[Verdict]:
+    verdicts: list[Verdict] = []
+    groups = {part: guidelines.of_size(part, ranks, names) for part in parts}
+    if not all(groups.values()):
+        raise OmnesError(f"no guideline is about {', '.join(names)} alone: name the operations of its right side, too")
+
+    def one(all_of_part: Cell, jobs: Sequence[Job]) -> None:
+        part = all_of_part.bytes
+        results = measure(guidelines.cells_of(groups[part]), jobs, seconds)
+        verdicts.extend(guidelines.judge(groups[part], part, results))
+
+    todo = [Cell("all", part, "double") for part in parts]
+    session.with_jobs(specs, todo, ranks, bound, f"{ranks} ranks", one)
+    return verdicts
+
+
+def _as_data(one: Verdict, tolerance: float) -> dict[str, Any]:
+    return {
+        "guideline": one.guideline.text,
+        "job": one.job,
+        "bytes": one.part,
+        "left": one.left,
+        "right": one.right,
+        "factor": one.factor.median,
+        "interval": one.factor.interval,
+        "broken": one.broken(tolerance),
+    }
+
+
+def _show(verdicts: Sequence[Verdict], specs: Sequence[JobSpec], tolerance: float, heading: str) -> None:
+    """What is broken on one of the jobs, with its factor on all."""
+    table = Table(title=heading, caption="µs of the left side; ×: left / right; red: broken")
+    table.add_column("guideline", overflow="fold")
+    table.add_column("part", justify="right", no_wrap=True)
+    for spec in specs:
+        for column in (f"{spec.label} µs", "×"):
+            table.add_column(column, justify="right", no_wrap=True)
+    cases: dict[tuple[str, int], dict[str, Verdict]] = {}
+    for one in verdicts:
+        cases.setdefault((one.guideline.text, one.part), {})[one.job] = one
+    worst = {
+        case: max(one.factor.median for one in by_job.values() if one.broken(tolerance))
+        for case, by_job in cases.items()
+        if any(one.broken(tolerance) for one in by_job.values())
+    }
+    for case in sorted(worst, key=lambda case: -worst[case]):
+        row = [case[0], units.format_bytes(case[1])]
+        for spec in specs:
+            one = cases[case].get(spec.name)
+            if one is None:
+                row += ["-", "-"]
+                continue
+            factor = f"{one.factor.median:.2f}"
+            row += [units.format_us(one.left), f"[red]{factor}[/]" if one.broken(tolerance) else factor]
+        table.add_row(*row)
+    console = Console()
+    if worst:
+        console.print(table)
+    for spec in specs:
+        mine = [one for one in verdicts if one.job == spec.name]
+        broken = [one for one in mine if one.broken(tolerance)]
+        least = f", the worst by {max(one.factor.median for one in broken):.2f}" if broken else ""
+        console.print(f"{spec.label}: {len(broken)} of {len(mine)} broken{least}", highlight=False)

@@ -1,0 +1,81 @@
+"""omnes export: a decision table in another MPI's own format."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from omnes import mpi
+from omnes.decisions import Decisions, decide
+from omnes.errors import OmnesError, from_core
+from omnes.exporting import intel, mpich, openmpi, ucc
+from omnes.exporting.counterparts import Notes
+
+_FORMATS = ("openmpi", "openmpi-json", "mpich", "intel", "ucc")
+_MOST_RANKS = 1 << 16
+
+
+@click.command()
+@click.argument("table", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@click.option("--to", "wanted", type=click.Choice(_FORMATS), required=True, help="openmpi: 4.1 and 5; openmpi-json: 6.")
+@click.option(
+    "-n", "largest", type=click.IntRange(2, _MOST_RANKS), required=True, metavar="N", help="For up to so many ranks."
+)
+@click.option("--ranks-per-node", "per_node", type=click.IntRange(1), metavar="R", help="[default: all on one node]")
+@click.option("--commuting", is_flag=True, help="The program's reductions all commute: use what relies on it.")
+@click.option("--mpi", "place", metavar="PREFIX", help="mpich: for this MPICH.  [default: the first one found]")
+@click.option(
+    "-o", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="[default: print it]"
+)
+def command(
+    table: Path | None,
+    wanted: str,
+    largest: int,
+    per_node: int | None,
+    commuting: bool,
+    place: str | None,
+    output: Path | None,
+) -> None:
+    """Write a decision table for another MPI, which then chooses as omnes would, where it has such an algorithm.
+
+    TABLE is a decision table, a file; without one, it is what omnes has compiled in. What has no counterpart stays the
+    host's own choice; the file says so, and so does this command.
+
+    \b
+    omnes export table.toml --to openmpi -n 64 --ranks-per-node 8 -o rules.conf
+    omnes export --to mpich -n 16 --mpi /opt/mpich -o selection.json
+    omnes export table.toml --to intel -n 64 > settings.sh
+    """
+    if place and wanted != "mpich":
+        raise OmnesError(f"--mpi is for --to mpich, which needs the library's own table; {wanted} is the same for all")
+    if table and not table.is_file():
+        raise OmnesError(f"cannot read {table}: no such file")
+    with from_core():
+        decisions = decide(
+            str(table or ""), table.name if table else "the compiled-in table", largest, per_node or largest, flat=True
+        )
+    notes = Notes()
+    text = _render(wanted, decisions, commuting, place, notes)
+    if output:
+        try:
+            output.write_text(text)
+        except OSError as fault:
+            raise OmnesError(f"cannot write {output}: {fault.strerror}") from None
+    else:
+        click.echo(text, nl=False)
+    for line in notes.lines:
+        click.echo(f"note: {line}", err=True)
+
+
+def _render(wanted: str, decisions: Decisions, commuting: bool, place: str | None, notes: Notes) -> str:
+    if wanted == "mpich":
+        host = mpi.at(place, os.environ) if place else mpi.find("mpich", os.environ)
+        if host is None:
+            raise OmnesError("no MPICH found in PATH or beside this Python; name one: --mpi PREFIX")
+        return mpich.render(decisions, mpich.library(host), notes)
+    if wanted == "ucc":
+        return ucc.render(decisions, notes)
+    render = {"openmpi": openmpi.classic, "openmpi-json": openmpi.as_json, "intel": intel.render}[wanted]
+    return render(decisions, commuting, notes)

@@ -1,0 +1,113 @@
+"""omnes report: measurements, predictions, decisions and schedules on one page."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from omnes import _core, modelling, units
+from omnes.decisions import OPERATIONS, decide
+from omnes.errors import OmnesError, from_core
+from omnes.modelling import Machine, Ranks
+from omnes.reporting import charts, choices, machine, page, pictures, predictions, ratios, simulated, violations
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) and name != "reduce_scatter")
+
+
+@click.command()
+@click.option("-o", "--output", type=_FILE, required=True, metavar="FILE", help="The page: FILE.html.")
+@click.option("--bench", multiple=True, type=_FILE, metavar="FILE", help="Of bench/run (.jsonl) or omnes bench --json.")
+@click.option("--machine", "machine_file", type=_FILE, metavar="FILE", help="Made by omnes measure.")
+@click.option("--measured", multiple=True, type=_FILE, metavar="FILE", help="Times by algorithm, of bench/accuracy.")
+@click.option("--simulate", multiple=True, type=_FILE, metavar="FILE", help="Of omnes simulate -o or --json.")
+@click.option("--guidelines", multiple=True, type=_FILE, metavar="FILE", help="Of omnes check-guidelines --json.")
+@click.option("--table", type=_FILE, metavar="FILE", help="A decision table.  [default: the compiled-in one]")
+@click.option("--only", metavar="OPERATION,...", help="These operations.  [default: all with equal parts]")
+@click.option("-n", "ranks", type=click.IntRange(2), metavar="N", help="Of curves by size.  [default: 8, or measured]")
+@click.option("--ranks", "counts", default="2..512", show_default=True, metavar="LIST", help="Of curves by ranks.")
+@click.option("-b", "size", default="16K", show_default=True, metavar="BYTES", help="Of curves by ranks.")
+@click.option("--nodes", metavar="xRANKS", help="Ranks on a node.  [default: the machine's]")
+@click.option("--title", default="omnes report", show_default=True, metavar="TEXT")
+def command(
+    output: Path,
+    bench: tuple[Path, ...],
+    machine_file: Path | None,
+    measured: tuple[Path, ...],
+    simulate: tuple[Path, ...],
+    guidelines: tuple[Path, ...],
+    table: Path | None,
+    only: str | None,
+    ranks: int | None,
+    counts: str,
+    size: str,
+    nodes: str | None,
+    title: str,
+) -> None:
+    """Write one page with all that is known: the machine, ratios to peers, predictions beside measurements and their
+    errors, which algorithm runs where, and pictures of schedules and traffic.
+
+    The page needs no network and no other file. What no data are given for is left out; decisions, predictions and
+    schedules need none.
+
+    \b
+    omnes report -o report.html
+    omnes report -o report.html --machine machine.toml --measured measured.jsonl --bench bench/results/NAME.jsonl
+    omnes report -o report.html --simulate results.jsonl --only allreduce,bcast --table table.toml
+    """
+    charts.require()
+    if not output.parent.is_dir():
+        raise OmnesError(f"cannot write {output}: no folder {output.parent}")
+    operations = _operations(only)
+    model = Machine.load(machine_file)
+    by_ranks = modelling.groups(counts, nodes, model)
+    points = [point for path in measured for point in predictions.read(path)]
+    points = [point for point in points if point.operation in operations]
+    if measured and not points:
+        raise OmnesError(f"no measurement of {', '.join(operations)} in {', '.join(map(str, measured))}")
+    by_size = Ranks(ranks or max((point.ranks for point in points), default=8), by_ranks[0].per_node)
+    with from_core():
+        source = table.name if table else "the compiled-in table"
+        largest = by_ranks[-1].count
+        places = [("all ranks on one node", largest), ("one rank on each node", 1)]
+        if 1 < (per_node := by_ranks[0].per_node) < largest:
+            places.insert(1, (f"{per_node} ranks on each node", per_node))
+        maps = [(where, decide(str(table or ""), source, largest, each, operations)) for where, each in places]
+
+    # What reads files comes first, so that a wrong one is told before much is predicted.
+    measured_ones = [
+        *([ratios.section(bench)] if bench else []),
+        *([violations.section(guidelines)] if guidelines else []),
+    ]
+    simulations = [simulated.section(simulate, operations if only else ())] if simulate else []
+    sections = [
+        machine.section(model),
+        *measured_ones,
+        predictions.curves(model, operations, by_size, by_ranks, units.parse_bytes(size), points, str(table or "")),
+        *([predictions.errors(model, points)] if points else []),
+        *simulations,
+        choices.section(maps, operations),
+        pictures.section([one for _, one in maps], operations),
+    ]
+    given = [str(path.name) for path in (*bench, machine_file, *measured, *simulate, *guidelines, table) if path]
+    about = [
+        f"Made on {datetime.date.today()} by omnes {_core.__version__} "
+        + (f"from {', '.join(given)}." if given else "without measurements: from the compiled-in machine and table.")
+    ]
+    text = page.render(title, about, sections, operations)
+    try:
+        output.write_text(text)
+    except OSError as fault:
+        raise OmnesError(f"cannot write {output}: {fault.strerror}") from None
+    click.echo(f"wrote {output}: {', '.join(one.title for one in sections)}")
+
+
+def _operations(only: str | None) -> Sequence[str]:
+    names = only.split(",") if only else _REGULAR
+    unknown = [name for name in names if name not in OPERATIONS]
+    if unknown:
+        raise OmnesError(f"no operation '{unknown[0]}' to report on; there are {', '.join(OPERATIONS)}")
+    return names

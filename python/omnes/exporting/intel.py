@@ -1,0 +1,86 @@
+"""Settings for Intel MPI: I_MPI_ADJUST_<OPERATION>, a list of preset:sizes@ranks, as lines for a shell.
+
+Numbers and the meaning of sizes are those of Intel's Developer Reference, "I_MPI_ADJUST Family Environment Variables".
+It does not say which presets keep the order of operands, so those that may not wait for the promise that all commute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from omnes.decisions import Decisions, ranges, steps
+from omnes.exporting.counterparts import Notes, counterpart
+
+
+@dataclass(frozen=True)
+class Preset:
+    number: int
+    reorders: bool = False
+
+
+_WITHOUT_SIZE = ("barrier", "gatherv", "scatterv", "alltoallv", "alltoallw")
+_TOTAL = ("reduce_scatter",)
+_MOST_BYTES = (1 << 31) - 1
+
+COUNTERPARTS: dict[str, dict[str, Preset]] = {
+    "barrier": {"dissemination:k=2": Preset(1), "recursive_doubling": Preset(2)},
+    "bcast": {
+        "knomial:k=2": Preset(1),
+        "scatter_recursive_doubling": Preset(2),
+        "scatter_ring": Preset(3),
+        "knomial": Preset(8),
+    },
+    "reduce": {
+        "knomial:k=2": Preset(2, reorders=True),
+        "rabenseifner": Preset(5, reorders=True),
+        "knomial": Preset(7, reorders=True),
+    },
+    "allreduce": {
+        "recursive_doubling": Preset(1),
+        "rabenseifner": Preset(2, reorders=True),
+        "knomial": Preset(3),
+        "ring": Preset(8, reorders=True),
+    },
+    "gather": {"knomial:k=2": Preset(1)},
+    "gatherv": {"linear": Preset(1)},
+    "scatter": {"knomial:k=2": Preset(1)},
+    "scatterv": {"linear": Preset(1)},
+    "allgather": {"recursive_doubling": Preset(1), "bruck:k=2": Preset(2), "ring": Preset(3)},
+    "allgatherv": {"recursive_doubling": Preset(1), "bruck:k=2": Preset(2), "ring": Preset(3)},
+    "alltoall": {"bruck:k=2": Preset(1), "linear": Preset(2), "batched": Preset(2), "pairwise": Preset(3)},
+    "alltoallv": {"linear": Preset(1), "batched": Preset(1)},
+    "alltoallw": {"linear": Preset(1), "batched": Preset(1)},
+    "reduce_scatter": {
+        "recursive_halving": Preset(1, reorders=True),
+        "pairwise": Preset(2, reorders=True),
+        "recursive_doubling": Preset(3),
+        "reduce_then_scatter": Preset(4),
+    },
+}
+
+
+def render(decisions: Decisions, commuting: bool, notes: Notes) -> str:
+    lines = []
+    for operation in COUNTERPARTS:
+        parts: list[str] = []
+        for first, last, spans in ranges(decisions.of[operation], decisions.largest):
+            several = operation in _TOTAL and len(spans) > 1
+            for low, high in steps(first, last) if several else [(first, last)]:
+                for index, span in enumerate(spans[:1] if operation in _WITHOUT_SIZE else spans):
+                    found: Preset | None = counterpart(COUNTERPARTS, operation, span.choice, "Intel MPI", notes)
+                    if found and found.reorders and not commuting:
+                        notes.left(operation, span.choice, f"preset {found.number} may be only for what commutes")
+                    elif found:
+                        factor = low if operation in _TOTAL else 1
+                        end = (spans[index + 1].first - 1) * factor if index + 1 < len(spans) else _MOST_BYTES
+                        sizes = f"0-{_MOST_BYTES}" if operation in _WITHOUT_SIZE else f"{span.first * factor}-{end}"
+                        parts.append(f"{found.number}:{sizes}@{low}-{high}")
+        if parts:
+            lines.append(f"export I_MPI_ADJUST_{operation.upper()}='{';'.join(parts)}'")
+    head = [
+        f"Made by omnes export from {decisions.source}, for up to {decisions.largest} ranks, "
+        f"{decisions.per_node} on a node.",
+        "Before the launch: . THIS FILE",
+        *notes.lines,
+    ]
+    return "\n".join([*(f"# {line}" for line in head), *lines]) + "\n"

@@ -1,0 +1,73 @@
+"""Settings for UCC's layer over UCX: UCC_TL_UCP_TUNE, a list of operation:sizes:memory:[ranks]:@algorithm, for a shell.
+
+Names are those of `ucc_info -A`; sizes end before their second number, and are of all parts together for allgather,
+alltoall and gather (src/utils/ucc_coll_utils.c). UCC serves only MPI's own reduction operations, which commute.
+"""
+
+from __future__ import annotations
+
+from omnes.decisions import Decisions, ranges, steps
+from omnes.exporting.counterparts import Notes, counterpart
+
+_TOTAL = ("allgather", "alltoall", "gather")
+_WITHOUT_SIZE = ("barrier", "gatherv", "scatterv", "alltoallv")
+# What MPI and UCC call differently.
+_NAMES = {"reduce_scatter": "reduce_scatterv", "reduce_scatter_block": "reduce_scatter"}
+
+COUNTERPARTS: dict[str, dict[str, str]] = {
+    "barrier": {"knomial": "knomial", "dissemination": "knomial"},
+    "bcast": {
+        "knomial": "knomial",
+        "scatter_recursive_doubling": "sag_knomial",
+        "scatter_ring": "sag_knomial",
+        "double_tree": "dbt",
+    },
+    "reduce": {"knomial": "knomial", "rabenseifner": "srg_knomial", "double_tree": "dbt"},
+    "allreduce": {
+        "recursive_doubling": "knomial",
+        "recursive_multiplying": "knomial",
+        "rabenseifner": "sra_knomial",
+        "ring": "ring",
+        "double_tree": "dbt",
+    },
+    "gather": {"knomial": "knomial"},
+    "gatherv": {"linear": "linear"},
+    "scatterv": {"linear": "linear"},
+    "allgather": {
+        "recursive_doubling": "knomial",
+        "recursive_multiplying": "knomial",
+        "ring": "ring",
+        "neighbor_exchange": "neighbor",
+        "bruck:k=2": "bruck",
+        "sparbit": "sparbit",
+        "linear": "linear",
+    },
+    "allgatherv": {"recursive_doubling": "knomial", "ring": "ring"},
+    "alltoall": {"pairwise": "pairwise", "bruck:k=2": "bruck"},
+    "alltoallv": {"pairwise": "pairwise"},
+    "reduce_scatter": {"ring": "ring"},
+    "reduce_scatter_block": {"ring": "ring", "recursive_halving": "knomial"},
+}
+
+
+def render(decisions: Decisions, notes: Notes) -> str:
+    tokens = []
+    for operation in COUNTERPARTS:
+        for first, last, spans in ranges(decisions.of[operation], decisions.largest):
+            several = operation in _TOTAL and len(spans) > 1
+            for low, high in steps(first, last) if several else [(first, last)]:
+                for index, span in enumerate(spans[:1] if operation in _WITHOUT_SIZE else spans):
+                    found: str | None = counterpart(COUNTERPARTS, operation, span.choice, "UCC", notes)
+                    if found is None:
+                        continue
+                    factor = low if operation in _TOTAL else 1
+                    end = str(spans[index + 1].first * factor) if index + 1 < len(spans) else "inf"
+                    sizes = "0-inf" if operation in _WITHOUT_SIZE else f"{span.first * factor}-{end}"
+                    tokens.append(f"{_NAMES.get(operation, operation)}:{sizes}:host:[{low}-{high}]:@{found}")
+    head = [
+        f"Made by omnes export from {decisions.source}, for up to {decisions.largest} ranks, "
+        f"{decisions.per_node} on a node.",
+        "Before the launch: . THIS FILE (with Open MPI also OMPI_MCA_coll_ucc_enable=1 OMPI_MCA_coll_ucc_priority=100)",
+        *notes.lines,
+    ]
+    return "\n".join([*(f"# {line}" for line in head), f"export UCC_TL_UCP_TUNE='{'#'.join(tokens)}'"]) + "\n"
