@@ -15,6 +15,7 @@ _COMMANDS = {
     "predict": "Predict how long algorithms take, for any number of ranks.",
     "explain": "Explain which algorithm runs, and what the others would cost.",
     "measure": "Measure what messages cost here, for predictions.",
+    "tune": "Find faster algorithms for this machine or one program.",
     "simulate": "Compare collectives on simulated machines of many nodes.",
     "list": "List the algorithms.",
     "draw": "Draw what an algorithm does.",
