@@ -69,9 +69,9 @@ def why_not(
 # "knomial:k=4,segment=16K" -> {algorithm, radix, segment (bytes; 0: none), text (normalised)}.
 def parse_choice(operation: str, text: str) -> dict[str, Any]: ...
 
-# What would run, by the environment and the decision tables: {algorithm, radix, segment, text, why}. node: of each rank;
-# none: all ranks are on one. shared_memory: ranks of a node share it. table, here and below: a file in front of the
-# compiled-in one; "off": none; empty: the environment's, or the user's.
+# What would run, by the environment and the decision tables: {algorithm, radix, segment, text, why}. node: of each
+# rank; none: all ranks are on one. shared_memory: ranks of a node share it. table, here and below: a file in front of
+# the compiled-in one; "off": none; empty: the environment's, or the user's.
 def choose(
     operation: str,
     p: int,

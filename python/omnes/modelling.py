@@ -103,9 +103,7 @@ def chosen(
 ) -> dict[str, Any]:
     """What omnes runs, and why. table: a file, or "off"; none: the environment's, or the user's."""
     with from_core():
-        return _core.choose(
-            operation, ranks.count, size, size // 8, commutative, ranks.node_of_each, table=table or ""
-        )
+        return _core.choose(operation, ranks.count, size, size // 8, commutative, ranks.node_of_each, table=table or "")
 
 
 def costs(
