@@ -69,9 +69,9 @@ def why_not(
 # "knomial:k=4,segment=16K" -> {algorithm, radix, segment (bytes; 0: none), text (normalised)}.
 def parse_choice(operation: str, text: str) -> dict[str, Any]: ...
 
-# What would run, by the environment and the decision table: {algorithm, radix, segment, text, why}. node: of each rank;
-# none: all ranks are on one. shared_memory: ranks of a node share it. table, here and below: a file instead of both;
-# empty: the compiled-in table.
+# What would run, by the environment and the decision tables: {algorithm, radix, segment, text, why}. node: of each
+# rank; none: all ranks are on one. shared_memory: ranks of a node share it. table, here and below: a file in front of
+# the compiled-in one; "off": none; empty: the environment's, or the user's.
 def choose(
     operation: str,
     p: int,
@@ -83,7 +83,11 @@ def choose(
     table: str = "",
 ) -> dict[str, Any]: ...
 
-# All rules in the order in which they are asked: operation, text (where it stands, and its conditions), use.
+# The file in front of the compiled-in table; empty: none.
+def table_file(table: str = "") -> str: ...
+
+# All rules in the order in which they are asked: operation, text (where it stands, and its conditions), use, own (the
+# user's).
 def rules(table: str = "") -> list[dict[str, Any]]: ...
 
 # Bytes of the shared-memory segment.

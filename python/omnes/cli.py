@@ -15,6 +15,7 @@ _COMMANDS = {
     "predict": "Predict how long algorithms take, for any number of ranks.",
     "explain": "Explain which algorithm runs, and what others would cost.",
     "measure": "Measure what messages cost here, for predictions.",
+    "tune": "Find faster algorithms for this machine or one program.",
     "export": "Write a decision table in another MPI's own format.",
     "report": "Show all that is known on one page.",
     "check-guidelines": "Find operations slower than what could replace them.",

@@ -61,14 +61,16 @@ def decide(
     operations: Sequence[str] = OPERATIONS,
     flat: bool = False,
 ) -> Decisions:
-    """table: a file; empty: the compiled-in one. Ranks fill one node after the other. flat: where a hierarchical
+    """table: a file, in front of the compiled-in table; empty: that one alone. Ranks fill one node after the other. flat: where a hierarchical
     algorithm is chosen, what would be chosen if ranks shared no memory."""
     found = Decisions(source, largest, per_node)
-    rules = _core.rules(table)
+    rules = _core.rules(table or "off")
     entries = {(a["operation"], a["name"]): a for a in _core.catalogue()}
     for operation in operations:
         texts = [rule["text"] for rule in rules if rule["operation"] == operation]
-        ends = sorted({units.parse_bytes(end) for text in texts for end in re.findall(r"\w*_bytes = (\w+)", text)})
+        starts = {0}
+        for end, size in re.findall(r"(min|max)_bytes = (\w+)", "\n".join(texts)):
+            starts.add(units.parse_bytes(size) + (end == "max"))
         edges = {int(edge) for text in texts for edge in re.findall(r"\w*_ranks = (\d+)", text)}
         edges |= {int(edge) * per_node for text in texts for edge in re.findall(r"\w*_nodes = (\d+)", text)}
 
@@ -80,15 +82,14 @@ def decide(
             published = 2 < p <= per_node and _publishes(operation, d["algorithm"])
             return Choice(d["text"], d["algorithm"], d["radix"] or default, d["segment"], published)
 
-        starts = [0, *(end + 1 for end in ends)]
-        found.of[operation] = [Decision(p, _spans(choose, p, starts)) for p in _asked(largest, per_node, edges)]
+        found.of[operation] = [Decision(p, _spans(choose, p, sorted(starts))) for p in _asked(largest, per_node, edges)]
     return found
 
 
 def chosen(table: str, operation: str, p: int, size: int, per_node: int) -> dict[str, Any]:
     """As _core.choose says it, for an operation that commutes."""
     node = [rank // per_node for rank in range(p)] if p > per_node else []
-    return _core.choose(operation, p, size, max(1, size // _ELEMENT), node=node, table=table)
+    return _core.choose(operation, p, size, max(1, size // _ELEMENT), node=node, table=table or "off")
 
 
 @functools.cache
@@ -99,7 +100,14 @@ def _publishes(operation: str, algorithm: str) -> bool:
 
 def _asked(largest: int, per_node: int, edges: set[int]) -> list[int]:
     powers = {1 << i for i in range(1, largest.bit_length())}
-    wanted = set(range(2, _EVERY + 1)) | powers | {p + 1 for p in powers | edges | {per_node}} | edges | {largest}
+    wanted = (
+        set(range(2, _EVERY + 1))
+        | powers
+        | {p + 1 for p in powers | edges | {per_node}}
+        | {p - 1 for p in edges}
+        | edges
+        | {largest}
+    )
     return sorted(p for p in wanted if 2 <= p <= largest)
 
 

@@ -98,6 +98,37 @@ def candidates(operation: str, largest: int) -> list[str]:
     return found
 
 
+def chosen(
+    operation: str, ranks: Ranks, size: int, commutative: bool = True, table: str | None = None
+) -> dict[str, Any]:
+    """What omnes runs, and why. table: a file, or "off"; none: the environment's, or the user's."""
+    with from_core():
+        return _core.choose(operation, ranks.count, size, size // 8, commutative, ranks.node_of_each, table=table or "")
+
+
+def costs(
+    operation: str,
+    names: Sequence[str],
+    ranks: Ranks,
+    sizes: Sequence[int],
+    machine: Machine,
+    commutative: bool = True,
+) -> tuple[dict[str, list[float]], dict[str, str]]:
+    """Predicted seconds at each size of those that can do it, and of the others why they cannot."""
+    able: dict[str, list[float]] = {}
+    excluded: dict[str, str] = {}
+    for name in names:
+        reason = why_not(operation, name, ranks.count, commutative)
+        if not reason:
+            try:
+                able[name] = [one["seconds"] for one in predict(operation, name, ranks, sizes, machine)]
+                continue
+            except OmnesError as fault:
+                reason = fault.message
+        excluded[name] = reason
+    return able, excluded
+
+
 def why_not(operation: str, choice: str, p: int, commutative: bool = True) -> str:
     """Empty when it can."""
     parsed = _core.parse_choice(operation, choice)

@@ -3,9 +3,11 @@
 Each rank writes DIR/rank-<world rank>.json when it finalises MPI: the first rank of its node, what omnes ran
 ("entries"), what it passed to the host MPI ("passed"), on which levels of the machine the ranks lie apart ("levels",
 and why not on others, "left_out"; alike on all ranks), and what else is worth knowing ("notes"). An entry says its
-form: blocking (where it says nothing), nonblocking, or persistent, of which every start counts. Ranks may differ in
-calls and times: the report sums them up, the tables show means. Both follow MPI's order of operations, and tell forms
-apart behind it.
+form: blocking (where it says nothing), nonblocking, or persistent, of which every start counts; the ranks and nodes of
+its communicators; and the bytes of a part, rounded down to a power of two. Ranks may differ in calls and times: the
+report sums them up, the tables show means. Both follow MPI's order of operations, and tell forms apart behind it.
+
+A profile is such a report, with the program's words, for omnes tune.
 """
 
 from __future__ import annotations
@@ -19,9 +21,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from omnes import _core
+from omnes.errors import OmnesError
 from omnes.units import format_bytes, format_seconds
 
 FORMS = ("blocking", "nonblocking", "persistent")
+PROFILE = {"format": "omnes profile", "version": 1}
 
 
 def merge(folder: Path) -> dict[str, Any] | None:
@@ -36,29 +40,56 @@ def merge(folder: Path) -> dict[str, Any] | None:
         "nodes": len({rank.get("node") for rank in ranks}),
         "levels": ranks[0].get("levels", []),
         "left_out": ranks[0].get("left_out", []),
-        "entries": _sum(ranks, "entries", ("operation", "form", "bytes", "algorithm")),
+        "entries": _sum(ranks, "entries", ("operation", "form", "size", "nodes", "bytes", "algorithm")),
         "passed": _sum(ranks, "passed", ("operation", "form", "reason")),
         "notes": sorted({note for rank in ranks for note in rank["notes"]}),
     }
 
 
 def _sum(ranks: list[dict[str, Any]], section: str, key_names: tuple[str, ...]) -> list[dict[str, Any]]:
-    sums: dict[tuple[Any, ...], dict[str, Any]] = {}
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for rank in ranks:
         for entry in rank[section]:
-            key = tuple({"form": FORMS[0], **entry}[name] for name in key_names)
-            total = sums.setdefault(key, {**dict(zip(key_names, key)), "ranks": 0, "calls": 0, "seconds": 0.0})
-            total["ranks"] += 1
-            total["calls"] += entry["calls"]
-            total["seconds"] += entry["seconds"]
-    return sorted(sums.values(), key=_place)
+            of_all = {"form": FORMS[0], "size": rank["size"], "nodes": 1, **entry}
+            found.setdefault(tuple(of_all[name] for name in key_names), []).append(entry)
+    return sorted(({**dict(zip(key_names, key)), **_total(of_ranks)} for key, of_ranks in found.items()), key=_place)
+
+
+def _total(of_ranks: list[dict[str, Any]]) -> dict[str, Any]:
+    """Calls and seconds of all ranks, and what their differences tell of waiting for each other.
+
+    waiting: seconds beyond those of the rank that spent least, which always comes last. beyond_fastest: seconds beyond
+    what all calls would take if they were as fast as the fastest; it also has what ranks wait by turns, and all noise.
+    """
+    calls = sum(entry["calls"] for entry in of_ranks)
+    seconds = sum(entry["seconds"] for entry in of_ranks)
+    total = {"ranks": len(of_ranks), "calls": calls, "seconds": seconds}
+    if not all("volume" in entry for entry in of_ranks):
+        return total
+    return {
+        **total,
+        "mean_bytes": sum(entry["volume"] for entry in of_ranks) / calls,
+        "waiting": seconds - len(of_ranks) * min(entry["seconds"] for entry in of_ranks),
+        "beyond_fastest": max(0.0, seconds - calls * min(entry["fastest"] for entry in of_ranks)),
+    }
+
+
+def load_profile(path: Path) -> dict[str, Any]:
+    """What omnes run --profile wrote."""
+    try:
+        profile = json.loads(path.read_text())
+    except (OSError, ValueError) as fault:
+        raise OmnesError(f"cannot read the profile {path}: {fault}") from None
+    if not isinstance(profile, dict) or any(profile.get(key) != value for key, value in PROFILE.items()):
+        raise OmnesError(f"{path} is no profile of version {PROFILE['version']}: omnes run --profile FILE writes one")
+    return profile
 
 
 def _place(entry: dict[str, Any]) -> tuple[Any, ...]:
     """Where an entry belongs: operations and forms in their own order, the rest as it compares."""
     operations = _core.operations()
     name = entry["operation"]
-    rest = [entry[field] for field in ("bytes", "algorithm", "reason") if field in entry]
+    rest = [entry[field] for field in ("size", "nodes", "bytes", "algorithm", "reason") if field in entry]
     known = operations.index(name) if name in operations else len(operations)
     return known, name, FORMS.index(entry["form"]), *rest
 
@@ -104,16 +135,20 @@ def show(report: dict[str, Any], console: Console) -> None:
     title = f"Collectives of each of {report['ranks']} ranks{nodes} ({report['library']})"
     other_forms = any(entry["form"] != FORMS[0] for section in ("entries", "passed") for entry in report[section])
     forms = ["form"] if other_forms else []
+    groups = {(entry["size"], entry["nodes"]) for entry in report["entries"]}
+    ranks = ["ranks"] if len(groups) > 1 else []
 
     def what(entry: dict[str, Any]) -> list[str]:
         form = "" if entry["form"] == FORMS[0] else entry["form"]
         return [entry["operation"], form] if other_forms else [entry["operation"]]
 
     if report["entries"]:
-        table = Table("operation", *forms, "bytes", "algorithm", title=f"{title}: run by omnes")
+        table = Table("operation", *forms, *ranks, "bytes", "algorithm", title=f"{title}: run by omnes")
         _columns(table)
         for entry in report["entries"]:
-            table.add_row(*what(entry), format_bytes(entry["bytes"]), entry["algorithm"], *_times(entry))
+            on = f" on {entry['nodes']} nodes" if entry["nodes"] > 1 else ""
+            group = [f"{entry['size']}{on}"] if ranks else []
+            table.add_row(*what(entry), *group, format_bytes(entry["bytes"]), entry["algorithm"], *_times(entry))
         console.print(table)
     else:
         console.print(f"{title}: none ran by omnes")

@@ -232,10 +232,7 @@ void land(Pending& pending) {
 
 /// Behind the gate.
 void count_end(Pending& pending) {
-  if (reporting() && pending.prepared) {
-    pending.prepared->seconds += now() - pending.started;
-    ++pending.prepared->calls;
-  }
+  if (reporting() && pending.prepared) pending.prepared->add(std::chrono::duration<double>(now() - pending.started));
   pending.under_way = false;
   under_way.fetch_sub(1, std::memory_order_relaxed);
 }

@@ -183,7 +183,7 @@ void describe_team(State& state, MPI_Comm comm) {
   std::unordered_map<std::uint64_t, int> first;  // rank with that memory
   for (int r = 0; r < state.p; ++r) {
     if (introduction(r).fingerprint != introduction(0).fingerprint) {
-      state.passed = "OMNES_ variables differ between ranks";
+      state.passed = "OMNES_ variables or tables differ between ranks";
       return;
     }
     setup.node.push_back(first.try_emplace(introduction(r).memory, r).first->second);

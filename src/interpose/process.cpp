@@ -23,13 +23,16 @@ namespace {
 std::mutex mutex;  // guards the set-up, in which nothing waits for other processes, and the complaint
 std::string complaint;
 
-std::uint64_t fingerprint_of_settings() {
+/// Of all that drives choices. A table counts by what it says: its name may differ between nodes.
+std::uint64_t fingerprint_of(const Settings& settings) {
   std::vector<std::string_view> variables;
   for (char** variable = environ; *variable; ++variable) {
     const std::string_view text(*variable);
-    if (text.starts_with("OMNES_") && !text.starts_with("OMNES_STATS=")) variables.push_back(text);
+    if (text.starts_with("OMNES_") && !text.starts_with("OMNES_STATS=") && !text.starts_with("OMNES_TABLE="))
+      variables.push_back(text);
   }
   std::sort(variables.begin(), variables.end());
+  if (settings.table) variables.push_back(settings.table->text);
   std::uint64_t hash = 0;
   for (const std::string_view text : variables) hash = hash * 31 + std::hash<std::string_view>{}(text);
   return hash;
@@ -73,7 +76,7 @@ const char* set_up() {
         "LD_PRELOAD, too";
     return "wrong OMNES_ variable";
   }
-  p.fingerprint = fingerprint_of_settings();
+  p.fingerprint = fingerprint_of(p.settings);
   if (p.settings.off) return "OMNES_OFF";
   host.Comm_rank(handles.comm_world, &p.rank);
   host.Comm_size(handles.comm_world, &p.size);

@@ -17,7 +17,7 @@ struct Process {
   std::optional<Network> network;  ///< what is known of switches
   MPI_Request idle;  ///< a receive on `self` that never completes; testing it runs the host's whole progress engine
   MPI_Comm self;     ///< of this process alone; errors are returned, messages are nobody else's
-  std::uint64_t fingerprint = 0;  ///< of the OMNES_ variables that all ranks must have alike
+  std::uint64_t fingerprint = 0;  ///< of the OMNES_ variables, and the table, that all ranks must have alike
   int rank = 0;                   ///< in MPI_COMM_WORLD
   int size = 1;
 };

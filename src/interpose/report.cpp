@@ -31,16 +31,23 @@ struct Passed {
 struct Totals {
   std::mutex mutex;
   std::set<State*> live;
-  std::map<std::tuple<Operation, Form, std::size_t, std::string>, Ran> ran;
+  /// By operation, form, the communicator's ranks and nodes, size of a part, algorithm.
+  std::map<std::tuple<Operation, Form, int, int, std::size_t, std::string>, Ran> ran;
   std::map<std::tuple<Operation, Form, std::string>, Passed> passed;
   std::set<std::string> notes;
 
   void add(const State& state) {
     if (!state.team) return;
     for (const Ran& more : state.team->statistics()) {
-      Ran& sum = ran[{more.operation, more.form, more.bytes, more.algorithm}];
+      const Team& team = *state.team;
+      const auto [at, is_new] =
+          ran.try_emplace({more.operation, more.form, team.p(), team.nodes(), more.bytes, more.algorithm}, more);
+      if (is_new) continue;
+      Ran& sum = at->second;
       sum.calls += more.calls;
+      sum.volume += more.volume;
       sum.seconds += more.seconds;
+      sum.fastest = std::min(sum.fastest, more.fastest);
     }
   }
 };
@@ -67,11 +74,14 @@ std::string quoted(std::string_view text) {
   return result + '"';
 }
 
-std::string counted(std::uint64_t calls, double seconds) {
-  char text[64];
-  std::snprintf(text, sizeof text, ",\"calls\":%llu,\"seconds\":%.9f}", static_cast<unsigned long long>(calls),
-                seconds);
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9f", seconds);
   return text;
+}
+
+std::string counted(std::uint64_t calls, double seconds) {
+  return ",\"calls\":" + std::to_string(calls) + ",\"seconds\":" + seconds_text(seconds) + "}";
 }
 
 template <class Items, class Write>
@@ -105,10 +115,13 @@ std::string to_json(Totals& t) {
             });
   }
   text += ",\n\"entries\":" + list(t.ran, [](const auto& item) {
-            const auto& [operation, form, bytes, algorithm] = item.first;
+            const auto& [operation, form, ranks, nodes, bytes, algorithm] = item.first;
+            const Ran& ran = item.second;
             return "{\"operation\":" + quoted(name(operation)) + ",\"form\":" + quoted(name(form)) +
+                   ",\"size\":" + std::to_string(ranks) + ",\"nodes\":" + std::to_string(nodes) +
                    ",\"bytes\":" + std::to_string(bytes) + ",\"algorithm\":" + quoted(algorithm) +
-                   counted(item.second.calls, item.second.seconds);
+                   ",\"volume\":" + std::to_string(ran.volume) + ",\"fastest\":" + seconds_text(ran.fastest) +
+                   counted(ran.calls, ran.seconds);
           });
   text += ",\n\"passed\":" + list(t.passed, [](const auto& item) {
             const auto& [operation, form, reason] = item.first;

@@ -18,7 +18,7 @@ namespace omnes {
 
 /// What a rank says of itself. Ranks with equal `memory` can map each other's segments.
 struct Introduction {
-  std::uint64_t fingerprint;  ///< of its OMNES_ variables
+  std::uint64_t fingerprint;  ///< of its OMNES_ variables and its table
   std::uint64_t memory;
   std::int64_t session;  ///< see yields_reach
   std::uint64_t cpus;    ///< which CPUs the rank may run on, as a hash

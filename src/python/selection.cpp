@@ -3,10 +3,7 @@
 
 #include <nanobind/stl/vector.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
-#include <stdexcept>
 
 #include "python/bindings.hpp"
 #include "schedule/hierarchy.hpp"
@@ -28,24 +25,37 @@ nb::dict parse(const std::string& name, const std::string& text) {
   return described(parse_choice(operation(name), text));
 }
 
-std::string text_of(const std::string& path) {
-  const std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || !text) throw std::invalid_argument("cannot read the decision table " + path);
-  return text.str();
+/// Those of the environment, with another table where one is named.
+Settings settings_with(const std::string& table) {
+  Settings settings = Settings::from_environment();
+  if (table == "off")
+    settings.table.reset();
+  else if (!table.empty())
+    settings.table = read_table(table);
+  return settings;
 }
 
-/// The compiled-in table, unless a file is named.
+/// The name of the table in front of the compiled-in one; empty where there is none.
+std::string table_file(const std::string& table) {
+  const Settings settings = settings_with(table);
+  return settings.table ? settings.table->name : std::string();
+}
+
 nb::list rules(const std::string& table) {
+  const Settings settings = settings_with(table);
   nb::list list;
-  for (const Rule& rule : table.empty() ? parse_table(default_table) : parse_table(text_of(table))) {
-    nb::dict d;
-    d["operation"] = std::string(name(rule.operation));
-    d["text"] = rule.text;
-    d["use"] = to_string(rule.choice);
-    list.append(d);
-  }
+  const auto add = [&](const std::vector<Rule>& rules, bool own) {
+    for (const Rule& rule : rules) {
+      nb::dict d;
+      d["operation"] = std::string(name(rule.operation));
+      d["text"] = rule.text;
+      d["use"] = to_string(rule.choice);
+      d["own"] = own;
+      list.append(d);
+    }
+  };
+  if (settings.table) add(parse_own_table(settings.table->text, settings.table->name), true);
+  add(parse_table(default_table), false);
   return list;
 }
 
@@ -58,8 +68,7 @@ nb::dict choose(const std::string& name, int p, std::size_t bytes, std::size_t e
     question.hierarchy = std::make_shared<const Hierarchy>(Placement{p, {{"node", node}}});
   }
   question.shared_memory = shared_memory && (question.nodes == 1 || question.nodes < p);
-  const Selector selector = table.empty() ? Selector::from_environment() : Selector(Settings{}, text_of(table));
-  const Answer answer = selector.choose(question);
+  const Answer answer = Selector(settings_with(table)).choose(question);
   nb::dict d = described(answer.choice);
   d["why"] = answer.why;
   return d;
@@ -73,6 +82,7 @@ void bind_selection(nb::module_& m) {
         nb::arg("commutative") = true, nb::arg("node") = std::vector<std::int32_t>{}, nb::arg("shared_memory") = true,
         nb::arg("table") = "");
   m.def("rules", rules, nb::arg("table") = "");
+  m.def("table_file", table_file, nb::arg("table") = "");
 }
 
 }  // namespace omnes::python

@@ -104,6 +104,13 @@ struct Team::State {
     return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   }
 
+  /// Bytes of a part as this rank sees them: for statistics, as others may see something else.
+  static std::size_t own_bytes(const Call& call) {
+    const auto counts = call.send_counts.empty() ? call.recv_counts : call.send_counts;
+    if (counts.empty() || rooted(call.operation)) return call.count * call.element;
+    return sum(counts) * call.element / counts.size();
+  }
+
   /// Builds and binds what has been chosen.
   Plan plan_of(const Call& call, const Choice& choice, bool direct) const {
     Problem problem;
@@ -154,6 +161,7 @@ struct Team::State {
       prepared->plan = plan_of(call, answer.choice, key.direct());
     }
     prepared->bytes = question.bytes;
+    prepared->own_bytes = own_bytes(call);
     prepared->count = call.count;
     prepared->send_counts.assign(call.send_counts.begin(), call.send_counts.end());
     prepared->recv_counts.assign(call.recv_counts.begin(), call.recv_counts.end());
@@ -220,11 +228,17 @@ struct Team::State {
   static void count(const Key& key, const Prepared& prepared, Counts& into) {
     if (prepared.calls == 0) return;
     const std::size_t bytes = std::bit_floor(prepared.bytes);
-    Ran& ran = into.try_emplace({key.operation(), key.form(), bytes, prepared.algorithm},
-                                Ran{key.operation(), key.form(), bytes, prepared.algorithm})
-                   .first->second;
+    Ran& ran =
+        into.try_emplace({key.operation(), key.form(), bytes, prepared.algorithm}, Ran{.operation = key.operation(),
+                                                                                       .form = key.form(),
+                                                                                       .bytes = bytes,
+                                                                                       .algorithm = prepared.algorithm,
+                                                                                       .fastest = prepared.fastest})
+            .first->second;
     ran.calls += prepared.calls;
+    ran.volume += prepared.calls * prepared.own_bytes;
     ran.seconds += prepared.seconds;
+    ran.fastest = std::min(ran.fastest, prepared.fastest);
   }
 
   TeamSetup setup;
@@ -267,6 +281,7 @@ Team::~Team() = default;
 
 int Team::p() const { return state_->setup.p; }
 int Team::rank() const { return state_->setup.rank; }
+int Team::nodes() const { return state_->nodes; }
 
 int Team::run(const Call& call) {
   const std::shared_ptr<Prepared>& prepared = state_->prepared_for(call, Form::blocking);

@@ -1,8 +1,10 @@
 // A team: the state of one communicator on one rank. Runs collectives; keeps plans.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -74,7 +76,9 @@ struct Ran {
   std::size_t bytes;      ///< of one part, rounded down to a power of two; 0 stays 0
   std::string algorithm;  ///< with parameters, as OMNES_... takes it
   std::uint64_t calls = 0;
-  double seconds = 0;  ///< from start to end
+  std::uint64_t volume = 0;  ///< exact bytes of a part, summed over the calls; of unequal parts this rank's average
+  double seconds = 0;        ///< from start to end
+  double fastest = 0;        ///< of these calls
 };
 
 /// What is decided and made once for all calls that are alike.
@@ -84,12 +88,15 @@ struct Prepared {
   Choice choice;
   std::string algorithm;  ///< with parameters, as OMNES_<OPERATION> takes it
   std::string why;
-  std::size_t bytes = 0;  ///< of a part; of unequal ones their average, where it is known
+  std::size_t bytes = 0;      ///< of a part; of unequal ones their average, where it is known
+  std::size_t own_bytes = 0;  ///< the same as this rank alone sees it
   std::uint64_t calls = 0;
   double seconds = 0;
+  double fastest = std::numeric_limits<double>::infinity();
   void add(std::chrono::duration<double> time) {
     ++calls;
     seconds += time.count();
+    fastest = std::min(fastest, time.count());
   }
   // With unequal parts: what the key stands for.
   std::size_t count = 0;
@@ -110,6 +117,7 @@ class Team {
 
   int p() const;
   int rank() const;
+  int nodes() const;  ///< on which its ranks lie
   /// The lane of blocking calls: opened before the first run(). `endpoint` has the ranks on this rank's node, in rank
   /// order; null when they do not share memory. The port's isend may be null when shared memory reaches everybody.
   Lane& lane() { return lane_; }

@@ -1,6 +1,9 @@
 // Choosing: the forced algorithm if it can do the job, else the first rule that fits and whose algorithm can.
 #include "select/select.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "algorithms/levels.hpp"
 
 namespace omnes {
@@ -9,8 +12,10 @@ Selector::Selector(const Settings& settings, std::string_view table)
     : forced_(settings.forced),
       forced_not_blocking_(settings.forced_not_blocking),
       reproducible_(settings.reproducible),
-      shared_heap_(settings.heap == HeapUse::shared),
-      rules_(parse_table(table)) {}
+      shared_heap_(settings.heap == HeapUse::shared) {
+  if (settings.table) rules_ = parse_own_table(settings.table->text, settings.table->name);
+  std::ranges::move(parse_table(table), std::back_inserter(rules_));
+}
 
 Answer Selector::choose(const Question& question, const std::optional<Choice>& forced) const {
   std::string passed_over;

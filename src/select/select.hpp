@@ -1,7 +1,7 @@
 // Which algorithm runs: forced by OMNES_<OPERATION>, else the first rule of the decision table that fits.
 //
-// The table is a readable TOML file (src/select/default.toml, compiled in). Only what all ranks know alike may
-// drive a choice.
+// The table is a readable TOML file (src/select/default.toml, compiled in), with the rules of the user's own in front of
+// it. Only what all ranks know alike may drive a choice.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct Answer {
 
 class Selector {
  public:
-  /// What the settings force, and a table. Throws std::invalid_argument when the table is wrong.
+  /// What the settings force, the user's table that they name, and a whole one. Throws std::invalid_argument when the table is wrong.
   explicit Selector(const Settings& settings, std::string_view table = default_table);
   /// Reads the environment. Throws std::invalid_argument on a wrong name or value.
   static Selector from_environment() { return Selector(Settings::from_environment()); }

@@ -4,7 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <initializer_list>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -47,6 +52,20 @@ std::string file(std::string_view text) {
   return std::string(text);
 }
 
+std::optional<TableFile> table_or_none(std::string_view text) {
+  if (text == "off") return std::nullopt;
+  return read_table(std::string(text));
+}
+
+/// Where the XDG base directory specification has it; empty where there is no such folder.
+std::string users_table() {
+  constexpr const char* within = "/omnes/table.toml";
+  const char* const configuration = std::getenv("XDG_CONFIG_HOME");
+  if (configuration && *configuration == '/') return std::string(configuration) + within;  // others are not valid
+  const char* const home = std::getenv("HOME");
+  return home && *home ? std::string(home) + "/.config" + within : std::string();
+}
+
 std::optional<std::size_t> single_copy_from(std::string_view text) {
   if (text == "off") return std::nullopt;
   try {
@@ -79,6 +98,7 @@ constexpr Variable variables[] = {
     {"SLOTS", [](S& s, Text text) { s.slots = parse_number(text, fewest_slots, most_slots); }},
     {"SLOT_BYTES", [](S& s, Text text) { s.slot_bytes = slot_size(text); }},
     {"STATS", [](S& s, Text text) { s.stats = folder(text); }},
+    {"TABLE", [](S& s, Text text) { s.table = table_or_none(text); }},
     {"TOPOLOGY", [](S& s, Text text) { s.topology = file(text); }},
     {"TRANSPORT",
      [](S& s, Text text) {
@@ -140,6 +160,21 @@ Settings Settings::from(const char* const* variables) {
   return settings;
 }
 
-Settings Settings::from_environment() { return from(environ); }
+Settings Settings::from_environment() {
+  Settings settings = from(environ);
+  const std::string own = users_table();
+  if (!std::getenv("OMNES_TABLE") && !own.empty() && access(own.c_str(), F_OK) == 0) settings.table = read_table(own);
+  return settings;
+}
+
+TableFile read_table(const std::string& name) {
+  errno = 0;
+  std::ifstream file(name);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf()))
+    throw std::invalid_argument("cannot read \"" + name + "\" (" + std::strerror(errno != 0 ? errno : EIO) +
+                                "); valid: a file of rules, as omnes tune writes, or off");
+  return {name, text.str()};
+}
 
 }  // namespace omnes

@@ -16,6 +16,11 @@ enum class Transport { automatic, mpi };
 enum class HeapUse { off, alloc_mem, shared };
 enum class Wait { automatic, spin, yield };
 
+/// A decision table of the user's, as it stands on disk.
+struct TableFile {
+  std::string name, text;
+};
+
 struct Settings {
   std::array<std::optional<Choice>, operation_count> forced;  ///< OMNES_<OPERATION>, by operation
   /// OMNES_I<OPERATION>: for the nonblocking and persistent forms, in front of OMNES_<OPERATION>.
@@ -24,6 +29,7 @@ struct Settings {
   Transport transport = Transport::automatic;  ///< OMNES_TRANSPORT=auto|mpi
   int fake_nodes = 1;                          ///< OMNES_FAKE_NODES: pretend that one machine is so many
   LevelSet levels = all_levels;                ///< OMNES_LEVELS=numa,node,switch: use only these
+  std::optional<TableFile> table;              ///< OMNES_TABLE: the file whose rules come first; "off": none
   std::optional<std::string> topology;         ///< OMNES_TOPOLOGY: the file of the network; none: Slurm's, if any
   std::optional<std::string> stats;            ///< OMNES_STATS: folder for reports
   int slots = 8;                               ///< OMNES_SLOTS: slots in a rank's queue
@@ -39,8 +45,12 @@ struct Settings {
   /// Reads "NAME=value" strings, ended by a null pointer; those that do not start with OMNES_ are not ours.
   /// Throws std::invalid_argument: one line that names the variable and lists what is valid.
   static Settings from(const char* const* variables);
+  /// Where OMNES_TABLE is not set, the table is omnes/table.toml in the user's configuration folder, if there is one.
   static Settings from_environment();
 };
+
+/// Throws std::invalid_argument: why the file cannot be read, and what is valid.
+TableFile read_table(const std::string& name);
 
 /// "OMNES_BCAST" for bcast; "OMNES_IBCAST" for its forms that do not block.
 std::string variable_of(Operation operation, bool blocking = true);

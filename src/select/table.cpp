@@ -1,101 +1,164 @@
-// Reads the decision table.
+// Reads decision tables.
 #include "select/table.hpp"
 
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <variant>
 
 namespace omnes {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw std::invalid_argument("decision table: " + message); }
+/// A table as its complaints and the texts of its rules name it.
+struct Source {
+  std::string name;
+  bool own = false;  ///< the user's: its lines are worth naming, and it need not be whole
 
-/// One entry of a rule: its value if it is of the wanted type.
-template <class Value>
-Value take(const toml::node& node, const char* wanted) {
-  if (const auto value = node.value_exact<Value>()) return *value;
-  throw std::invalid_argument("valid: " + std::string(wanted));
+  [[noreturn]] void refuse(const std::string& message) const { throw std::invalid_argument(name + ": " + message); }
+  [[noreturn]] void refuse(const toml::node& node, const std::string& message) const {
+    refuse((own ? "line " + std::to_string(node.source().begin.line) + ": " : "") + message);
+  }
+};
+
+void take(const toml::node& node, std::optional<int>& value) {
+  const auto number = node.value_exact<std::int64_t>();
+  if (!number) throw std::invalid_argument("valid: a whole number from 1 on");
+  value = parse_number(std::to_string(*number), 1, std::numeric_limits<int>::max());
 }
 
-std::size_t take_bytes(const toml::node& node) {
-  if (const auto text = node.value_exact<std::string>()) return parse_bytes(*text);
-  return parse_bytes(std::to_string(take<std::int64_t>(node, "a number of bytes, such as 512 or \"16K\"")));
+void take(const toml::node& node, std::optional<std::size_t>& value) {
+  const auto text = node.value_exact<std::string>();
+  const auto number = node.value_exact<std::int64_t>();
+  if (!text && !number) throw std::invalid_argument("valid: a number of bytes, such as 512 or \"16K\"");
+  value = parse_bytes(text ? *text : std::to_string(*number));
 }
 
-int take_number(const toml::node& node, const char* wanted) {
-  return parse_number(std::to_string(take<std::int64_t>(node, wanted)), 1, std::numeric_limits<int>::max());
+void take(const toml::node& node, std::optional<bool>& value) {
+  value = node.value_exact<bool>();
+  if (!value) throw std::invalid_argument("valid: true, false");
 }
+
+std::string text_of(int value) { return std::to_string(value); }
+std::string text_of(std::size_t value) { return bytes_text(value); }
+std::string text_of(bool value) { return value ? "true" : "false"; }
+
+struct Condition {
+  std::string_view name;
+  std::variant<std::optional<int> Rule::*, std::optional<std::size_t> Rule::*, std::optional<bool> Rule::*> member;
+};
+
+constexpr Condition all_conditions[] = {
+    {"min_ranks", &Rule::min_ranks},     {"max_ranks", &Rule::max_ranks}, {"min_bytes", &Rule::min_bytes},
+    {"max_bytes", &Rule::max_bytes},     {"min_nodes", &Rule::min_nodes}, {"max_nodes", &Rule::max_nodes},
+    {"commutative", &Rule::commutative}, {"one_node", &Rule::one_node},   {"shared_memory", &Rule::shared_memory},
+    {"shared_heap", &Rule::shared_heap},
+};
 
 void read_entry(Rule& rule, std::string_view key, const toml::node& node) {
-  if (key == "use")
-    rule.choice = parse_choice(rule.operation, take<std::string>(node, "\"algorithm:parameters\""));
-  else if (key == "max_ranks")
-    rule.max_ranks = take_number(node, "a number of ranks");
-  else if (key == "max_nodes")
-    rule.max_nodes = take_number(node, "a number of nodes");
-  else if (key == "max_bytes")
-    rule.max_bytes = take_bytes(node);
-  else if (key == "commutative")
-    rule.commutative = take<bool>(node, "true, false");
-  else if (key == "one_node")
-    rule.one_node = take<bool>(node, "true, false");
-  else if (key == "shared_memory")
-    rule.shared_memory = take<bool>(node, "true, false");
-  else if (key == "shared_heap")
-    rule.shared_heap = take<bool>(node, "true, false");
-  else
-    throw std::invalid_argument(
-        "no such entry; valid: use, max_ranks, max_nodes, max_bytes, commutative, one_node, shared_memory, "
-        "shared_heap");
+  if (key == "use") {
+    const auto text = node.value_exact<std::string>();
+    if (!text) throw std::invalid_argument("valid: \"algorithm:parameters\"");
+    rule.choice = parse_choice(rule.operation, *text);
+    return;
+  }
+  const auto condition = std::ranges::find(all_conditions, key, &Condition::name);
+  if (condition == std::end(all_conditions)) {
+    std::string valid = "use";
+    for (const Condition& one : all_conditions) valid += ", " + std::string(one.name);
+    throw std::invalid_argument("no such entry; valid: " + valid);
+  }
+  std::visit([&](auto member) { take(node, rule.*member); }, condition->member);
 }
 
 std::string conditions(const Rule& rule) {
   std::string text;
-  const auto add = [&](const std::string& condition) { text += (text.empty() ? "" : ", ") + condition; };
-  const auto word = [](bool value) { return value ? std::string("true") : std::string("false"); };
-  if (rule.max_ranks) add("max_ranks = " + std::to_string(*rule.max_ranks));
-  if (rule.max_nodes) add("max_nodes = " + std::to_string(*rule.max_nodes));
-  if (rule.max_bytes) add("max_bytes = " + bytes_text(*rule.max_bytes));
-  if (rule.commutative) add("commutative = " + word(*rule.commutative));
-  if (rule.one_node) add("one_node = " + word(*rule.one_node));
-  if (rule.shared_memory) add("shared_memory = " + word(*rule.shared_memory));
-  if (rule.shared_heap) add("shared_heap = " + word(*rule.shared_heap));
+  for (const auto& [name, member] : all_conditions)
+    std::visit(
+        [&](auto of_rule) {
+          if (const auto& value = rule.*of_rule)
+            text += (text.empty() ? "" : ", ") + std::string(name) + " = " + text_of(*value);
+        },
+        member);
   return text.empty() ? "always" : text;
 }
 
-Rule read_rule(Operation operation, const toml::node& node, const std::string& where) {
+Rule read_rule(Operation operation, const toml::node& node, int number, const Source& source) {
+  const std::string where = "rule " + std::to_string(number) + " of " + std::string(name(operation));
   const toml::table* entries = node.as_table();
-  if (entries == nullptr) refuse(where + ": valid: { conditions, use = \"algorithm:parameters\" }");
+  if (entries == nullptr) source.refuse(node, where + ": valid: { conditions, use = \"algorithm:parameters\" }");
   Rule rule;
   rule.operation = operation;
   for (const auto& [key, value] : *entries) {
     try {
       read_entry(rule, key.str(), value);
     } catch (const std::invalid_argument& error) {
-      refuse(where + ", " + std::string(key.str()) + ": " + error.what());
+      source.refuse(value, where + ", " + std::string(key.str()) + ": " + error.what());
     }
   }
-  if (rule.choice.algorithm == nullptr) refuse(where + ": has no `use`");
-  rule.text = "table " + where + ": " + conditions(rule);
+  if (rule.choice.algorithm == nullptr) source.refuse(node, where + ": has no `use`");
+  const auto check_range = [&](const auto& least, const auto& most, const std::string& of) {
+    if (least && most && *least > *most)
+      source.refuse(node, where + ": never fits, as min_" + of + " is above max_" + of);
+  };
+  check_range(rule.min_ranks, rule.max_ranks, "ranks");
+  check_range(rule.min_nodes, rule.max_nodes, "nodes");
+  check_range(rule.min_bytes, rule.max_bytes, "bytes");
+  rule.text = (source.own ? source.name + ", " : "table ") + where + ": " + conditions(rule);
   return rule;
 }
 
 /// The last rule has to serve what all others have left.
-void check_last(const Rule& last) {
+void check_last(const Rule& last, const Source& source) {
   const std::string which = "the last rule of " + std::string(name(last.operation));
-  if (!last.unconditional()) refuse(which + " may have no conditions");
+  if (!last.unconditional()) source.refuse(which + " may have no conditions");
   const Question hardest{.operation = last.operation, .p = 3, .commutative = false, .nodes = 2};
   const std::string reason = why_not(last.choice, hardest, true);
-  if (!reason.empty()) refuse(which + " has to serve everything, but " + last.choice.algorithm->name + ' ' + reason);
+  if (!reason.empty())
+    source.refuse(which + " has to serve everything, but " + last.choice.algorithm->name + ' ' + reason);
+}
+
+std::vector<Rule> parse(std::string_view text, const Source& source) {
+  constexpr std::string_view measured = "measured";
+  toml::table table;
+  try {
+    table = toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    source.refuse("line " + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
+  }
+  for (const auto& [key, node] : table)
+    if (!operation_named(key.str()) && !(source.own && key.str() == measured))
+      source.refuse(node, "no operation \"" + std::string(key.str()) + '"');
+  std::vector<Rule> rules;
+  for (int i = 0; i < operation_count; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    const toml::node* entry = table.get(name(operation));
+    if (source.own && entry == nullptr) continue;
+    const toml::array* list = entry != nullptr ? entry->as_array() : nullptr;
+    if (list == nullptr || (list->empty() && !source.own))
+      source.refuse("no list of rules for " + std::string(name(operation)));
+    int number = 0;
+    for (const toml::node& node : *list) rules.push_back(read_rule(operation, node, ++number, source));
+    if (!source.own) check_last(rules.back(), source);
+  }
+  return rules;
 }
 
 }  // namespace
 
+bool Rule::unconditional() const {
+  return std::ranges::all_of(all_conditions, [this](const Condition& condition) {
+    return std::visit([this](auto member) { return !(this->*member); }, condition.member);
+  });
+}
+
 bool Rule::fits(const Question& question) const {
-  return operation == question.operation && (!max_ranks || question.p <= *max_ranks) &&
-         (!max_bytes || question.bytes <= *max_bytes) && (!commutative || question.commutative == *commutative) &&
-         (!max_nodes || question.nodes <= *max_nodes) && (!one_node || question.one_node() == *one_node) &&
+  return operation == question.operation && (!min_ranks || question.p >= *min_ranks) &&
+         (!max_ranks || question.p <= *max_ranks) && (!min_bytes || question.bytes >= *min_bytes) &&
+         (!max_bytes || question.bytes <= *max_bytes) && (!min_nodes || question.nodes >= *min_nodes) &&
+         (!max_nodes || question.nodes <= *max_nodes) && (!commutative || question.commutative == *commutative) &&
+         (!one_node || question.one_node() == *one_node) &&
          (!shared_memory || question.shared_memory == *shared_memory) &&
          (!shared_heap || question.shared_heap == *shared_heap);
 }
@@ -107,27 +170,10 @@ std::string why_not(const Choice& choice, const Question& question, bool reprodu
   return "does not combine from the left, as OMNES_REPRODUCIBLE=1 asks";
 }
 
-std::vector<Rule> parse_table(std::string_view text) {
-  toml::table table;
-  try {
-    table = toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    refuse("line " + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
-  }
-  std::vector<Rule> rules;
-  for (const auto& [key, node] : table)
-    if (!operation_named(key.str())) refuse("no operation \"" + std::string(key.str()) + '"');
-  for (int i = 0; i < operation_count; ++i) {
-    const auto operation = static_cast<Operation>(i);
-    const toml::array* list = table[name(operation)].as_array();
-    if (list == nullptr || list->empty()) refuse("no list of rules for " + std::string(name(operation)));
-    int number = 0;
-    for (const toml::node& node : *list)
-      rules.push_back(
-          read_rule(operation, node, "rule " + std::to_string(++number) + " of " + std::string(name(operation))));
-    check_last(rules.back());
-  }
-  return rules;
+std::vector<Rule> parse_table(std::string_view text) { return parse(text, {"decision table"}); }
+
+std::vector<Rule> parse_own_table(std::string_view text, std::string_view file) {
+  return parse(text, {std::string(file), true});
 }
 
 }  // namespace omnes

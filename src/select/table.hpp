@@ -2,8 +2,10 @@
 //
 // Overview. The table is TOML: for each operation a list of rules, each with conditions and the choice to use:
 // bcast = [{ one_node = true, max_bytes = "16K", use = "linear" }, { use = "knomial:k=4" }]
-// Conditions, all optional: max_ranks, max_nodes, max_bytes (of one part), all inclusive; commutative, one_node,
-// shared_memory, shared_heap. Each list ends with a rule that fits always, so that there is an answer to every question.
+// Conditions, all optional: min_ranks, max_ranks, min_bytes, max_bytes (of one part), min_nodes, max_nodes, all
+// inclusive; commutative, one_node, shared_memory, shared_heap. Each list of the compiled-in table ends with a rule that
+// fits always, so that there is an answer to every question. A table of the user's has rules for what it likes; they
+// come before the compiled-in ones.
 #pragma once
 
 #include <optional>
@@ -33,9 +35,9 @@ struct Question {
 
 struct Rule {
   Operation operation = Operation::barrier;
-  std::optional<int> max_ranks;
-  std::optional<int> max_nodes;
-  std::optional<std::size_t> max_bytes;
+  std::optional<int> min_ranks, max_ranks;
+  std::optional<std::size_t> min_bytes, max_bytes;
+  std::optional<int> min_nodes, max_nodes;
   std::optional<bool> commutative;
   std::optional<bool> one_node;
   std::optional<bool> shared_memory;
@@ -43,17 +45,18 @@ struct Rule {
   Choice choice;
   std::string text;  ///< "table rule 2 of bcast: max_bytes = 16K, one_node = true"
 
-  bool unconditional() const {
-    return !max_ranks && !max_nodes && !max_bytes && !commutative && !one_node && !shared_memory && !shared_heap;
-  }
+  bool unconditional() const;
   bool fits(const Question& question) const;
 };
 
 /// Why the choice cannot answer the question, in a few words; empty when it can.
 std::string why_not(const Choice& choice, const Question& question, bool reproducible);
 
-/// Throws std::invalid_argument: one line that says where the table is wrong and what is valid.
+/// A whole table. Throws std::invalid_argument: one line that says where the table is wrong and what is valid.
 std::vector<Rule> parse_table(std::string_view toml);
+/// A table of the user's; `file` names it in complaints and rules. It may also keep what was measured for it, in a table
+/// `measured`, which drives no choice.
+std::vector<Rule> parse_own_table(std::string_view toml, std::string_view file);
 
 /// src/select/default.toml, compiled in.
 extern const std::string_view default_table;

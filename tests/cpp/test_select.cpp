@@ -173,10 +173,10 @@ TEST(Table, WrongOnesAreOneClearLine) {
        "decision table: the last rule of allreduce has to serve everything, but knomial does not combine from the "
        "left, as OMNES_REPRODUCIBLE=1 asks"},
       {table("{max_bites=1, use='linear'}"),
-       "decision table: rule 1 of bcast, max_bites: no such entry; valid: use, max_ranks, max_nodes, max_bytes, "
-       "commutative, one_node, shared_memory, shared_heap"},
+       "decision table: rule 1 of bcast, max_bites: no such entry; valid: use, min_ranks, max_ranks, min_bytes, "
+       "max_bytes, min_nodes, max_nodes, commutative, one_node, shared_memory, shared_heap"},
       {table("{use='linear'}, {max_ranks='many', use='linear'}"),
-       "decision table: rule 2 of bcast, max_ranks: valid: a number of ranks"},
+       "decision table: rule 2 of bcast, max_ranks: valid: a whole number from 1 on"},
       {table("{use='chain:k=2'}"),
        "decision table: rule 1 of bcast, use: bcast algorithm chain has no parameter \"k\"; valid: segment=BYTES"},
       {table("{max_ranks=3}"), "decision table: rule 1 of bcast: has no `use`"},
@@ -186,6 +186,60 @@ TEST(Table, WrongOnesAreOneClearLine) {
   };
   for (const auto& [text, wanted] : cases) EXPECT_EQ(complaint([&, &text = text] { parse_table(text); }), wanted);
   EXPECT_TRUE(complaint([] { parse_table("bcast = [\n{use"); }).starts_with("decision table: line 2: "));
+}
+
+// A table of the user's need not be whole: what it leaves open is the compiled-in one's.
+TEST(OwnTable, ComesFirstWhereItFits) {
+  Settings settings;
+  settings.table = {"my.toml",
+                    "bcast = [{min_ranks=2, max_ranks=4, min_bytes='1K', max_bytes='4K', use='chain'},\n"
+                    "         {min_nodes=3, max_nodes=3, use='binary'}]\n"
+                    "allreduce = [{use='ring'}]\n"
+                    "[measured]\nbcast = [{bytes=1024, seconds=1e-6}]\n"};
+  const Selector selector(settings, table("{use='linear'}"));
+  struct Case {
+    int p;
+    std::size_t bytes;
+    int nodes;
+    const char* wanted;
+  };
+  const std::vector<Case> cases = {
+      {2, 1024, 1, "chain by my.toml, rule 1 of bcast: min_ranks = 2, max_ranks = 4, min_bytes = 1K, max_bytes = 4K"},
+      {4, 4096, 1, "chain by my.toml, rule 1 of bcast: min_ranks = 2, max_ranks = 4, min_bytes = 1K, max_bytes = 4K"},
+      {2, 1023, 1, "linear by table rule 1 of bcast: always"},
+      {2, 4097, 1, "linear by table rule 1 of bcast: always"},
+      {1, 2048, 1, "linear by table rule 1 of bcast: always"},
+      {5, 2048, 1, "linear by table rule 1 of bcast: always"},
+      {6, 2048, 3, "binary by my.toml, rule 2 of bcast: min_nodes = 3, max_nodes = 3"},
+  };
+  for (const Case& c : cases) {
+    const Answer answer =
+        selector.choose({.operation = Operation::bcast, .p = c.p, .bytes = c.bytes, .nodes = c.nodes});
+    EXPECT_EQ(to_string(answer.choice) + " by " + answer.why, c.wanted);
+  }
+  EXPECT_EQ(selector.choose({.operation = Operation::allreduce, .p = 3, .commutative = false}).why,
+            "ring: needs a commutative operation; table rule 1 of allreduce: always");
+  EXPECT_EQ(selector.choose({.operation = Operation::scan, .p = 3}).why, "table rule 1 of scan: always");
+}
+
+TEST(OwnTable, WrongOnesAreOneClearLine) {
+  const std::vector<std::pair<const char*, std::string>> cases = {
+      {"bcast = [\n{use='linear'},\n{max_bites=1}]",
+       "my.toml: line 3: rule 2 of bcast, max_bites: no such entry; valid: use, min_ranks, max_ranks, min_bytes, "
+       "max_bytes, min_nodes, max_nodes, commutative, one_node, shared_memory, shared_heap"},
+      {"\nbcats = []", "my.toml: line 2: no operation \"bcats\""},
+      {"bcast = 'linear'", "my.toml: no list of rules for bcast"},
+      {"bcast = [{max_ranks=1}]", "my.toml: line 1: rule 1 of bcast: has no `use`"},
+      {"bcast = [{min_ranks=3, max_ranks=2, use='linear'}]",
+       "my.toml: line 1: rule 1 of bcast: never fits, as min_ranks is above max_ranks"},
+      {"bcast = [{min_bytes='1K', max_bytes=1000, use='linear'}]",
+       "my.toml: line 1: rule 1 of bcast: never fits, as min_bytes is above max_bytes"},
+      {"bcast = [{max_nodes=0, use='linear'}]",
+       "my.toml: line 1: rule 1 of bcast, max_nodes: \"0\" is not valid; valid: a whole number from 1 on"},
+      {"bcast = [{one_node=1, use='linear'}]", "my.toml: line 1: rule 1 of bcast, one_node: valid: true, false"},
+  };
+  for (const auto& [text, wanted] : cases)
+    EXPECT_EQ(complaint([&, text = text] { parse_own_table(text, "my.toml"); }), wanted);
 }
 
 TEST(Selector, ForcedChoiceWins) {

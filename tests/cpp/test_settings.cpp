@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 namespace omnes {
@@ -31,7 +34,8 @@ TEST(Settings, HaveDefaults) {
   EXPECT_EQ(settings.slot_bytes, 8192u);
   EXPECT_EQ(settings.single_copy, 96u * 1024);
   EXPECT_EQ(settings.levels, all_levels);
-  EXPECT_FALSE(settings.stats || settings.topology || settings.off || settings.reproducible || settings.async);
+  EXPECT_FALSE(settings.stats || settings.table || settings.topology || settings.off || settings.reproducible ||
+               settings.async);
   for (int i = 0; i < operation_count; ++i) EXPECT_FALSE(settings.forced[i] || settings.forced_not_blocking[i]);
 }
 
@@ -66,6 +70,39 @@ TEST(Settings, ForceTheFormsThatDoNotBlockApart) {
   EXPECT_EQ(at(settings.forced_not_blocking, Operation::alltoallw), "linear");
 }
 
+// Sets variables of this process, and unsets them again.
+struct Environment {
+  explicit Environment(std::vector<std::pair<const char*, std::string>> given) : variables(std::move(given)) {
+    for (const auto& [name, value] : variables) setenv(name, value.c_str(), 1);
+  }
+  ~Environment() {
+    for (const auto& [name, value] : variables) unsetenv(name);
+  }
+  std::vector<std::pair<const char*, std::string>> variables;
+};
+
+TEST(Settings, FindTheUsersTable) {
+  const std::filesystem::path home = std::filesystem::temp_directory_path() / ("omnes-" + std::to_string(getpid()));
+  const std::filesystem::path own = home / ".config/omnes/table.toml", other = home / "other/omnes/table.toml";
+  for (const auto& file : {own, other}) {
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << file.string();
+  }
+  const auto found = [](std::vector<std::pair<const char*, std::string>> variables) {
+    const Environment environment(std::move(variables));
+    const Settings settings = Settings::from_environment();
+    return settings.table ? settings.table->text : "none";
+  };
+  EXPECT_EQ(found({{"HOME", home}}), own);
+  EXPECT_EQ(found({{"HOME", home}, {"XDG_CONFIG_HOME", "not/absolute"}}), own);
+  EXPECT_EQ(found({{"HOME", home}, {"XDG_CONFIG_HOME", home / "other"}}), other);
+  EXPECT_EQ(found({{"HOME", home}, {"XDG_CONFIG_HOME", home / "nothing"}}), "none");
+  EXPECT_EQ(found({{"HOME", home}, {"OMNES_TABLE", other}}), other);
+  EXPECT_EQ(found({{"HOME", home}, {"OMNES_TABLE", "off"}}), "none");
+  EXPECT_EQ(found({{"HOME", home / "other"}}), "none");
+  std::filesystem::remove_all(home);
+}
+
 TEST(Settings, AreNamedAfterTheirOperation) {
   EXPECT_EQ(variable_of(Operation::reduce_scatter_block), "OMNES_REDUCE_SCATTER_BLOCK");
   EXPECT_EQ(variable_of(Operation::reduce_scatter_block, false), "OMNES_IREDUCE_SCATTER_BLOCK");
@@ -74,6 +111,11 @@ TEST(Settings, AreNamedAfterTheirOperation) {
 TEST(Settings, WrongOnesAreOneClearLine) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {"OMNES_TRANSPORT=tcp", "OMNES_TRANSPORT: \"tcp\" is not valid; valid: auto, mpi"},
+      {"OMNES_TABLE=",
+       "OMNES_TABLE: cannot read \"\" (No such file or directory); valid: a file of rules, as omnes tune writes, or "
+       "off"},
+      {"OMNES_TABLE=/",
+       "OMNES_TABLE: cannot read \"/\" (Is a directory); valid: a file of rules, as omnes tune writes, or off"},
       {"OMNES_TOPOLOGY=", "OMNES_TOPOLOGY: \"\" is not valid; valid: a file of nodes and their switches"},
       {"OMNES_LEVELS=numa,nodes",
        "OMNES_LEVELS: no level 'nodes'; valid, with commas between: "
@@ -99,7 +141,7 @@ TEST(Settings, WrongOnesAreOneClearLine) {
       {"OMNES_ALLREDUCEE=ring",
        "OMNES_ALLREDUCEE: no such variable; known: OMNES_ASYNC, OMNES_DIRECT_COPY, OMNES_FAKE_NODES, OMNES_HEAP, "
        "OMNES_LEVELS, OMNES_OFF, OMNES_REPRODUCIBLE, OMNES_SINGLE_COPY, OMNES_SLOTS, OMNES_SLOT_BYTES, OMNES_STATS, "
-       "OMNES_TOPOLOGY, OMNES_TRANSPORT, OMNES_WAIT, "
+       "OMNES_TABLE, OMNES_TOPOLOGY, OMNES_TRANSPORT, OMNES_WAIT, "
        "and OMNES_ or OMNES_I with BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, "
        "ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, SCAN, EXSCAN, "
        "NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW"},

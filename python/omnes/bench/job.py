@@ -72,6 +72,7 @@ class Job:
     def __init__(self, spec: JobSpec, ranks: int, bind: bool, hosts: int = 1) -> None:
         """With several hosts, an emulated cluster that lives as long as the job."""
         self.spec = spec
+        self.bound = bind
         self._folder = tempfile.TemporaryDirectory(prefix="omnes-bench-")
         folder = Path(self._folder.name)
         (folder / "meeting").write_bytes(bytes(_LINE_BYTES * ranks))

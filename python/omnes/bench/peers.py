@@ -30,6 +30,9 @@ SHARED_CPUS = {
     "intel": {"I_MPI_WAIT_MODE": "1", "I_MPI_THREAD_YIELD": "2"},
 }
 
+# What omnes comes with, whatever table the user has.
+COMPILED_IN = {"OMNES_TABLE": "off"}
+
 
 def jobs(mpis: Sequence[Mpi], oversubscribed: bool, peers: Sequence[str]) -> list[JobSpec]:
     """For each MPI: stock, stock tuned for shared CPUs (when they are), the peers, omnes."""
@@ -44,6 +47,17 @@ def jobs(mpis: Sequence[Mpi], oversubscribed: bool, peers: Sequence[str]) -> lis
             name, variables = _parse_peer(peer)
             specs.append(JobSpec(f"{name}{of}", mpi, variables=variables))
         specs.append(JobSpec(f"omnes{of}", mpi, with_omnes=True, baseline=stock))
+    return specs
+
+
+def with_table(mpis: Sequence[Mpi], table: Path) -> list[JobSpec]:
+    """For each MPI: omnes with the compiled-in table only, and with this one in front of it."""
+    specs: list[JobSpec] = []
+    for mpi in mpis:
+        of = "" if len(mpis) == 1 else f" {mpi.name}"
+        tuned = {"OMNES_TABLE": str(table.resolve())}
+        specs.append(JobSpec(f"compiled-in{of}", mpi, True, COMPILED_IN))
+        specs.append(JobSpec(f"tuned{of}", mpi, True, tuned, baseline=f"compiled-in{of}"))
     return specs
 
 
@@ -92,7 +106,8 @@ class Peer:
         mpi = mpis.at(place, os.environ)
         if mpi.family != self.family:
             raise OmnesError(f"peer {self.name}: {mpi.name} is of family {mpi.family}, not {self.family}")
-        return JobSpec(self.name, mpi, self.omnes, self.variables, options=self.options)
+        variables = {**COMPILED_IN, **self.variables} if self.omnes else self.variables
+        return JobSpec(self.name, mpi, self.omnes, variables, options=self.options)
 
     def as_data(self) -> dict[str, Any]:
         return {**vars(self), "variables": dict(self.variables)}

@@ -49,13 +49,15 @@ def table(specs: Sequence[JobSpec], results: Results, title: str) -> Table:
     """
     compared = [spec for spec in specs if spec.baseline]
     with_forms = len({cell.form for cell in results}) > 1
+    pairs = dict.fromkeys(f"{spec.baseline.replace(f' {spec.mpi.name}', '')} / {spec.label}" for spec in compared)
+    ratios = f"ratio: {', '.join(pairs)}"
     out = Table(
         "operation",
         "size",
         title=title,
-        caption="µs per call, medians; gain: blocking / this form; ratio: stock / omnes"
+        caption=f"µs per call, medians; gain: blocking / this form; {ratios}"
         if with_forms
-        else "µs per call: median ± half the middle half's width; ratio: stock / omnes",
+        else f"µs per call: median ± half the middle half's width; {ratios}",
     )
     if with_forms:
         out.add_column("form", no_wrap=True)

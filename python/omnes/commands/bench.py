@@ -88,6 +88,12 @@ from omnes.errors import OmnesError
     metavar="NAME:VARIABLE=VALUE...",
     help="Also the stock MPI with these settings.",
 )
+@click.option(
+    "--table",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Compare omnes with this table, as omnes tune writes, and omnes without it.",
+)
 @click.option("--limits", "only_limits", is_flag=True, help="Measure the machine instead: hand-over, copies, wake-ups.")
 @click.option(
     "--hosts",
@@ -126,6 +132,7 @@ def command(
     persistent: bool,
     places: tuple[str, ...],
     settings: tuple[str, ...],
+    table: Path | None,
     only_limits: bool,
     hosts: int,
     bind: bool | None,
@@ -151,11 +158,14 @@ def command(
     omnes bench --limits
     omnes bench --hosts 4 -n 8 allreduce
     omnes bench --mpi /opt/mpich --mpi /opt/openmpi --json table.json
+    omnes bench allreduce --table table.toml
     omnes bench allreduce --peer "tuned:OMPI_MCA_coll_tuned_use_dynamic_rules=1"
     """
     if only_limits:
         _show_limits(to_file)
         return
+    if table and settings:
+        raise OmnesError("--table compares omnes with itself, --peer with other settings of the MPI: give one of them")
     if nonblocking and persistent:
         raise OmnesError("--nonblocking and --persistent are two measurements: give one of them")
     if tests and not nonblocking:
@@ -184,7 +194,10 @@ def command(
     if hosts > 1 and (bind or ranks % hosts):
         raise OmnesError(f"on {hosts} hosts ranks are not bound, and each has as many: give -n a multiple of {hosts}")
     bound = ranks <= cpus.usable_cores() and hosts == 1 if bind is None else bind
-    specs = peers.jobs(mpis, ranks > cpus.usable_cpus() and hosts == 1, settings)
+    if table:
+        specs = peers.with_table(mpis, table)
+    else:
+        specs = peers.jobs(mpis, ranks > cpus.usable_cpus() and hosts == 1, settings)
     data: dict[str, Any] = {"ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound, "hosts": hosts}
     if nonblocking:
         hidden: dict[Cell, dict[str, overlap.Overlap]] = {}
@@ -195,7 +208,7 @@ def command(
         commands = session.with_jobs(specs, todo, ranks, bound, f"{ranks} ranks", one, hosts)
         data.update(tests=tests, cells=overlap.as_data(specs, hidden))
 
-        def table(of_mpi: Sequence[JobSpec], what: str) -> Table:
+        def shown(of_mpi: Sequence[JobSpec], what: str) -> Table:
             return overlap.table(of_mpi, hidden, f"{what}, {tests} tests" if tests else what)
 
     else:
@@ -203,7 +216,7 @@ def command(
         results, commands = session.run(specs, todo, ranks, bound, seconds, f"{ranks} ranks", forms, hosts)
         data.update(cells=report.as_data(specs, results))
 
-        def table(of_mpi: Sequence[JobSpec], what: str) -> Table:
+        def shown(of_mpi: Sequence[JobSpec], what: str) -> Table:
             return report.table(of_mpi, results, what)
 
     data.update(
@@ -214,7 +227,7 @@ def command(
         _write(json.dumps(data, indent=2), to_file)
     if str(to_file) != "-":
         for name, of_mpi in report.by_mpi(specs):
-            Console().print(table(of_mpi, title(name, ranks, bound, hosts)))
+            Console().print(shown(of_mpi, title(name, ranks, bound, hosts)))
 
 
 def _show_limits(to_file: Path | None) -> None:

@@ -11,8 +11,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from omnes import _core, catalogue, modelling, units
-from omnes.errors import OmnesError, from_core
+from omnes import catalogue, modelling, tables, units
+from omnes.errors import OmnesError
 from omnes.modelling import Machine, Ranks
 
 
@@ -28,18 +28,33 @@ from omnes.modelling import Machine, Ranks
     metavar="FILE",
     help="Made by omnes measure.  [default: a cluster from the literature]",
 )
+@click.option(
+    "--table",
+    default="",
+    metavar="FILE",
+    help="Of rules, such as omnes tune writes; off: none.  [default: OMNES_TABLE, or the user's]",
+)
 @click.option("--ordered", is_flag=True, help="The reduction is not commutative.")
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def command(
-    operation: str, count: str | None, size: str, nodes: str | None, path: Path | None, ordered: bool, as_json: bool
+    operation: str,
+    count: str | None,
+    size: str,
+    nodes: str | None,
+    path: Path | None,
+    table: str,
+    ordered: bool,
+    as_json: bool,
 ) -> None:
     """Explain a choice: the rule that fired, all candidates with predicted cost, and who was excluded and why.
 
-    The choice is the one that omnes makes with the present environment (OMNES_BCAST=... included).
+    The choice is the one that omnes makes with the present environment (OMNES_BCAST=... included), or with a table.
+    Where a tuned table has measured the case, it says so.
 
     \b
     omnes explain allreduce -n 2 -b 64K
     omnes explain bcast --nodes 8x8 -b 1M --machine cluster.toml
+    omnes explain allreduce -n 2 -b 64K --table table.toml
     """
     catalogue.select(operation)
     machine = Machine.load(path)
@@ -49,7 +64,8 @@ def command(
     if nodes is None:  # one node, as the rules for one node are what most cases are about
         ranks = [Ranks(ranks[0].count, ranks[0].count)]
     bytes_ = units.parse_bytes(size)
-    answer = explain(operation, ranks[0], bytes_, machine, not ordered)
+    measured = tables.measured(table, operation, ranks[0], bytes_)
+    answer = explain(operation, ranks[0], bytes_, machine, not ordered, measured, table)
     if as_json:
         click.echo(json.dumps(answer, indent=2))
     else:
@@ -63,25 +79,17 @@ def explain(
     machine: Machine,
     commutative: bool = True,
     measured: Mapping[str, float] | None = None,
+    table: str = "",
 ) -> dict[str, Any]:
-    """measured: seconds by candidate, where a table has them."""
-    with from_core():
-        chosen = _core.choose(operation, ranks.count, size, size // 8, commutative, ranks.node_of_each)
+    """measured: seconds by candidate, where a table has them. table: a file, or "off"; empty: the environment's."""
+    chosen = modelling.chosen(operation, ranks, size, commutative, table)
     names = modelling.candidates(operation, size)
-    if chosen["text"] not in names:
-        names.append(chosen["text"])
-    able, excluded = [], []
-    for name in names:
-        reason = modelling.why_not(operation, name, ranks.count, commutative)
-        if not reason:
-            try:
-                one = modelling.predict(operation, name, ranks, [size], machine)[0]
-                able.append({"candidate": name, "predicted": one["seconds"], "measured": (measured or {}).get(name)})
-                continue
-            except OmnesError as fault:
-                reason = fault.message
-        excluded.append({"candidate": name, "why": reason})
-    able.sort(key=lambda entry: entry["predicted"])
+    names += [name for name in (chosen["text"], *(measured or {})) if name not in names]
+    costs, excluded = modelling.costs(operation, names, ranks, [size], machine, commutative)
+    able = [
+        {"candidate": name, "predicted": seconds, "measured": (measured or {}).get(name)}
+        for name, (seconds,) in sorted(costs.items(), key=lambda item: item[1])
+    ]
     others = [entry["candidate"] for entry in able if entry["candidate"] != chosen["text"]]
     return {
         "operation": operation,
@@ -92,7 +100,7 @@ def explain(
         "why": chosen["why"],
         "runner_up": others[0] if others else None,
         "candidates": able,
-        "excluded": excluded,
+        "excluded": [{"candidate": name, "why": why} for name, why in excluded.items()],
     }
 
 

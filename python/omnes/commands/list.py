@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
 from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from omnes import catalogue
+from omnes import _core, catalogue
+from omnes.errors import from_core
 
 
 @click.command()
 @click.argument("operation", metavar="[OPERATION]", required=False)
+@click.option(
+    "--table",
+    metavar="FILE",
+    help="List the rules by which omnes chooses instead: the file's, then the compiled-in ones; off: only these.",
+)
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
-def command(operation: str | None, as_json: bool) -> None:
+def command(operation: str | None, table: str | None, as_json: bool) -> None:
     """List the algorithms of all operations, or of one with who described them.
 
     An algorithm that also serves operations with unequal parts is listed once, with the names of these. At the end:
@@ -24,9 +32,13 @@ def command(operation: str | None, as_json: bool) -> None:
     \b
     omnes list
     omnes list allreduce
+    omnes list allreduce --table table.toml
     omnes list --json
     """
     algorithms = catalogue.select(operation)
+    if table is not None:
+        _list_rules(operation, table, as_json)
+        return
     if as_json:
         click.echo(json.dumps(algorithms, indent=2))
         return
@@ -36,6 +48,23 @@ def command(operation: str | None, as_json: bool) -> None:
         if own:
             _show(own, also, with_source=operation is not None)
     click.echo(_how_to_force(algorithms, operation))
+
+
+def _list_rules(operation: str | None, table: str, as_json: bool) -> None:
+    """In the order in which they are asked, operation by operation."""
+    with from_core():
+        found = _core.rules(table)
+    rules = [rule for name in _core.operations() for rule in found if rule["operation"] == name]
+    rules = [rule for rule in rules if operation in (None, rule["operation"])]
+    if as_json:
+        click.echo(json.dumps(rules, indent=2))
+        return
+    shown = Table("use", "by", title="The first rule that fits wins")
+    for name, of_one in groupby(rules, lambda rule: rule["operation"]):
+        shown.add_row(f"[bold]{name}[/]")
+        for rule in of_one:
+            shown.add_row(f"  {escape(rule['use'])}", escape(rule["text"]))
+    Console().print(shown)
 
 
 def _key(algorithm: dict[str, Any]) -> tuple[str, str]:

@@ -32,6 +32,7 @@ from omnes.modelling import PARTS, Machine, Ranks
     metavar="FILE",
     help="Made by omnes measure.  [default: a cluster from the literature]",
 )
+@click.option("--table", metavar="FILE", help="Also what omnes would choose with it, marked with *; off: without any.")
 @click.option("--reduction", default="f64 sum", show_default=True, metavar="'TYPE OP'", help="Of the machine file.")
 @click.option(
     "--model",
@@ -50,6 +51,7 @@ def command(
     sizes: str,
     nodes: str | None,
     path: Path | None,
+    table: str | None,
     reduction: str,
     model: str,
     alpha: str,
@@ -65,7 +67,7 @@ def command(
     \b
     omnes predict allreduce/ring -n 16..8192 -b 16K
     omnes predict bcast/knomial:k=4,segment=64K --nodes 8x8 -b 1M --machine cluster.toml
-    omnes predict allreduce -n 64 -b 8,64K
+    omnes predict allreduce -n 64 -b 8,64K --table table.toml
     omnes predict bcast --model hockney --alpha 2.37us --bandwidth 3183MB/s -n 8192 -b 128
     """
     operation, _, choice = what.partition("/")
@@ -82,7 +84,8 @@ def command(
         title = f"α = {alpha}, {bandwidth}, γ = {gamma}/B"
     else:
         machine = Machine.load(path)
-        rows = _simulated(operation, choice, modelling.groups(counts, nodes, machine), part_sizes, machine, reduction)
+        groups = modelling.groups(counts, nodes, machine)
+        rows = _simulated(operation, choice, groups, part_sizes, machine, reduction, table)
         title = f"machine: {machine.facts['name']} ({machine.facts['source']})"
     if as_json:
         click.echo(json.dumps({"machine": title, "predictions": rows}, indent=2))
@@ -111,7 +114,13 @@ def _by_formula(
 
 
 def _simulated(
-    operation: str, choice: str, groups: list[Ranks], sizes: list[int], machine: Machine, reduction: str
+    operation: str,
+    choice: str,
+    groups: list[Ranks],
+    sizes: list[int],
+    machine: Machine,
+    reduction: str,
+    table: str | None,
 ) -> list[dict[str, Any]]:
     """One algorithm: what prevents it is an error. All of them: those that can, the fastest first."""
     names = [choice] if choice else [a["name"] for a in catalogue.select(operation)]
@@ -123,12 +132,18 @@ def _simulated(
         task = shown.add_task("", total=len(groups) * len(names))
         for ranks in groups:
             of_group = []
-            for name in names:
+            chosen = {}
+            if table is not None and not choice:
+                chosen = {size: modelling.chosen(operation, ranks, size, table=table)["text"] for size in sizes}
+            for name in dict.fromkeys([*names, *chosen.values()]):
                 shown.update(task, description=f"{name}, {ranks.count} ranks")
                 if choice or not modelling.why_not(operation, name, ranks.count):
                     for one in modelling.predict(operation, name, ranks, sizes, machine, reduction):
                         one.pop("finished", None)
-                        of_group.append({"algorithm": name, "ranks": ranks.count, "nodes": ranks.nodes, **one})
+                        row = {"algorithm": name, "ranks": ranks.count, "nodes": ranks.nodes, **one}
+                        if chosen:
+                            row["chosen"] = chosen[one["bytes"]] == name
+                        of_group.append(row)
                 shown.update(task, advance=1)
             rows += sorted(of_group, key=lambda row: (sizes.index(row["bytes"]), row["seconds"]))
     return rows
@@ -151,7 +166,8 @@ def _table(operation: str, rows: list[dict[str, Any]], title: str, with_formula:
         before = cell
         rest = [row["formula"]] if with_formula else [units.format_us(row["path"][part]) for part in PARTS]
         mark = " ~" if row.get("method", "").startswith("continued") else ""
-        table.add_row(*start, row["algorithm"], units.format_us(row["seconds"]) + mark, *rest)
+        name = row["algorithm"] + (" *" if row.get("chosen") else "")
+        table.add_row(*start, name, units.format_us(row["seconds"]) + mark, *rest)
     if any(row.get("method", "").startswith("continued") for row in rows):
         table.caption = "times in µs; ~: continued from fewer ranks"
     return table

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,6 +34,12 @@ class RunCommand(click.Command):
     "--stats", "with_stats", is_flag=True, help="Say at the end which collectives ran, by which algorithm, how long."
 )
 @click.option("--stats-json", type=click.Path(dir_okay=False, path_type=Path), help="Write these statistics to a file.")
+@click.option(
+    "--profile",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Record what the program calls, and how its ranks wait for each other: for omnes tune --from-profile.",
+)
 @click.option("--no-omnes", is_flag=True, help="The same launch on the stock MPI, for comparison.")
 @click.option(
     "--mpirun",
@@ -48,6 +55,7 @@ def command(
     ranks: int | None,
     with_stats: bool,
     stats_json: Path | None,
+    profile: Path | None,
     no_omnes: bool,
     launcher: str | None,
     verbose: bool,
@@ -62,6 +70,7 @@ def command(
     \b
     omnes run -n 8 ./app input.txt
     omnes run -n 4 --stats python solver.py
+    omnes run -n 8 --profile app.json ./app          then: omnes tune --from-profile app.json -o table.toml
     omnes run -n 8 --map-by core -- ./app -n 100
     OMNES_BCAST=knomial:k=4 omnes run -n 8 ./app     an algorithm forced in all forms of MPI_Bcast
     OMNES_IBCAST=chain omnes run -n 8 ./app          only in those that do not block
@@ -69,9 +78,10 @@ def command(
     split: arguments.Arguments = ctx.obj
     if not split.program:
         raise OmnesError("no program given: omnes run [-n N] [mpirun options] [--] PROGRAM [ARGS]")
-    want_report = with_stats or stats_json is not None
+    want_report = with_stats or stats_json is not None or profile is not None
     if want_report and no_omnes:
-        raise OmnesError("--no-omnes runs without omnes, so there are no statistics: drop --stats")
+        option = "--profile" if profile else "--stats"
+        raise OmnesError(f"--no-omnes runs without omnes, so there are no statistics: drop {option}")
     place = os.getcwd() if launch.may_leave_machine(split.launcher) and os.access(".", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix=".omnes-stats-", dir=place) as folder:
         prepared = launch.prepare(
@@ -88,18 +98,21 @@ def command(
             return
         code = launch.run(prepared)
         if want_report:
-            _report(Path(folder), with_stats, stats_json)
+            head = {**stats.PROFILE, "program": split.program}
+            _report(Path(folder), with_stats, [(stats_json, {}), (profile, head)])
     sys.exit(code)
 
 
-def _report(folder: Path, to_terminal: bool, to_file: Path | None) -> None:
+def _report(folder: Path, to_terminal: bool, to_files: list[tuple[Path | None, dict[str, Any]]]) -> None:
+    """Each file begins with what it needs beyond the report."""
     from rich.console import Console
 
     report = stats.merge(folder)
     if report is None:
         click.echo("omnes: no rank left statistics: none called MPI_Finalize with omnes loaded", err=True)
         return
-    if to_file:
-        to_file.write_text(json.dumps(report, indent=2) + "\n")
+    for file, head in to_files:
+        if file:
+            file.write_text(json.dumps({**head, **report}, indent=2) + "\n")
     if to_terminal:
         stats.show(report, Console(stderr=True))

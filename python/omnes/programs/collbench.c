@@ -7,6 +7,7 @@ OPERATION BYTES TYPE COUNTS FORM REDUCTION BUFFERS, such as "gatherv 1024 double
   time CALL CALLS WARM                 ->  {"seconds": S}, of one call    or {"wrong": "..."}
   overlap CALL CALLS WARM UNITS TESTS  ->  {"pure": S, "computation": S, "total": S}, or {"wrong": "..."}
   unit                                 ->  {"seconds": S}, of one unit of computation
+  choose OPERATION CHOICE              ->  {"ok": true}; omnes runs this algorithm from now on
   quit
 The first line says which forms there are, and whether omnes is loaded: {"persistent": true, "omnes": false}.
 How: BYTES is one part. The data change before every call and the root goes round; cold buffers change with them, after
@@ -170,6 +171,19 @@ static void time_unit(void) {
   lines[rank].wrong = -1;
 }
 
+/* Asks omnes for an algorithm; to any other MPI the key means nothing. */
+static void choose(const struct job* job, const char* operation, const char* choice) {
+  char key[64];
+  snprintf(key, sizeof key, "omnes_%s", operation);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, key, choice);
+  MPI_Comm_set_info(job->comm, info);
+  MPI_Comm_set_info(job->ring, info);
+  MPI_Info_free(&info);
+  lines[rank].wrong = -1;
+}
+
 static double slowest(int what) {
   double most = 0;
   for (int r = 0; r < ranks; ++r)
@@ -183,7 +197,7 @@ static void answer(FILE* answers, const char* verb) {
       fprintf(answers, "{\"wrong\": \"rank %d has a wrong element %ld\"}\n", r, lines[r].wrong);
       return;
     }
-  if (strcmp(verb, "check") == 0)
+  if (strcmp(verb, "check") == 0 || strcmp(verb, "choose") == 0)
     fprintf(answers, "{\"ok\": true}\n");
   else if (strcmp(verb, "overlap") == 0)
     fprintf(answers, "{\"pure\": %.9e, \"computation\": %.9e, \"total\": %.9e}\n", slowest(PURE), slowest(COMPUTATION),
@@ -220,6 +234,9 @@ static int obey(const char* line, struct job* job) {
   const int words = sscanf(line, "%15s %31s %zu %15s %15s %15s %15s %15s %ld %ld %ld %ld", verb, operation, &bytes,
                            type, counts, form, reduction, buffers, &calls, &warm, &units, &tests);
   if (words == 1 && strcmp(verb, "unit") == 0) return time_unit(), 1;
+  char choice[128];
+  if (strcmp(verb, "choose") == 0 && sscanf(line, "%*s %31s %127s", operation, choice) == 2)
+    return choose(job, operation, choice), 1;
   if (words < 8) return 0;
   const int o = operation_named(operation), t = place(type, types, TYPES), f = place(form, forms, FORMS);
   const int r = place(reduction, reductions, REDUCTIONS), cold = strcmp(buffers, "cold") == 0;

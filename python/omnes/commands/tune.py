@@ -1,0 +1,209 @@
+"""omnes tune: measures what the model leaves open, and writes a decision table for this machine or program."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from omnes import _core, catalogue, cpus, modelling, mpi, stats, units
+from omnes.bench import machine, peers
+from omnes.bench.job import JobSpec
+from omnes.bench.records import Records
+from omnes.errors import OmnesError, from_core
+from omnes.modelling import Machine, Ranks
+from omnes.tuning import cases, rules
+from omnes.tuning.cases import Case
+from omnes.tuning.search import Found
+from omnes.tuning.session import Session
+
+
+@click.command()
+@click.argument("operations", nargs=-1, metavar="[OPERATION]...")
+@click.option("-n", "counts", metavar="N", help="Ranks: 8, or 2,4,8.  [default: the CPUs; with a profile its own]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The table (TOML); the samples go beside it (.jsonl).",
+)
+@click.option(
+    "--from-profile",
+    "profile",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Tune what a program uses: of omnes run --profile.",
+)
+@click.option(
+    "-b", "--bytes", "sizes", metavar="SIZES", help="Bytes of one part.  [default: 8..2M:8; with a profile its own]"
+)
+@click.option(
+    "--nodes",
+    metavar="NODESxRANKS",
+    help="4x2: 4 nodes of 2 ranks, emulated here unless the launcher's options say where.",
+)
+@click.option(
+    "--machine",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Made by omnes measure: picks better candidates.  [default: a cluster from the literature]",
+)
+@click.option("--mpi", "place", metavar="PREFIX", help="This MPI instead of the first one found.")
+@click.option(
+    "--candidates",
+    "most",
+    type=click.IntRange(1),
+    default=6,
+    show_default=True,
+    metavar="N",
+    help="Of each case, beside the present choice.",
+)
+@click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")
+@click.option(
+    "--time",
+    "seconds",
+    type=click.FloatRange(0.05),
+    default=0.4,
+    show_default=True,
+    metavar="SECONDS",
+    help="At most, for each of a case's last few.",
+)
+@click.option(
+    "--launcher-options",
+    metavar="OPTIONS",
+    help="In one word: '--hostfile hosts'. The ranks are not bound by omnes then.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Also print what was found, for scripts.")
+def command(
+    operations: tuple[str, ...],
+    counts: str | None,
+    output: Path,
+    profile: Path | None,
+    sizes: str | None,
+    nodes: str | None,
+    path: Path | None,
+    place: str | None,
+    most: int,
+    bind: bool | None,
+    seconds: float,
+    launcher_options: str | None,
+    as_json: bool,
+) -> None:
+    """Find faster algorithms than omnes chooses by itself, for this machine or one program, in minutes.
+
+    Of each case the few that the model holds for the fastest take turns, and the slower ones leave early. The table
+    has a rule only where the present choice was beaten beyond noise, twice. An interrupted run goes on where it was.
+    Nothing else should run meanwhile.
+
+    \b
+    omnes tune -n 8 -o table.toml                            all operations
+    omnes tune allreduce bcast -n 2,4 -b 8..1M -o table.toml --machine machine.toml
+    omnes run -n 8 --profile app.json ./app; omnes tune --from-profile app.json -o table.toml
+    omnes tune allreduce --nodes 4x8 -o table.toml --launcher-options "--hostfile hosts"
+    OMNES_TABLE=table.toml omnes run -n 8 ./app              or put it at ~/.config/omnes/table.toml
+    """
+    chosen = mpi.at(place, os.environ) if place else mpi.find(None, os.environ)
+    if chosen is None:
+        raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
+    if not output.parent.is_dir():
+        raise OmnesError(f"cannot write {output}: no folder {output.parent}")
+    _refuse_forced_choices()
+    model = Machine.load(path)
+    names = _operations(operations)
+    if profile:
+        if counts or nodes or sizes:
+            raise OmnesError("a profile says ranks and sizes itself: leave out -n, --nodes and -b, or --from-profile")
+        todo = cases.of_profile(stats.load_profile(profile), names)
+    else:
+        groups = modelling.groups(counts or (None if nodes else str(cpus.usable_cpus())), nodes, model)
+        if nodes is None:
+            groups = [Ranks(one.count, one.count) for one in groups]
+        if any(one.count < 2 for one in groups):
+            raise OmnesError("one rank has nothing to choose: -n starts at 2")
+        todo = cases.of_grid(names, groups, _sizes(sizes or "8..2M:8"))
+    options = shlex.split(launcher_options or "")
+    spec = JobSpec("omnes", chosen, True, peers.COMPILED_IN, options=tuple(options))
+
+    def bound(ranks: Ranks) -> bool:
+        fits = ranks.count <= cpus.usable_cores() and ranks.nodes == 1 and not options
+        return fits if bind is None else bind
+
+    records = Records(output.with_suffix(".jsonl"))
+    session = Session(records, spec, bound, seconds, model, most, bool(options), refine=profile is None)
+    session.begin()
+    found = session.run(todo)
+    shared_heap = os.environ.get("OMNES_HEAP") == "shared"
+    heads = rules.head(machine.describe(), chosen.name, _groups(todo, bound), session.own_settings)
+    output.write_text(rules.toml(found, heads, shared_heap))
+    with from_core():  # what was written is what omnes reads
+        _core.rules(str(output))
+    if as_json:
+        click.echo(json.dumps([_as_data(one) for one in found], indent=2))
+    else:
+        _summary(found, output)
+
+
+def _summary(found: list[Found], output: Path) -> None:
+    made = rules.rules(found)
+    faster = sum(one.choice != one.default for one in found)
+    click.echo(f"{output}: {len(made)} rules; {faster} of {len(found)} cases are faster than before")
+    for rule in made:
+        low, high = rule.found[0].case, rule.found[-1].case
+        where = f", {units.format_bytes(low.bytes)} to {units.format_bytes(high.bytes)} B" if low.knows_size else ""
+        gains = [one.gain[1] for one in rule.found if one.choice == rule.choice and one.confirmed]
+        click.echo(
+            f"  {rule.operation}, {rule.ranks}{where}: {rule.choice} ({min(gains):.0%} to {max(gains):.0%} faster)"
+        )
+
+
+def _as_data(found: Found) -> dict[str, object]:
+    case = found.case
+    return {
+        "operation": case.operation,
+        "ranks": case.ranks.count,
+        "nodes": case.ranks.nodes,
+        "bytes": case.bytes,
+        "default": found.default,
+        "choice": found.choice,
+        "seconds": found.seconds,
+        "gain": found.gain[1] if found.confirmed else 0.0,
+    }
+
+
+def _groups(todo: list[Case], bound: Callable[[Ranks], bool]) -> list[str]:
+    return [
+        f"{ranks}{', each bound to a core' if bound(ranks) else ''}"
+        for ranks in dict.fromkeys(one.ranks for one in todo)
+    ]
+
+
+def _operations(names: Sequence[str]) -> list[str]:
+    for name in names:
+        catalogue.select(name)  # refuses what is no operation
+    able = cases.tunable()
+    single = [name for name in names if name not in able]
+    if single:
+        raise OmnesError(f"{single[0]} has one algorithm: nothing to tune; valid: {', '.join(able)}")
+    return list(dict.fromkeys(names)) or able
+
+
+def _sizes(text: str) -> list[int]:
+    sizes = units.parse_sizes(text)
+    odd = [size for size in sizes if size % 8 or not size]
+    if odd:
+        raise OmnesError(f"{odd[0]} bytes are no whole number of doubles: use multiples of 8")
+    return sizes
+
+
+def _refuse_forced_choices() -> None:
+    """Those of the environment would be measured in place of the candidates."""
+    drives = {f"OMNES_{name.upper()}" for name in _core.operations()} | {"OMNES_REPRODUCIBLE", "OMNES_OFF"}
+    if found := sorted(drives & os.environ.keys()):
+        raise OmnesError(f"unset what decides before any table: {' '.join(found)}")

@@ -1,0 +1,30 @@
+"""Decision tables as files: where the present one is, and what was measured for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from omnes import _core
+from omnes.bench import settings
+from omnes.errors import from_core
+from omnes.modelling import Ranks
+
+OFF = "off"  # in place of a file: none
+
+
+def present(table: str) -> Path | None:
+    """The file in front of the compiled-in table: the named one, else OMNES_TABLE's, else the user's, if any."""
+    with from_core():
+        found = _core.table_file(table)
+    return Path(found) if found else None
+
+
+def measured(table: str, operation: str, ranks: Ranks, size: int) -> dict[str, float]:
+    """Seconds by candidate in this very case; none where the table does not have it."""
+    file = present(table)
+    if file is None:
+        return {}
+    for entry in settings.load(file).get("measured", {}).get(operation, []):
+        if (entry["ranks"], entry["nodes"], entry["bytes"]) == (ranks.count, ranks.nodes, size):
+            return dict(entry["seconds"])
+    return {}
