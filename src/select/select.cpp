@@ -8,6 +8,7 @@ namespace omnes {
 Selector::Selector(const Settings& settings, std::string_view table)
     : forced_(settings.forced),
       forced_not_blocking_(settings.forced_not_blocking),
+      remap_(settings.remap),
       reproducible_(settings.reproducible),
       shared_heap_(settings.heap == HeapUse::shared),
       rules_(parse_table(table)) {}
