@@ -167,3 +167,14 @@ def read_traffic(text: str, p: int = 0) -> Traffic: ...
 
 # Whether the method metis is there.
 def has_metis() -> bool: ...
+
+# What a communicator would do, with the present environment, whose ranks lie so, for parts of so many bytes: {remap
+# ("off": ranks play themselves; "exch", "reorder"), gain (predicted, of the time of messages), why}.
+def renumbering(
+    operation: str,
+    choice: str,
+    bytes: int,
+    levels: list[tuple[str, list[int]]],
+    machine: str = "",
+    commutative: bool = True,
+) -> dict[str, Any]: ...

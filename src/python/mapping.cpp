@@ -10,6 +10,8 @@
 #include "mapping/choose.hpp"
 #include "python/bindings.hpp"
 #include "python/metis.hpp"
+#include "runtime/renumbering.hpp"
+#include "select/select.hpp"
 
 namespace omnes::python {
 
@@ -152,6 +154,21 @@ Source of_text(const std::string& text, int p) {
   return source;
 }
 
+nb::dict renumbering(const std::string& operation_name, const std::string& choice, std::size_t bytes,
+                     const Levels& levels, const std::string& machine, bool commutative) {
+  const Operation which = operation(operation_name);
+  const Selector selector = Selector::from_environment();
+  const int p = levels.empty() ? 1 : static_cast<int>(levels.front().second.size());
+  Renumbering renumbering(selector.remap(), selector.reproducible(), placed(p, levels),
+                          model::parse_machine(machine.empty() ? model::default_machine : std::string_view(machine)));
+  const Renumbered found = renumbering.find(parse_choice(which, choice), which, 0, bytes, commutative);
+  nb::dict d;
+  d["remap"] = found.mapping ? (found.fixup == Fixup::exchange ? "exch" : "reorder") : "off";
+  d["gain"] = found.gain;
+  d["why"] = found.why;
+  return d;
+}
+
 }  // namespace
 
 void bind_mapping(nb::module_& m) {
@@ -165,6 +182,8 @@ void bind_mapping(nb::module_& m) {
         arg("segments") = 1);
   m.def("read_traffic", of_text, arg("text"), arg("p") = 0);
   m.def("has_metis", has_metis);
+  m.def("renumbering", renumbering, arg("operation"), arg("choice"), arg("bytes"), arg("levels"), arg("machine") = "",
+        arg("commutative") = true);
 }
 
 }  // namespace omnes::python

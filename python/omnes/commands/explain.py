@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from omnes import _core, catalogue, modelling, units
+from omnes import _core, catalogue, modelling, placing, units
 from omnes.errors import OmnesError, from_core
 from omnes.modelling import Machine, Ranks
 
@@ -28,18 +28,28 @@ from omnes.modelling import Machine, Ranks
     metavar="FILE",
     help="Made by omnes measure.  [default: a cluster from the literature]",
 )
+@click.option("--cyclic", is_flag=True, help="Ranks are dealt to the nodes in turns.  [default: consecutive]")
 @click.option("--ordered", is_flag=True, help="The reduction is not commutative.")
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def command(
-    operation: str, count: str | None, size: str, nodes: str | None, path: Path | None, ordered: bool, as_json: bool
+    operation: str,
+    count: str | None,
+    size: str,
+    nodes: str | None,
+    path: Path | None,
+    cyclic: bool,
+    ordered: bool,
+    as_json: bool,
 ) -> None:
-    """Explain a choice: the rule that fired, all candidates with predicted cost, and who was excluded and why.
+    """Explain a choice: the rule that fired, all candidates with predicted cost, who was excluded and why, and whether
+    ranks would be renumbered.
 
     The choice is the one that omnes makes with the present environment (OMNES_BCAST=... included).
 
     \b
     omnes explain allreduce -n 2 -b 64K
     omnes explain bcast --nodes 8x8 -b 1M --machine cluster.toml
+    omnes explain allgather --nodes 8x8 --cyclic -b 64K
     """
     catalogue.select(operation)
     machine = Machine.load(path)
@@ -49,7 +59,7 @@ def command(
     if nodes is None:  # one node, as the rules for one node are what most cases are about
         ranks = [Ranks(ranks[0].count, ranks[0].count)]
     bytes_ = units.parse_bytes(size)
-    answer = explain(operation, ranks[0], bytes_, machine, not ordered)
+    answer = explain(operation, ranks[0], bytes_, machine, not ordered, cyclic=cyclic)
     if as_json:
         click.echo(json.dumps(answer, indent=2))
     else:
@@ -63,8 +73,10 @@ def explain(
     machine: Machine,
     commutative: bool = True,
     measured: Mapping[str, float] | None = None,
+    cyclic: bool = False,
 ) -> dict[str, Any]:
-    """measured: seconds by candidate, where a table has them."""
+    """measured: seconds by candidate, where a table has them. cyclic: ranks are dealt to the nodes in turns; times are
+    still those of consecutive ones."""
     with from_core():
         chosen = _core.choose(operation, ranks.count, size, size // 8, commutative, ranks.nodes == 1)
     names = modelling.candidates(operation, size)
@@ -90,10 +102,21 @@ def explain(
         "bytes": size,
         "choice": chosen["text"],
         "why": chosen["why"],
+        "renumbering": _renumbering(operation, chosen["text"], ranks, size, machine, commutative, cyclic),
         "runner_up": others[0] if others else None,
         "candidates": able,
         "excluded": excluded,
     }
+
+
+def _renumbering(
+    operation: str, choice: str, ranks: Ranks, size: int, machine: Machine, commutative: bool, cyclic: bool
+) -> dict[str, Any]:
+    """By the machine's speeds; a job itself knows the default machine only."""
+    sizes = [min(ranks.per_node, ranks.count - first) for first in range(0, ranks.count, ranks.per_node)]
+    levels = placing.from_pattern(",".join(map(str, sizes)), cyclic).levels if len(sizes) > 1 else []
+    with from_core():
+        return _core.renumbering(operation, choice, size, levels, machine.text, commutative)
 
 
 def _show(answer: dict[str, Any], title: str) -> None:
@@ -115,6 +138,10 @@ def _show(answer: dict[str, Any], title: str) -> None:
     console = Console()
     console.print(table)
     console.print(f"Chosen: {answer['choice']}, by {answer['why']}", markup=False, highlight=False, soft_wrap=True)
+    if answer["nodes"] > 1:
+        ranks = answer["renumbering"]
+        said = "not renumbered" if ranks["remap"] == "off" else f"renumbered, remap={ranks['remap']}"
+        console.print(f"Ranks are {said}: {ranks['why']}", markup=False, highlight=False, soft_wrap=True)
     by_reason: dict[str, list[str]] = {}
     for entry in answer["excluded"]:
         by_reason.setdefault(entry["why"], []).append(entry["candidate"])
