@@ -168,8 +168,8 @@ def read_traffic(text: str, p: int = 0) -> Traffic: ...
 # Whether the method metis is there.
 def has_metis() -> bool: ...
 
-# What a communicator would do, with the present environment, whose ranks lie so, for parts of so many bytes: {remap
-# ("off": ranks play themselves; "exch", "reorder"), gain (predicted, of the time of messages), why}.
+# What a communicator whose ranks lie so does with the present environment, for parts of so many bytes: {renumbered,
+# text (the choice, with " remap=exch" or " remap=reorder"), gain (predicted, of the time of messages), why}.
 def renumbering(
     operation: str,
     choice: str,

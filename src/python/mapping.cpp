@@ -10,26 +10,12 @@
 #include "mapping/choose.hpp"
 #include "python/bindings.hpp"
 #include "python/metis.hpp"
-#include "runtime/renumbering.hpp"
-#include "select/select.hpp"
 
 namespace omnes::python {
 
 namespace {
 
 using namespace mapping;
-using Levels = std::vector<std::pair<std::string, std::vector<std::int32_t>>>;
-
-Placement placed(int p, const Levels& levels) {
-  Placement placement{.p = p, .levels = {}};
-  for (const auto& [name, unit] : levels) {
-    if (static_cast<int>(unit.size()) != p)
-      throw std::invalid_argument("level '" + name + "' places " + std::to_string(unit.size()) + " ranks, not " +
-                                  std::to_string(p));
-    placement.levels.push_back({name, unit});
-  }
-  return placement;
-}
 
 nb::dict described(const Cost& cost) {
   nb::dict d;
@@ -154,22 +140,18 @@ Source of_text(const std::string& text, int p) {
   return source;
 }
 
-nb::dict renumbering(const std::string& operation_name, const std::string& choice, std::size_t bytes,
-                     const Levels& levels, const std::string& machine, bool commutative) {
-  const Operation which = operation(operation_name);
-  const Selector selector = Selector::from_environment();
-  const int p = levels.empty() ? 1 : static_cast<int>(levels.front().second.size());
-  Renumbering renumbering(selector.remap(), selector.reproducible(), placed(p, levels),
-                          model::parse_machine(machine.empty() ? model::default_machine : std::string_view(machine)));
-  const Renumbered found = renumbering.find(parse_choice(which, choice), which, 0, bytes, commutative);
-  nb::dict d;
-  d["remap"] = found.mapping ? (found.fixup == Fixup::exchange ? "exch" : "reorder") : "off";
-  d["gain"] = found.gain;
-  d["why"] = found.why;
-  return d;
-}
-
 }  // namespace
+
+Placement placed(int p, const Levels& levels) {
+  Placement placement{.p = p, .levels = {}};
+  for (const auto& [name, unit] : levels) {
+    if (static_cast<int>(unit.size()) != p)
+      throw std::invalid_argument("level '" + name + "' places " + std::to_string(unit.size()) + " ranks, not " +
+                                  std::to_string(p));
+    placement.levels.push_back({name, unit});
+  }
+  return placement;
+}
 
 void bind_mapping(nb::module_& m) {
   using nb::arg;
@@ -182,8 +164,6 @@ void bind_mapping(nb::module_& m) {
         arg("segments") = 1);
   m.def("read_traffic", of_text, arg("text"), arg("p") = 0);
   m.def("has_metis", has_metis);
-  m.def("renumbering", renumbering, arg("operation"), arg("choice"), arg("bytes"), arg("levels"), arg("machine") = "",
-        arg("commutative") = true);
 }
 
 }  // namespace omnes::python

@@ -140,8 +140,8 @@ def _show(answer: dict[str, Any], title: str) -> None:
     console.print(f"Chosen: {answer['choice']}, by {answer['why']}", markup=False, highlight=False, soft_wrap=True)
     if answer["nodes"] > 1:
         ranks = answer["renumbering"]
-        said = "not renumbered" if ranks["remap"] == "off" else f"renumbered, remap={ranks['remap']}"
-        console.print(f"Ranks are {said}: {ranks['why']}", markup=False, highlight=False, soft_wrap=True)
+        said = ranks["text"] if ranks["renumbered"] else "not renumbered"
+        console.print(f"Ranks: {said}, {ranks['why']}", markup=False, highlight=False, soft_wrap=True)
     by_reason: dict[str, list[str]] = {}
     for entry in answer["excluded"]:
         by_reason.setdefault(entry["why"], []).append(entry["candidate"])
