@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "mapping/mapping.hpp"
-#include "schedule/hierarchy.hpp"
 
 namespace omnes {
 
@@ -60,6 +59,12 @@ Work work_of(const Schedule& schedule) {
     }
   }
   return work;
+}
+
+/// Nearer than the node itself.
+bool inside_nodes(std::string_view level) {
+  return std::find(level_names.begin(), level_names.begin() + inner_levels, level) !=
+         level_names.begin() + inner_levels;
 }
 
 std::string times(double gain) {
@@ -140,7 +145,7 @@ void Renumbering::prepare() {
       if (level.name == name) wider = &level;
     machine_levels.insert(machine_levels.begin(), wider);
   };
-  add(within_node(placement_.levels.back().name) ? "node" : machine_->levels.back().name);
+  add(inside_nodes(placement_.levels.back().name) ? "node" : machine_->levels.back().name);
   for (std::size_t l = placement_.levels.size(); l-- > 0;) add(placement_.levels[l].name);
 
   double leaving = 0;  // seconds per byte for what leaves the units of nearer levels, each its share
