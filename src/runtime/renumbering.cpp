@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "mapping/clusters.hpp"
 #include "mapping/mapping.hpp"
 
 namespace omnes {
@@ -14,8 +15,8 @@ using namespace mapping;
 
 // Ranks whose schedules stand for all where all seem to do the same.
 constexpr int few_rows = 6;
-// Up to so many ranks groups are also found in traffic without structure, which takes milliseconds.
-constexpr int general_up_to = 128;
+// Up to so many ranks, and messages of each on average, groups are also found in traffic without structure, which takes up to a millisecond.
+constexpr int general_up_to = 128, few_messages = 16;
 // Beyond so many messages of all ranks nothing is looked at: about 5 ms.
 constexpr std::int64_t most_messages = 1 << 20;
 // Renumbered messages must take so many times less, with what puts things right counted so many times: it lies on every rank's path, what is saved
@@ -40,6 +41,13 @@ Rows rows_of(const Algorithm& algorithm, Problem problem, int rank) {
 bool talks_to_all_alike(const Pattern& pattern) {
   const auto other = [&](const auto& entry) { return entry.second != pattern.offsets.front().second; };
   return static_cast<int>(pattern.offsets.size()) == pattern.p - 1 && std::ranges::none_of(pattern.offsets, other);
+}
+
+/// One good start instead of the best of several: what is found is used for a few operations, not for a whole program.
+mapping::Parts quick_partition(const Graph& graph, std::span<const std::int32_t> sizes) {
+  mapping::Parts parts = pack(graph, clusters(graph, *std::ranges::max_element(sizes)), sizes);
+  refine(graph, parts, sizes.size());
+  return parts;
 }
 
 /// Messages that are sent, blocks in them, copies and blocks in these.
@@ -114,13 +122,14 @@ Renumbered Renumbering::find(const Choice& choice, Operation operation, int root
 
   prepare();
   const Problem problem{.operation = operation, .p = placement_.p, .root = root, .radix = choice.radix};
-  const Known& found = known(*choice.algorithm, problem);
+  Known& found = known(*choice.algorithm, problem);
   if (!found.mapping) return stay(found.why);
   const double block = static_cast<double>(part_bytes.value_or(0)) / found.pieces;
   double extra = 0;
   for (const Fixup fixup : able) {
-    const auto& cost = found.fixups[static_cast<int>(fixup)][result.ordered];
-    const double here = cost ? (*cost)(block) : 0;
+    auto& cost = found.fixups[static_cast<int>(fixup)][result.ordered];
+    if (!cost) cost = of_fixup(*choice.algorithm, problem, *found.mapping, fixup, result.ordered);
+    const double here = (*cost)(block);
     if (fixup != able.front() && here >= extra) continue;
     result.fixup = fixup;
     extra = here;
@@ -163,7 +172,7 @@ void Renumbering::prepare() {
   }
 }
 
-const Renumbering::Known& Renumbering::known(const Algorithm& algorithm, const Problem& problem) {
+Renumbering::Known& Renumbering::known(const Algorithm& algorithm, const Problem& problem) {
   const int root = rooted(algorithm.operation) ? problem.root : 0;
   const auto [at, is_new] = known_.try_emplace({&algorithm, problem.radix, root});
   if (is_new) at->second = look(algorithm, problem);
@@ -210,16 +219,14 @@ Renumbering::Known Renumbering::look(const Algorithm& algorithm, const Problem& 
       messages.push_back(std::move(rows.messages));
       return rows.blocks;
     });
+    if (blocks.peer.size() > static_cast<std::size_t>(few_messages) * p)
+      return stay("ranks differ in what they send to whom, and send to many");
     const Fixed fixed{rooted(algorithm.operation) ? problem.root : -1};
     judge(blocks, traffic_of(p, [&](int rank) { return messages[rank]; }),
-          map_by_graph(graph_of(blocks), placement_, fixed));
+          map_by_graph(graph_of(blocks), placement_, fixed, quick_partition));
   }
   if (!known.mapping) return stay("the ranks lie well for it");
   known.pieces = pieces_of(algorithm, problem);
-  for (const Fixup fixup : {Fixup::exchange, Fixup::reorder})
-    for (const bool ordered : {false, true})
-      if (mapping::why_not(algorithm.operation, fixup, ordered).empty() && (!ordered || reduces(algorithm.operation)))
-        known.fixups[static_cast<int>(fixup)][ordered] = of_fixup(algorithm, problem, known, fixup, ordered);
   return known;
 }
 
@@ -233,9 +240,8 @@ Renumbering::Time Renumbering::of_traffic(const std::vector<std::int64_t>& block
   return time;
 }
 
-Renumbering::Time Renumbering::of_fixup(const Algorithm& algorithm, const Problem& problem, const Known& known,
+Renumbering::Time Renumbering::of_fixup(const Algorithm& algorithm, const Problem& problem, const Mapping& mapping,
                                         Fixup fixup, bool ordered) const {
-  const Mapping& mapping = *known.mapping;
   std::size_t widest = 0;
   int moved = 0;  // a rank that plays another
   for (int rank = placement_.p; rank-- > 0;) {

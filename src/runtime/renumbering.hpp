@@ -62,11 +62,11 @@ class Renumbering {
     std::array<std::array<std::optional<Time>, 2>, 2> fixups = {};  ///< [fixup][ordered]; found when asked for
   };
 
-  const Known& known(const Algorithm& algorithm, const Problem& problem);
+  Known& known(const Algorithm& algorithm, const Problem& problem);
   Known look(const Algorithm& algorithm, const Problem& problem) const;
   Time of_traffic(const std::vector<std::int64_t>& blocks, const std::vector<std::int64_t>& messages) const;
-  Time of_fixup(const Algorithm& algorithm, const Problem& problem, const Known& known, mapping::Fixup fixup,
-                bool ordered) const;
+  Time of_fixup(const Algorithm& algorithm, const Problem& problem, const mapping::Mapping& mapping,
+                mapping::Fixup fixup, bool ordered) const;
   void prepare();
 
   Remap wanted_;
