@@ -30,12 +30,14 @@ double slope(const model::Curve& curve, double bytes) { return (curve(bytes) - c
 /// What messages of a rank carry, and how many there are.
 struct Rows {
   Row blocks, messages;
+  int pieces = 1;
 };
 
 Rows rows_of(const Algorithm& algorithm, Problem problem, int rank) {
   problem.rank = rank;
   const Schedule schedule = omnes::build(algorithm, problem, Dependencies::none);
-  return {row_of(schedule), row_of(schedule, [](const Schedule&, Blocks, int i) { return std::int64_t{i == 0}; })};
+  return {row_of(schedule), row_of(schedule, [](const Schedule&, Blocks, int i) { return std::int64_t{i == 0}; }),
+          schedule.pieces};
 }
 
 bool talks_to_all_alike(const Pattern& pattern) {
@@ -198,7 +200,10 @@ Renumbering::Known Renumbering::look(const Algorithm& algorithm, const Problem& 
   Row messages_of_first;
   const Pattern pattern = pattern_of(p, sample_of(p, few_rows), [&](int rank) {
     Rows rows = rows_of(algorithm, problem, rank);
-    if (rank == 0) messages_of_first = std::move(rows.messages);
+    if (rank == 0) {
+      messages_of_first = std::move(rows.messages);
+      known.pieces = rows.pieces;
+    }
     return rows.blocks;
   });
   bool structured = false;
@@ -226,7 +231,6 @@ Renumbering::Known Renumbering::look(const Algorithm& algorithm, const Problem& 
           map_by_graph(graph_of(blocks), placement_, fixed, quick_partition));
   }
   if (!known.mapping) return stay("the ranks lie well for it");
-  known.pieces = pieces_of(algorithm, problem);
   return known;
 }
 
@@ -256,7 +260,8 @@ Renumbering::Time Renumbering::of_fixup(const Algorithm& algorithm, const Proble
     real.rank = rank;
     const Schedule played = omnes::build(algorithm, virtual_problem(real, mapping, fixup, ordered), Dependencies::none);
     real.radix = played.problem.radix;
-    const Work own = work_of(played), all = work_of(relabelled(played, real, mapping, fixup, ordered));
+    const Work own = work_of(played),
+               all = work_of(relabelled(played, real, mapping, fixup, ordered, Dependencies::none));
     const auto messages = static_cast<double>(all.messages - own.messages),
                sent = static_cast<double>(all.sent - own.sent), copies = static_cast<double>(all.copies - own.copies),
                copied = static_cast<double>(all.copied - own.copied);
