@@ -18,6 +18,7 @@ from omnes import launch
 from omnes.cluster import Cluster, NotHere, network
 
 FILLING = {"prrte": ["--map-by", "slot"], "hydra": []}
+DEALING = {"prrte": ["--map-by", "node"], "hydra": ["-ppn", "1"]}
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +32,7 @@ def cluster() -> Cluster:
     return Cluster()
 
 
-def on_hosts(cluster, mpi, program, *words, folder, ranks=8, **variables):
+def on_hosts(cluster, mpi, program, *words, folder, ranks=8, options=None, **variables):
     """Runs it across the hosts, with statistics in the folder."""
     where = Cluster(cluster.hosts, -(-ranks // cluster.hosts), shared=(folder,))
     return mpirun(
@@ -40,7 +41,7 @@ def on_hosts(cluster, mpi, program, *words, folder, ranks=8, **variables):
         program,
         *words,
         variables={"OMNES_STATS": str(folder), **variables},
-        options=FILLING[mpi.kind],
+        options=options or FILLING[mpi.kind],
         cluster=where,
     )
 
@@ -72,6 +73,16 @@ def test_the_catalogue_across_hosts(cluster, mpi, build, tmp_path):
     """Three ranks on each host; all forms."""
     expect_ok(on_hosts(cluster, mpi, build("catalogue", mpi), "all", "bcast", "knomial", folder=tmp_path, ranks=12))
     assert {rank["node"] for rank in reports(tmp_path, 12)} == {0, 3, 6, 9}
+
+
+def test_renumbered_ranks_across_hosts(cluster, mpi, build, tmp_path):
+    """Dealt to the hosts in turns, so that a ring's neighbors are never on one."""
+    words = ("blocking", "allgather", "ring")
+    dealt = {"options": DEALING[mpi.kind], "folder": tmp_path}
+    expect_ok(on_hosts(cluster, mpi, build("catalogue", mpi), *words, **dealt, OMNES_REMAP="reorder"))
+    ranks = reports(tmp_path)
+    assert [rank["node"] for rank in ranks] == [0, 1, 2, 3, 0, 1, 2, 3]
+    assert "ring remap=reorder" in {entry["algorithm"] for entry in ranks[0]["entries"]}
 
 
 def test_levels_of_the_machine(cluster, mpi, build, tmp_path):

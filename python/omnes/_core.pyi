@@ -183,3 +183,14 @@ def read_traffic(text: str, p: int = 0) -> Traffic: ...
 
 # Whether the method metis is there.
 def has_metis() -> bool: ...
+
+# What a communicator whose ranks lie so does with the present environment, for parts of so many bytes: {renumbered,
+# text (the choice, with " remap=exch" or " remap=reorder"), gain (predicted, of the time of messages), why}.
+def renumbering(
+    operation: str,
+    choice: str,
+    bytes: int,
+    levels: list[tuple[str, list[int]]],
+    machine: str = "",
+    commutative: bool = True,
+) -> dict[str, Any]: ...

@@ -70,14 +70,15 @@ struct Room {
 /// A schedule in the making: what both ways share.
 class Relabeller {
  public:
-  Relabeller(const Schedule& schedule, const Problem& problem, const Mapping& mapping, bool renames_parts)
+  Relabeller(const Schedule& schedule, const Problem& problem, const Mapping& mapping, bool renames_parts,
+             Dependencies dependencies)
       : schedule_(schedule),
         problem_(problem),
         mapping_(mapping),
         self_(schedule.problem.rank),
         player_(mapping.real_of[problem.rank]),
         pieces_(schedule.pieces),
-        b_(problem) {
+        b_(problem, dependencies) {
     b_.cut(pieces_);
     std::vector<Like> temp = schedule.temp;
     for (Like& like : temp) {
@@ -251,12 +252,12 @@ Problem virtual_problem(const Problem& problem, const Mapping& mapping, Fixup fi
   return played;
 }
 
-Schedule relabelled(const Schedule& schedule, const Problem& problem, const Mapping& mapping, Fixup fixup,
-                    bool ordered) {
+Schedule relabelled(const Schedule& schedule, const Problem& problem, const Mapping& mapping, Fixup fixup, bool ordered,
+                    Dependencies dependencies) {
   const std::string reason = why_not(problem.operation, fixup, ordered);
   if (!reason.empty()) throw std::invalid_argument("no " + std::string(name(fixup)) + ": " + reason);
   const bool renames_parts = fixup == Fixup::reorder && has_parts(problem.operation);
-  Relabeller relabeller(schedule, problem, mapping, renames_parts);
+  Relabeller relabeller(schedule, problem, mapping, renames_parts, dependencies);
   return fixup == Fixup::exchange ? relabeller.exchange(ordered) : relabeller.reorder();
 }
 

@@ -36,7 +36,7 @@ Problem virtual_problem(const Problem& problem, const Mapping& mapping, Fixup fi
 /// That schedule as the real rank's. Throws std::invalid_argument with why_not's reason. With `ordered`, contributions to reductions are
 /// exchanged, too, so that what combines in the order of virtual ranks combines in that of real ones.
 Schedule relabelled(const Schedule& schedule, const Problem& problem, const Mapping& mapping, Fixup fixup,
-                    bool ordered = false);
+                    bool ordered = false, Dependencies dependencies = Dependencies::inferred);
 
 /// Both, for an algorithm.
 Schedule build_relabelled(const Algorithm& algorithm, const Problem& problem, const Mapping& mapping, Fixup fixup,

@@ -5,8 +5,10 @@
 #include <nanobind/stl/string.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "schedule/placement.hpp"
 #include "schedule/schedule.hpp"
 #include "topology/described.hpp"
 
@@ -24,6 +26,11 @@ struct Job {
   Placed placed;
 };
 Job job(const std::string& ranks, const std::string& machine, const std::string& network, const std::string& levels);
+
+/// Levels as Python has them, nearest first: a name, and the unit of each rank.
+using Levels = std::vector<std::pair<std::string, std::vector<std::int32_t>>>;
+/// Throws std::invalid_argument where one does not place p ranks.
+Placement placed(int p, const Levels& levels);
 
 void bind_catalogue(nb::module_& m);
 void bind_schedules(nb::module_& m);

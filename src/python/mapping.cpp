@@ -16,18 +16,6 @@ namespace omnes::python {
 namespace {
 
 using namespace mapping;
-using Levels = std::vector<std::pair<std::string, std::vector<std::int32_t>>>;
-
-Placement placed(int p, const Levels& levels) {
-  Placement placement{.p = p, .levels = {}};
-  for (const auto& [name, unit] : levels) {
-    if (static_cast<int>(unit.size()) != p)
-      throw std::invalid_argument("level '" + name + "' places " + std::to_string(unit.size()) + " ranks, not " +
-                                  std::to_string(p));
-    placement.levels.push_back({name, unit});
-  }
-  return placement;
-}
 
 nb::dict described(const Cost& cost) {
   nb::dict d;
@@ -153,6 +141,17 @@ Source of_text(const std::string& text, int p) {
 }
 
 }  // namespace
+
+Placement placed(int p, const Levels& levels) {
+  Placement placement{.p = p, .levels = {}};
+  for (const auto& [name, unit] : levels) {
+    if (static_cast<int>(unit.size()) != p)
+      throw std::invalid_argument("level '" + name + "' places " + std::to_string(unit.size()) + " ranks, not " +
+                                  std::to_string(p));
+    placement.levels.push_back({name, unit});
+  }
+  return placement;
+}
 
 void bind_mapping(nb::module_& m) {
   using nb::arg;

@@ -1,11 +1,13 @@
 // Choices of algorithms, and the tables that make them, as Python sees them.
 #include "select/select.hpp"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <set>
 
 #include "python/bindings.hpp"
+#include "runtime/renumbering.hpp"
 #include "schedule/hierarchy.hpp"
 
 namespace omnes::python {
@@ -74,6 +76,24 @@ nb::dict choose(const std::string& name, int p, std::size_t bytes, std::size_t e
   return d;
 }
 
+/// Of a communicator whose ranks lie so; no levels: on one node.
+nb::dict renumbering(const std::string& name, const std::string& text, std::size_t bytes, const Levels& levels,
+                     const std::string& machine, bool commutative) {
+  const Selector selector = Selector::from_environment();
+  const int p = levels.empty() ? 1 : static_cast<int>(levels.front().second.size());
+  std::optional<model::Machine> known;
+  if (!machine.empty()) known = model::parse_machine(machine);
+  Renumbering renumbering(selector.remap(), selector.reproducible(), placed(p, levels), std::move(known));
+  const Renumbered found =
+      renumbering.find(parse_choice(operation(name), text), operation(name), 0, bytes, commutative);
+  nb::dict d;
+  d["renumbered"] = found.mapping != nullptr;
+  d["text"] = text + found.text();
+  d["gain"] = found.gain;
+  d["why"] = found.why;
+  return d;
+}
+
 }  // namespace
 
 void bind_selection(nb::module_& m) {
@@ -83,6 +103,8 @@ void bind_selection(nb::module_& m) {
         nb::arg("table") = "");
   m.def("rules", rules, nb::arg("table") = "");
   m.def("table_file", table_file, nb::arg("table") = "");
+  m.def("renumbering", renumbering, nb::arg("operation"), nb::arg("choice"), nb::arg("bytes"), nb::arg("levels"),
+        nb::arg("machine") = "", nb::arg("commutative") = true);
 }
 
 }  // namespace omnes::python

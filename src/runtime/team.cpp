@@ -85,11 +85,11 @@ struct Team::State {
     const std::set<int> distinct(setup.node.begin(), setup.node.end());
     nodes = std::max(1, static_cast<int>(distinct.size()));
     shared_memory = setup.shares_memory && (nodes == 1 || nodes < setup.p);
-    if (setup.placement)
-      hierarchy = std::make_shared<const Hierarchy>(*setup.placement);
-    else if (!setup.node.empty())
-      hierarchy = std::make_shared<const Hierarchy>(
-          Placement{setup.p, {{"node", std::vector<std::int32_t>(setup.node.begin(), setup.node.end())}}});
+    if (!setup.placement && !setup.node.empty())
+      setup.placement = {setup.p, {{"node", std::vector<std::int32_t>(setup.node.begin(), setup.node.end())}}};
+    if (!setup.placement) return;
+    hierarchy = std::make_shared<const Hierarchy>(*setup.placement);
+    renumbering.emplace(setup.selector->remap(), setup.selector->reproducible(), *setup.placement);
   }
 
   /// Bytes of a part that all ranks know alike: the average of unequal parts that everybody knows, 0 where nobody knows all.
@@ -99,6 +99,12 @@ struct Team::State {
       case Operation::reduce_scatter: return sum(call.send_counts) / call.send_counts.size() * call.element;
       default: return unequal(call.operation) ? 0 : call.count * call.element;
     }
+  }
+  /// None where ranks do not know all parts.
+  static std::optional<std::size_t> known_bytes(const Call& call) {
+    const bool known = !unequal(call.operation) || call.operation == Operation::allgatherv ||
+                       call.operation == Operation::reduce_scatter;
+    return known ? std::optional(common_bytes(call)) : std::nullopt;
   }
   static std::size_t sum(std::span<const std::size_t> counts) {
     return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
@@ -112,7 +118,7 @@ struct Team::State {
   }
 
   /// Builds and binds what has been chosen.
-  Plan plan_of(const Call& call, const Choice& choice, bool direct) const {
+  Plan plan_of(const Call& call, const Choice& choice, const Renumbered& renumbered, bool direct) const {
     Problem problem;
     problem.operation = call.operation;
     problem.p = setup.p;
@@ -123,13 +129,13 @@ struct Team::State {
     problem.hierarchy = hierarchy;
     problem.composition = choice.levels;
     if (call.neighbors) problem.neighbors = *call.neighbors;
-    Schedule schedule = build(*choice.algorithm, problem);
+    Schedule schedule = build(*choice.algorithm, problem, renumbered);
     // What the algorithm cuts a part into by nature tells what a segment is cut from; hierarchical ones cut slices,
     // whatever their levels cut the segments into.
     const int natural = choice.algorithm->hierarchical ? std::max(choice.radix, 1) : schedule.pieces;
     const std::size_t unit = common_bytes(call) / static_cast<std::size_t>(natural);
     problem.segments = segments_for(choice, setup.p, unit);
-    if (problem.segments > 1) schedule = build(*choice.algorithm, problem);
+    if (problem.segments > 1) schedule = build(*choice.algorithm, problem, renumbered);
 
     const auto parts = [&](std::span<const std::size_t> counts) {
       return counts.empty() ? Parts{call.count, {}} : unequal_parts(counts);
@@ -139,7 +145,7 @@ struct Team::State {
     return bind(schedule, layout, reach, direct);
   }
 
-  std::shared_ptr<Prepared> make(const Call& call, const Key& key) const {
+  std::shared_ptr<Prepared> make(const Call& call, const Key& key) {
     Question question;
     question.operation = call.operation;
     question.blocking = key.form() == Form::blocking;
@@ -153,12 +159,15 @@ struct Team::State {
     const Answer answer = setup.selector->choose(question, forced[static_cast<int>(call.operation)]);
 
     auto prepared = std::make_shared<Prepared>();
+    if (renumbering)
+      prepared->renumbered =
+          renumbering->find(answer.choice, call.operation, call.root, known_bytes(call), key.commutative());
     prepared->needs_all_counts = answer.choice.algorithm->needs_all_counts;
     if (prepared->needs_all_counts) {
       const Call first = exchange_of_counts(call, nullptr);
       prepared->plan = std::move(make(first, Key(first, key.form(), true, false, first.count))->plan);
     } else {
-      prepared->plan = plan_of(call, answer.choice, key.direct());
+      prepared->plan = plan_of(call, answer.choice, prepared->renumbered, key.direct());
     }
     prepared->bytes = question.bytes;
     prepared->own_bytes = own_bytes(call);
@@ -166,9 +175,17 @@ struct Team::State {
     prepared->send_counts.assign(call.send_counts.begin(), call.send_counts.end());
     prepared->recv_counts.assign(call.recv_counts.begin(), call.recv_counts.end());
     prepared->choice = answer.choice;
-    prepared->algorithm = to_string(answer.choice);
-    prepared->why = answer.why;
+    prepared->algorithm = to_string(answer.choice) + prepared->renumbered.text();
+    prepared->why = answer.why + reason(prepared->renumbered);
     return prepared;
+  }
+
+  /// What is worth saying of it: that ranks are renumbered, or why not where that was asked for.
+  std::string reason(const Renumbered& renumbered) const {
+    if (renumbered.mapping) return "; renumbered: " + renumbered.why;
+    const Remap wanted = setup.selector->remap();
+    const bool asked_for = wanted == Remap::exchange || wanted == Remap::reorder;
+    return asked_for && renumbering ? "; not renumbered: " + renumbered.why : std::string();
   }
 
   static bool same_counts(const Prepared& prepared, const Call& call) {
@@ -201,7 +218,7 @@ struct Team::State {
   std::shared_ptr<const Plan> second_stage(const std::shared_ptr<const Prepared>& first, const Call& call, Form form) {
     SecondStage& last_one = second_stages[static_cast<int>(form)];
     if (last_one.first != first || !std::ranges::equal(last_one.all_counts, call.all_counts)) {
-      auto plan = std::make_shared<const Plan>(plan_of(call, first->choice, false));
+      auto plan = std::make_shared<const Plan>(plan_of(call, first->choice, first->renumbered, false));
       last_one = {first, {call.all_counts.begin(), call.all_counts.end()}, std::move(plan)};
     }
     return last_one.plan;
@@ -245,6 +262,7 @@ struct Team::State {
   const bool& counting;  // the team's
   Reach reach;
   std::shared_ptr<const Hierarchy> hierarchy;  // null where nothing is known
+  std::optional<Renumbering> renumbering;      // the same
   int nodes = 1;
   bool shared_memory = false;  ///< some node has several ranks, which share it
   std::array<std::optional<Choice>, operation_count> forced;

@@ -15,6 +15,7 @@
 #include "runtime/plan.hpp"
 #include "runtime/port.hpp"
 #include "runtime/reduction.hpp"
+#include "runtime/renumbering.hpp"
 #include "schedule/placement.hpp"
 #include "schedule/schedule.hpp"
 #include "select/select.hpp"
@@ -61,7 +62,7 @@ struct TeamSetup {
   int rank = 0;
   /// For every rank the node it is on (any number, equal for ranks that share memory). Empty: all on one.
   std::vector<int> node;
-  /// Where the ranks lie, for hierarchical algorithms; equal on all ranks. Not given: what `node` says.
+  /// Where the ranks lie, for hierarchical algorithms and renumbering; equal on all ranks. Not given: what `node` says.
   std::optional<Placement> placement = {};
   bool shares_memory = true;  ///< the ranks of a node reach each other through shared memory
   shm::WaitPolicy waiting;
@@ -74,7 +75,7 @@ struct Ran {
   Operation operation;
   Form form;
   std::size_t bytes;      ///< of one part, rounded down to a power of two; 0 stays 0
-  std::string algorithm;  ///< with parameters, as OMNES_... takes it
+  std::string algorithm;  ///< with parameters, as OMNES_... takes it, and how it is renumbered
   std::uint64_t calls = 0;
   std::uint64_t volume = 0;  ///< exact bytes of a part, summed over the calls; of unequal parts this rank's average
   double seconds = 0;        ///< from start to end
@@ -86,7 +87,8 @@ struct Prepared {
   Plan plan;
   bool needs_all_counts = false;  ///< `plan` is that of their exchange only; then comes Team::second_stage()
   Choice choice;
-  std::string algorithm;  ///< with parameters, as OMNES_<OPERATION> takes it
+  Renumbered renumbered;
+  std::string algorithm;  ///< with parameters, as OMNES_<OPERATION> takes it, and how it is renumbered
   std::string why;
   std::size_t bytes = 0;      ///< of a part; of unequal ones their average, where it is known
   std::size_t own_bytes = 0;  ///< the same as this rank alone sees it

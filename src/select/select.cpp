@@ -11,6 +11,7 @@ namespace omnes {
 Selector::Selector(const Settings& settings, std::string_view table)
     : forced_(settings.forced),
       forced_not_blocking_(settings.forced_not_blocking),
+      remap_(settings.remap),
       reproducible_(settings.reproducible),
       shared_heap_(settings.heap == HeapUse::shared) {
   if (settings.table) rules_ = parse_own_table(settings.table->text, settings.table->name);

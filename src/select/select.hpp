@@ -29,9 +29,12 @@ class Selector {
 
   /// `forced`: what the communicator wants, in front of all that the environment says.
   Answer choose(const Question& question, const std::optional<Choice>& forced = std::nullopt) const;
+  Remap remap() const { return remap_; }
+  bool reproducible() const { return reproducible_; }
 
  private:
   std::array<std::optional<Choice>, operation_count> forced_, forced_not_blocking_;
+  Remap remap_;
   bool reproducible_;
   bool shared_heap_;
   std::vector<Rule> rules_;

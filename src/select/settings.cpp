@@ -93,6 +93,12 @@ constexpr Variable variables[] = {
      }},
     {"LEVELS", [](S& s, Text text) { s.levels = parse_levels(text); }},
     {"OFF", [](S& s, Text text) { s.off = flag(text); }},
+    {"REMAP",
+     [](S& s, Text text) {
+       s.remap = one_of<Remap>(
+           text,
+           {{"off", Remap::off}, {"exch", Remap::exchange}, {"reorder", Remap::reorder}, {"auto", Remap::automatic}});
+     }},
     {"REPRODUCIBLE", [](S& s, Text text) { s.reproducible = flag(text); }},
     {"SINGLE_COPY", [](S& s, Text text) { s.single_copy = single_copy_from(text); }},
     {"SLOTS", [](S& s, Text text) { s.slots = parse_number(text, fewest_slots, most_slots); }},

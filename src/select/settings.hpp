@@ -15,6 +15,8 @@ enum class Transport { automatic, mpi };
 /// What lies in memory that the ranks of a node map: nothing; what MPI_Alloc_mem returns; large allocations, too.
 enum class HeapUse { off, alloc_mem, shared };
 enum class Wait { automatic, spin, yield };
+/// Whether ranks play others of an algorithm that lie better for it, and how blocks come to where they belong then.
+enum class Remap { off, exchange, reorder, automatic };
 
 /// A decision table of the user's, as it stands on disk.
 struct TableFile {
@@ -40,7 +42,8 @@ struct Settings {
       32 * 1024;                ///< OMNES_DIRECT_COPY: from so many bytes on, messages that lie there are read in place
   bool off = false;             ///< OMNES_OFF=1: leave everything to the host MPI
   Wait wait = Wait::automatic;  ///< OMNES_WAIT=spin|yield|auto
-  bool reproducible = false;    ///< OMNES_REPRODUCIBLE=1: the same bits for any placement and size
+  Remap remap = Remap::automatic;  ///< OMNES_REMAP=off|exch|reorder|auto
+  bool reproducible = false;       ///< OMNES_REPRODUCIBLE=1: the same bits for any placement and size
 
   /// Reads "NAME=value" strings, ended by a null pointer; those that do not start with OMNES_ are not ours.
   /// Throws std::invalid_argument: one line that names the variable and lists what is valid.

@@ -371,13 +371,12 @@ namespace {
 constexpr std::size_t many = 1500;  // elements: several segments
 
 // The ranks of a case, as threads.
-void run_case(const Case& c, const Selector& selector) {
+void run_case(const Case& c, const Selector& selector, std::optional<Placement> placement = {}) {
   const int nodes = c.over == Over::both ? 2 : 1;
   Mailbox mailbox;
   std::vector<int> node(c.p);
   for (int r = 0; r < c.p; ++r) node[r] = c.over == Over::messages ? r : r % nodes;
-  std::optional<Placement> placement;  // for hierarchical algorithms: nodes of consecutive ranks, and pairs of these
-  if (c.algorithm->hierarchical) {
+  if (c.algorithm->hierarchical) {  // nodes of consecutive ranks, and pairs of these
     placement = {c.p, {{"numa", {}}, {"node", {}}}};
     for (int r = 0; r < c.p; ++r) {
       if (c.over == Over::both) node[r] = r * nodes / c.p;
@@ -467,6 +466,29 @@ TEST_P(EveryAlgorithm, MovesAndCombinesRealData) {
         }
       }
     }
+  }
+}
+
+// On nodes that ranks were dealt to in turns, and on some of unequal sizes; what is renumbered is known from the team.
+TEST_P(EveryAlgorithm, MovesAndCombinesTheSameRenumbered) {
+  const Algorithm& algorithm = *GetParam();
+  constexpr int p = 8, root = 3;
+  if (algorithm.hierarchical || !why_not(algorithm, {.operation = algorithm.operation, .p = p}, true).empty()) return;
+  const Placement placements[] = {{p, {{"node", {0, 1, 2, 3, 0, 1, 2, 3}}}},
+                                  {p, {{"numa", {0, 1, 0, 2, 3, 2, 0, 4}}, {"node", {0, 0, 0, 1, 1, 1, 0, 1}}}}};
+  for (const Remap remap : {Remap::exchange, Remap::reorder}) {
+    Settings settings;
+    settings.remap = remap;
+    settings.forced[static_cast<int>(algorithm.operation)] = Choice{&algorithm, 0, algorithm.segmented ? 1024u : 0u};
+    const Selector selector(settings);
+    for (const bool in_place : {false, has_in_place(algorithm.operation)})
+      for (const bool matrices : {false, reduces(algorithm.operation) && algorithm.ordered}) {
+        if (matrices && remap == Remap::reorder) continue;  // which has another order
+        run_case({algorithm.operation, &algorithm, p, rooted(algorithm.operation) ? root : 0, 0,
+                  in_place ? p + 1 : many / 4, in_place, Over::both, matrices},
+                 selector, placements[in_place]);
+        if (HasFatalFailure() || HasNonfatalFailure()) return;
+      }
   }
 }
 

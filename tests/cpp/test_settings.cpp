@@ -34,16 +34,17 @@ TEST(Settings, HaveDefaults) {
   EXPECT_EQ(settings.slot_bytes, 8192u);
   EXPECT_EQ(settings.single_copy, 96u * 1024);
   EXPECT_EQ(settings.levels, all_levels);
+  EXPECT_EQ(settings.remap, Remap::automatic);
   EXPECT_FALSE(settings.stats || settings.table || settings.topology || settings.off || settings.reproducible ||
                settings.async);
   for (int i = 0; i < operation_count; ++i) EXPECT_FALSE(settings.forced[i] || settings.forced_not_blocking[i]);
 }
 
 TEST(Settings, AreRead) {
-  const Settings settings =
-      read({"OMNES_TRANSPORT=mpi", "OMNES_WAIT=yield", "OMNES_FAKE_NODES=3", "OMNES_SLOTS=2", "OMNES_SLOT_BYTES=4K",
-            "OMNES_SINGLE_COPY=1M", "OMNES_STATS=/tmp/a=b", "OMNES_OFF=1", "OMNES_REPRODUCIBLE=1", "OMNES_ASYNC=1",
-            "OMNES_LEVELS=numa,node", "OMNES_TOPOLOGY=/etc/nodes", "OMNES_BCAST=knomial:k=4,segment=16K"});
+  const Settings settings = read({"OMNES_TRANSPORT=mpi", "OMNES_WAIT=yield", "OMNES_FAKE_NODES=3", "OMNES_SLOTS=2",
+                                  "OMNES_SLOT_BYTES=4K", "OMNES_SINGLE_COPY=1M", "OMNES_STATS=/tmp/a=b", "OMNES_OFF=1",
+                                  "OMNES_REPRODUCIBLE=1", "OMNES_ASYNC=1", "OMNES_LEVELS=numa,node", "OMNES_REMAP=exch",
+                                  "OMNES_TOPOLOGY=/etc/nodes", "OMNES_BCAST=knomial:k=4,segment=16K"});
   EXPECT_EQ(settings.transport, Transport::mpi);
   EXPECT_EQ(settings.wait, Wait::yield);
   EXPECT_EQ(settings.fake_nodes, 3);
@@ -52,6 +53,7 @@ TEST(Settings, AreRead) {
   EXPECT_EQ(settings.single_copy, 1u << 20);
   EXPECT_EQ(settings.stats, "/tmp/a=b");
   EXPECT_EQ(to_string(settings.levels), "numa,node");
+  EXPECT_EQ(settings.remap, Remap::exchange);
   EXPECT_EQ(settings.topology, "/etc/nodes");
   EXPECT_TRUE(settings.off && settings.reproducible && settings.async);
   EXPECT_EQ(to_string(settings.forced[static_cast<int>(Operation::bcast)].value()), "knomial:k=4,segment=16K");
@@ -121,6 +123,7 @@ TEST(Settings, WrongOnesAreOneClearLine) {
        "OMNES_LEVELS: no level 'nodes'; valid, with commas between: "
        "core,l2,l3,numa,socket,node,switch,switch2,switch3,switch4"},
       {"OMNES_WAIT=", "OMNES_WAIT: \"\" is not valid; valid: auto, spin, yield"},
+      {"OMNES_REMAP=on", "OMNES_REMAP: \"on\" is not valid; valid: off, exch, reorder, auto"},
       {"OMNES_OFF=yes", "OMNES_OFF: \"yes\" is not valid; valid: 0, 1"},
       {"OMNES_REPRODUCIBLE=2", "OMNES_REPRODUCIBLE: \"2\" is not valid; valid: 0, 1"},
       {"OMNES_HEAP=on", "OMNES_HEAP: \"on\" is not valid; valid: off, alloc_mem, shared"},
@@ -140,8 +143,8 @@ TEST(Settings, WrongOnesAreOneClearLine) {
       {"OMNES_ISCATTERV=knomail", "OMNES_ISCATTERV: no algorithm \"knomail\" for scatterv; valid: linear"},
       {"OMNES_ALLREDUCEE=ring",
        "OMNES_ALLREDUCEE: no such variable; known: OMNES_ASYNC, OMNES_DIRECT_COPY, OMNES_FAKE_NODES, OMNES_HEAP, "
-       "OMNES_LEVELS, OMNES_OFF, OMNES_REPRODUCIBLE, OMNES_SINGLE_COPY, OMNES_SLOTS, OMNES_SLOT_BYTES, OMNES_STATS, "
-       "OMNES_TABLE, OMNES_TOPOLOGY, OMNES_TRANSPORT, OMNES_WAIT, "
+       "OMNES_LEVELS, OMNES_OFF, OMNES_REMAP, OMNES_REPRODUCIBLE, OMNES_SINGLE_COPY, OMNES_SLOTS, OMNES_SLOT_BYTES, "
+       "OMNES_STATS, OMNES_TABLE, OMNES_TOPOLOGY, OMNES_TRANSPORT, OMNES_WAIT, "
        "and OMNES_ or OMNES_I with BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, "
        "ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, SCAN, EXSCAN, "
        "NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW"},

@@ -69,8 +69,8 @@ class JobLost(JobError):
 
 
 class Job:
-    def __init__(self, spec: JobSpec, ranks: int, bind: bool, hosts: int = 1) -> None:
-        """With several hosts, an emulated cluster that lives as long as the job."""
+    def __init__(self, spec: JobSpec, ranks: int, bind: bool, hosts: int = 1, cyclic: bool = False) -> None:
+        """With several hosts, an emulated cluster that lives as long as the job; cyclic: ranks are dealt to them."""
         self.spec = spec
         self.bound = bind
         self._folder = tempfile.TemporaryDirectory(prefix="omnes-bench-")
@@ -88,7 +88,7 @@ class Job:
         self.launch = launch.prepare(
             [str(program), str(folder)],
             ranks,
-            [*options, *by_hosts(spec.mpi, hosts), *spec.options],
+            [*options, *by_hosts(spec.mpi, hosts, cyclic), *spec.options],
             spec.with_omnes,
             str(spec.mpi.launcher),
             {**variables, **spec.variables},
@@ -178,6 +178,11 @@ def binding(mpi: Mpi, bind: bool) -> tuple[list[str], dict[str, str]]:
     return [], {}
 
 
-def by_hosts(mpi: Mpi, hosts: int) -> list[str]:
-    """Fill one host after the other, also where the user's machine has fewer cores than they have slots together."""
-    return ["--map-by", "slot"] if mpi.open_mpi and hosts > 1 else []
+def by_hosts(mpi: Mpi, hosts: int, cyclic: bool = False) -> list[str]:
+    """Fill one host after the other, also where the user's machine has fewer cores than they have slots together; or
+    give each rank to the next host."""
+    if hosts == 1:
+        return []
+    if mpi.open_mpi:
+        return ["--map-by", "node" if cyclic else "slot"]
+    return ["-ppn", "1"] if cyclic else []

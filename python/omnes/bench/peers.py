@@ -34,8 +34,10 @@ SHARED_CPUS = {
 COMPILED_IN = {"OMNES_TABLE": "off"}
 
 
-def jobs(mpis: Sequence[Mpi], oversubscribed: bool, peers: Sequence[str]) -> list[JobSpec]:
-    """For each MPI: stock, stock tuned for shared CPUs (when they are), the peers, omnes."""
+def jobs(
+    mpis: Sequence[Mpi], oversubscribed: bool, peers: Sequence[str], variants: Sequence[str] = ()
+) -> list[JobSpec]:
+    """For each MPI: stock, stock tuned for shared CPUs (when they are), the peers, omnes, its variants."""
     specs: list[JobSpec] = []
     for mpi in mpis:
         of = "" if len(mpis) == 1 else f" {mpi.name}"
@@ -47,6 +49,9 @@ def jobs(mpis: Sequence[Mpi], oversubscribed: bool, peers: Sequence[str]) -> lis
             name, variables = _parse_peer(peer)
             specs.append(JobSpec(f"{name}{of}", mpi, variables=variables))
         specs.append(JobSpec(f"omnes{of}", mpi, with_omnes=True, baseline=stock))
+        for variant in variants:
+            name, variables = _parse_peer(variant)
+            specs.append(JobSpec(f"{name}{of}", mpi, with_omnes=True, variables=variables, baseline=stock))
     return specs
 
 

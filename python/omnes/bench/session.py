@@ -71,6 +71,7 @@ def run(
     what: str,
     forms: Sequence[str] = ("blocking",),
     hosts: int = 1,
+    cyclic: bool = False,
 ) -> tuple[dict[Cell, dict[str, Samples]], dict[str, str]]:
     """Times by cell (in all these forms) and job name, and each job's command line."""
     results: dict[Cell, dict[str, Samples]] = {}
@@ -79,7 +80,7 @@ def run(
         group = [replace(cell, form=form) for form in forms]
         results.update(measure(group, jobs, seconds))
 
-    return results, with_jobs(specs, todo, ranks, bind, what, one, hosts)
+    return results, with_jobs(specs, todo, ranks, bind, what, one, hosts, cyclic)
 
 
 def with_jobs(
@@ -90,6 +91,7 @@ def with_jobs(
     what: str,
     work: Callable[[Cell, Sequence[Job]], None],
     hosts: int = 1,
+    cyclic: bool = False,
 ) -> dict[str, str]:
     """Does the work for each cell while all jobs are alive; returns each job's command line."""
     with ExitStack() as stack:
@@ -98,7 +100,7 @@ def with_jobs(
         task = shown.add_task("starting the jobs", total=len(todo))
         jobs: list[Job] = []
         for spec in specs:
-            jobs.append(Job(spec, ranks, bind, hosts))
+            jobs.append(Job(spec, ranks, bind, hosts, cyclic))
             stack.callback(jobs[-1].close)
         for job in jobs:
             job.wait_until_ready()

@@ -94,6 +94,13 @@ from omnes.errors import OmnesError
     metavar="FILE",
     help="Compare omnes with this table, as omnes tune writes, and omnes without it.",
 )
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="NAME:VARIABLE=VALUE...",
+    help="Also omnes with these settings.",
+)
 @click.option("--limits", "only_limits", is_flag=True, help="Measure the machine instead: hand-over, copies, wake-ups.")
 @click.option(
     "--hosts",
@@ -101,6 +108,13 @@ from omnes.errors import OmnesError
     default=1,
     metavar="N",
     help="Spread the ranks over so many hosts, emulated on this machine.",
+)
+@click.option(
+    "--placement",
+    type=click.Choice(["block", "cyclic"]),
+    default="block",
+    show_default=True,
+    help="With --hosts: fill one host after the other, or deal ranks out to them.",
 )
 @click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")
 @click.option(
@@ -133,8 +147,10 @@ def command(
     places: tuple[str, ...],
     settings: tuple[str, ...],
     table: Path | None,
+    variants: tuple[str, ...],
     only_limits: bool,
     hosts: int,
+    placement: str,
     bind: bool | None,
     seconds: float,
     to_file: Path | None,
@@ -157,6 +173,7 @@ def command(
     omnes bench allreduce --reduction minloc --buffers both
     omnes bench --limits
     omnes bench --hosts 4 -n 8 allreduce
+    omnes bench --hosts 4 -n 8 --placement cyclic allgather --variant "fixed:OMNES_REMAP=off"
     omnes bench --mpi /opt/mpich --mpi /opt/openmpi --json table.json
     omnes bench allreduce --table table.toml
     omnes bench allreduce --peer "tuned:OMPI_MCA_coll_tuned_use_dynamic_rules=1"
@@ -193,19 +210,23 @@ def command(
     mpis = _mpis(places)
     if hosts > 1 and (bind or ranks % hosts):
         raise OmnesError(f"on {hosts} hosts ranks are not bound, and each has as many: give -n a multiple of {hosts}")
+    if placement == "cyclic" and hosts == 1:
+        raise OmnesError("on one host there is nothing to deal ranks to: add --hosts N, or leave out --placement")
+    cyclic = placement == "cyclic"
     bound = ranks <= cpus.usable_cores() and hosts == 1 if bind is None else bind
     if table:
         specs = peers.with_table(mpis, table)
     else:
-        specs = peers.jobs(mpis, ranks > cpus.usable_cpus() and hosts == 1, settings)
-    data: dict[str, Any] = {"ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound, "hosts": hosts}
+        specs = peers.jobs(mpis, ranks > cpus.usable_cpus() and hosts == 1, settings, variants)
+    data: dict[str, Any] = {"ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound}
+    data.update(hosts=hosts, placement=placement)
     if nonblocking:
         hidden: dict[Cell, dict[str, overlap.Overlap]] = {}
 
         def one(cell: Cell, jobs: Sequence[Job]) -> None:
             hidden[cell] = overlap.measure(cell, jobs, seconds, tests)
 
-        commands = session.with_jobs(specs, todo, ranks, bound, f"{ranks} ranks", one, hosts)
+        commands = session.with_jobs(specs, todo, ranks, bound, f"{ranks} ranks", one, hosts, cyclic)
         data.update(tests=tests, cells=overlap.as_data(specs, hidden))
 
         def shown(of_mpi: Sequence[JobSpec], what: str) -> Table:
@@ -213,7 +234,7 @@ def command(
 
     else:
         forms = session.FORMS if persistent else ("blocking",)
-        results, commands = session.run(specs, todo, ranks, bound, seconds, f"{ranks} ranks", forms, hosts)
+        results, commands = session.run(specs, todo, ranks, bound, seconds, f"{ranks} ranks", forms, hosts, cyclic)
         data.update(cells=report.as_data(specs, results))
 
         def shown(of_mpi: Sequence[JobSpec], what: str) -> Table:

@@ -11,8 +11,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from omnes import catalogue, modelling, tables, units
-from omnes.errors import OmnesError
+from omnes import _core, catalogue, modelling, placing, tables, units
+from omnes.errors import OmnesError, from_core
 from omnes.modelling import Machine, Ranks
 
 
@@ -34,6 +34,7 @@ from omnes.modelling import Machine, Ranks
     metavar="FILE",
     help="Of rules, such as omnes tune writes; off: none.  [default: OMNES_TABLE, or the user's]",
 )
+@click.option("--cyclic", is_flag=True, help="Ranks are dealt to the nodes in turns.  [default: consecutive]")
 @click.option("--ordered", is_flag=True, help="The reduction is not commutative.")
 @click.option("--json", "as_json", is_flag=True, help="For scripts.")
 def command(
@@ -43,10 +44,12 @@ def command(
     nodes: str | None,
     path: Path | None,
     table: str,
+    cyclic: bool,
     ordered: bool,
     as_json: bool,
 ) -> None:
-    """Explain a choice: the rule that fired, all candidates with predicted cost, and who was excluded and why.
+    """Explain a choice: the rule that fired, all candidates with predicted cost, who was excluded and why, and whether
+    ranks would be renumbered.
 
     The choice is the one that omnes makes with the present environment (OMNES_BCAST=... included), or with a table.
     Where a tuned table has measured the case, it says so.
@@ -55,6 +58,7 @@ def command(
     omnes explain allreduce -n 2 -b 64K
     omnes explain bcast --nodes 8x8 -b 1M --machine cluster.toml
     omnes explain allreduce -n 2 -b 64K --table table.toml
+    omnes explain allgather --nodes 8x8 --cyclic -b 64K
     """
     catalogue.select(operation)
     machine = Machine.load(path)
@@ -65,7 +69,7 @@ def command(
         ranks = [Ranks(ranks[0].count, ranks[0].count)]
     bytes_ = units.parse_bytes(size)
     measured = tables.measured(table, operation, ranks[0], bytes_)
-    answer = explain(operation, ranks[0], bytes_, machine, not ordered, measured, table)
+    answer = explain(operation, ranks[0], bytes_, machine, not ordered, measured, table, cyclic)
     if as_json:
         click.echo(json.dumps(answer, indent=2))
     else:
@@ -80,8 +84,10 @@ def explain(
     commutative: bool = True,
     measured: Mapping[str, float] | None = None,
     table: str = "",
+    cyclic: bool = False,
 ) -> dict[str, Any]:
-    """measured: seconds by candidate, where a table has them. table: a file, or "off"; empty: the environment's."""
+    """measured: seconds by candidate, where a table has them. table: a file, or "off"; empty: the environment's. cyclic:
+    ranks are dealt to the nodes in turns; times are still those of consecutive ones."""
     chosen = modelling.chosen(operation, ranks, size, commutative, table)
     names = modelling.candidates(operation, size)
     names += [name for name in (chosen["text"], *(measured or {})) if name not in names]
@@ -98,10 +104,21 @@ def explain(
         "bytes": size,
         "choice": chosen["text"],
         "why": chosen["why"],
+        "renumbering": _renumbering(operation, chosen["text"], ranks, size, machine, commutative, cyclic),
         "runner_up": others[0] if others else None,
         "candidates": able,
         "excluded": [{"candidate": name, "why": why} for name, why in excluded.items()],
     }
+
+
+def _renumbering(
+    operation: str, choice: str, ranks: Ranks, size: int, machine: Machine, commutative: bool, cyclic: bool
+) -> dict[str, Any]:
+    """By the machine's speeds; a job itself knows the default machine only."""
+    sizes = [min(ranks.per_node, ranks.count - first) for first in range(0, ranks.count, ranks.per_node)]
+    levels = placing.from_pattern(",".join(map(str, sizes)), cyclic).levels if len(sizes) > 1 else []
+    with from_core():
+        return _core.renumbering(operation, choice, size, levels, machine.text, commutative)
 
 
 def _show(answer: dict[str, Any], title: str) -> None:
@@ -123,6 +140,10 @@ def _show(answer: dict[str, Any], title: str) -> None:
     console = Console()
     console.print(table)
     console.print(f"Chosen: {answer['choice']}, by {answer['why']}", markup=False, highlight=False, soft_wrap=True)
+    if answer["nodes"] > 1:
+        ranks = answer["renumbering"]
+        said = ranks["text"] if ranks["renumbered"] else "not renumbered"
+        console.print(f"Ranks: {said}, {ranks['why']}", markup=False, highlight=False, soft_wrap=True)
     by_reason: dict[str, list[str]] = {}
     for entry in answer["excluded"]:
         by_reason.setdefault(entry["why"], []).append(entry["candidate"])

@@ -46,6 +46,7 @@ _USUAL_CORES = 16
     "--algorithm", "algorithms", multiple=True, metavar="A", help="Also omnes with this one: [OP/]NAME[:k=4], [OP/]all."
 )
 @click.option("--named", multiple=True, metavar="NAME", help="Also this algorithm of SimGrid's, such as lr.")
+@click.option("--remap", "remaps", metavar="LIST", help="Also omnes with OMNES_REMAP=: off, exch, reorder.")
 @click.option("--memory", default="2G", metavar="BYTES", help="Leave out cells whose data need more.")
 @click.option(
     "--patience", type=click.FloatRange(1), default=600, metavar="S", help="Give up a cell after so many seconds."
@@ -67,8 +68,8 @@ _USUAL_CORES = 16
 )
 def command(
     words: tuple[str, ...], ranks: str, machine: str, ppn: int | None, placement: str, sizes: str, selector: str,
-    algorithms: tuple[str, ...], named: tuple[str, ...], memory: str, patience: float, settings: tuple[str, ...],
-    output: Path | None, as_json: bool, program: Path | None,
+    algorithms: tuple[str, ...], named: tuple[str, ...], remaps: str | None, memory: str, patience: float,
+    settings: tuple[str, ...], output: Path | None, as_json: bool, program: Path | None,
 ) -> None:  # fmt: skip
     """Simulate collectives on a machine that is not there, on omnes and on the selection logic of four MPIs.
 
@@ -79,6 +80,7 @@ def command(
     omnes simulate -n 64 --platform fat-tree:4x16 allreduce bcast -b 8,16K
     omnes simulate -n 64 --platform fat-tree:4x16 allreduce -b 1K --algorithm all
     omnes simulate -n 64,256,1024 --platform fat-tree:64x16:leaf=8 --placement block,cyclic -o results.jsonl
+    omnes simulate -n 64 --platform fat-tree:8x8 --placement cyclic --remap off allgather -b 16K
     omnes simulate -n 16 --platform torus:2x2x2:cores=2 --program cg.c 32 1
     """
     platform = platforms.parse(machine)
@@ -96,12 +98,13 @@ def command(
         _run_program(program, words, machines, rivals, patience, settings)
         return
     operations = _words(",".join(words or _OPERATIONS), tuple(cells.SHAPES), "operation to simulate")
+    modes = _words(remaps, ("off", "exch", "reorder"), "OMNES_REMAP") if remaps else []
     limit = parse_bytes(memory)
     parts = []
     for one in machines:
         all_cells = list(_cells(one, operations, parse_sizes(sizes)))
         fitting = [cell for cell in all_cells if cell.memory() <= limit]
-        contenders = cells.contenders(operations, one.ranks, rivals, algorithms, named)
+        contenders = cells.contenders(operations, one.ranks, rivals, algorithms, named, modes)
         parts.append(_Part(one, fitting, len(all_cells) - len(fitting), contenders))
     smpi.require()
     results = cells.Results(" ".join([machine, *settings]), output, smpi.build())

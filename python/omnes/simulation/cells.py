@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from omnes import _core
@@ -54,14 +54,20 @@ class Contender:
 
 
 def contenders(
-    operations: Sequence[str], ranks: int, selectors: Sequence[str], algorithms: Sequence[str], named: Sequence[str]
-) -> list[Contender]:
+    operations: Sequence[str], ranks: int, selectors: Sequence[str], algorithms: Sequence[str], named: Sequence[str],
+    remaps: Sequence[str] = (),
+) -> list[Contender]:  # fmt: skip
+    """remaps: of OMNES_REMAP, with which everything on omnes contends once more."""
     result = [Contender("omnes", True)]
     for wanted in algorithms:
         for operation in operations:
             for choice in _choices(operation, wanted, ranks):
                 variables = ((f"OMNES_{operation.upper()}", choice),)
                 result.append(Contender(f"omnes {choice}", True, variables=variables, operations=(operation,)))
+    for one in list(result):
+        for remap in remaps:
+            variables = (*one.variables, ("OMNES_REMAP", remap))
+            result.append(replace(one, name=f"{one.name} remap={remap}", variables=variables))
     result += [Contender(selector, False, selector) for selector in selectors]
     for name in named:
         settings = tuple(f"smpi/{operation.replace('_block', '')}:{name}" for operation in operations)
