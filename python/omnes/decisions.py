@@ -61,8 +61,8 @@ def decide(
     operations: Sequence[str] = OPERATIONS,
     flat: bool = False,
 ) -> Decisions:
-    """table: a file, in front of the compiled-in table; empty: that one alone. Ranks fill one node after the other. flat: where a hierarchical
-    algorithm is chosen, what would be chosen if ranks shared no memory."""
+    """table: a file, in front of the compiled-in table; empty: that one alone. Ranks fill one node after the other.
+    flat: where a hierarchical algorithm is chosen, what would be chosen if ranks shared no memory."""
     found = Decisions(source, largest, per_node)
     rules = _core.rules(table or "off")
     entries = {(a["operation"], a["name"]): a for a in _core.catalogue()}

@@ -86,8 +86,8 @@ def explain(
     table: str = "",
     cyclic: bool = False,
 ) -> dict[str, Any]:
-    """measured: seconds by candidate, where a table has them. table: a file, or "off"; empty: the environment's. cyclic:
-    ranks are dealt to the nodes in turns; times are still those of consecutive ones."""
+    """measured: seconds by candidate, where a table has them. table: a file, or "off"; empty: the environment's.
+    cyclic: ranks are dealt to the nodes in turns; times are still those of consecutive ones."""
     chosen = modelling.chosen(operation, ranks, size, commutative, table)
     names = modelling.candidates(operation, size)
     names += [name for name in (chosen["text"], *(measured or {})) if name not in names]
