@@ -22,7 +22,7 @@ constexpr int general_up_to = 128, few_messages = 16;
 constexpr std::int64_t most_messages = 1 << 20;
 // Renumbered messages must take so many times less, with what puts things right counted so many times: it lies on every rank's path, what is saved
 // perhaps not. What simulated machines (omnes simulate) call for: with less, some algorithms became up to a tenth slower.
-constexpr double margin = 1.3, margin_without_structure = 1.5, caution = 2;
+constexpr double margin = 1.25, margin_without_structure = 1.5, caution = 2;
 // Message sizes between which a curve's slope is that of long messages, and of the pieces in which copies are made.
 constexpr double long_message = 65536;  // bytes
 
