@@ -38,6 +38,7 @@ def test_results(mpi, build, tmp_path):
 
 
 def test_explain_says_whether_and_why(monkeypatch):
+    monkeypatch.setenv("OMNES_ALLGATHER", "ring")
     words = ("explain", "allgather", "--nodes", "8x8", "-b", "64K")
     answer = json.loads(omnes(*words, "--cyclic", "--json").output)["renumbering"]
     assert answer["renumbered"] and answer["text"] == "ring remap=reorder" and answer["gain"] > 2
