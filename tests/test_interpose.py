@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import os
+import re
 import time
 
 import pytest
@@ -75,6 +75,11 @@ def test_functions_with_large_counts(build, tmp_path, program, standard_abi):
     assert [report["passed"] for report in reports(tmp_path, 3)] == [[], [], []]
 
 
+def algorithms(report) -> set[tuple[str, str]]:
+    """Of each operation, without parameters and how ranks were renumbered."""
+    return {(entry["operation"], re.split("[: ]", entry["algorithm"])[0]) for entry in report["entries"]}
+
+
 @pytest.mark.parametrize("number", ROUNDS)
 def test_each_algorithm(build, tmp_path, number):
     """Four ranks, so that those for powers of two run too; the MPIs and the transports take turns."""
@@ -82,12 +87,12 @@ def test_each_algorithm(build, tmp_path, number):
     transport = [SHARED, NODES, MESSAGES][number % 3]
     variables = {**forced(number), **transport, "OMNES_STATS": str(tmp_path)}
     expect_ok(mpirun(mpi, 4, build("movement", mpi), "10", variables=variables))
-    ran = {(entry["operation"], re.split("[: ]", entry["algorithm"])[0]) for entry in reports(tmp_path, 4)[0]["entries"]}
+    ran = algorithms(reports(tmp_path, 4)[0])
     moved = ["barrier", "bcast", "gather", "scatter", "allgather", "alltoall"]
     assert {(name, variables[f"OMNES_{name.upper()}"]) for name in moved} <= ran
 
     expect_ok(mpirun(mpi, 4, build("reductions", mpi), "10", variables=variables))
-    ran = {(entry["operation"], re.split("[: ]", entry["algorithm"])[0]) for entry in reports(tmp_path, 4)[0]["entries"]}
+    ran = algorithms(reports(tmp_path, 4)[0])
     assert {(name, variables[f"OMNES_{name.upper()}"]) for name in ["reduce", "allreduce"]} <= ran
 
 
