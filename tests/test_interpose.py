@@ -75,7 +75,7 @@ def test_functions_with_large_counts(build, tmp_path, program, standard_abi):
     assert [report["passed"] for report in reports(tmp_path, 3)] == [[], [], []]
 
 
-def algorithms(report) -> set[tuple[str, str]]:
+def served(report) -> set[tuple[str, str]]:
     """Of each operation, without parameters and how ranks were renumbered."""
     return {(entry["operation"], re.split("[: ]", entry["algorithm"])[0]) for entry in report["entries"]}
 
@@ -87,12 +87,12 @@ def test_each_algorithm(build, tmp_path, number):
     transport = [SHARED, NODES, MESSAGES][number % 3]
     variables = {**forced(number), **transport, "OMNES_STATS": str(tmp_path)}
     expect_ok(mpirun(mpi, 4, build("movement", mpi), "10", variables=variables))
-    ran = algorithms(reports(tmp_path, 4)[0])
+    ran = served(reports(tmp_path, 4)[0])
     moved = ["barrier", "bcast", "gather", "scatter", "allgather", "alltoall"]
     assert {(name, variables[f"OMNES_{name.upper()}"]) for name in moved} <= ran
 
     expect_ok(mpirun(mpi, 4, build("reductions", mpi), "10", variables=variables))
-    ran = algorithms(reports(tmp_path, 4)[0])
+    ran = served(reports(tmp_path, 4)[0])
     assert {(name, variables[f"OMNES_{name.upper()}"]) for name in ["reduce", "allreduce"]} <= ran
 
 
