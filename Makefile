@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 venv := .venv/bin
 
-.PHONY: help setup demo test test-cpp test-sanitize test-python lint format clean
+.PHONY: help setup demo test test-cpp test-optimised test-sanitize test-python lint format clean
 
 help:
 	@echo "make demo           set up, then one MPI program on the stock MPI and on omnes, side by side"
@@ -17,16 +17,27 @@ setup:
 demo: setup
 	@$(venv)/omnes demo
 
+# Proofs take long, and stay proved under a sanitizer; what has to be quick is also tested as users get it. All other C++
+# tests run with sanitizers only, and without them by test-cpp.
+proofs := test_algorithms test_verify_random
+optimised := $(proofs) test_heap test_kernels test_lane test_runtime test_shm test_waiting
+sanitized := $(filter-out $(proofs),$(notdir $(basename $(wildcard tests/cpp/test_*.cpp))))
+
 # One after the other: each uses all CPUs.
 .NOTPARALLEL:
-test: test-cpp test-sanitize test-python
+test: test-optimised test-sanitize test-python
 
 test-cpp: setup
 	@PATH="$$PWD/$(venv):$$PATH" cmake --build build/editable --target cpp_tests
 	@$(venv)/ctest --test-dir build/editable --output-on-failure -j "$$(nproc)"
 
+test-optimised: setup
+	@PATH="$$PWD/$(venv):$$PATH" cmake --build build/editable --target $(optimised)
+	@$(venv)/ctest --test-dir build/editable --output-on-failure -j "$$(nproc)" \
+	  -R "^($$(echo $(optimised) | tr ' ' '|'))$$"
+
 test-sanitize: setup
-	@scripts/sanitize address,undefined
+	@scripts/sanitize address,undefined $(sanitized)
 	@scripts/sanitize thread test_shm test_waiting test_lane
 
 test-python: setup

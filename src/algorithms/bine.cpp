@@ -36,7 +36,7 @@ struct Place {
 };
 
 /// Walks from the root to v. The arc [first, last) belongs to `head`, and what of it is not head's own half goes to a child.
-Place find(int v, int p) {
+Place find(int v, int p, bool with_children) {
   Place place;
   int head = 0, first = -below_head(p), last = first + p;
   if (v >= last) v -= p;
@@ -45,13 +45,15 @@ Place find(int v, int p) {
     const int half = (last - first) / 2;
     const bool up = turns_up(last - first) != mirrored;
     const int begin = up ? last - half : first;
-    const int child = begin + (mirrored ? below_head(half) : half - 1 - below_head(half));
+    const auto child = [&] { return begin + (mirrored ? below_head(half) : half - 1 - below_head(half)); };
     if (begin <= v && v < begin + half) {  // v is in the child's half
-      place = {.tree = {.parent = modulo(head, p), .children = {}}, .subtree = {modulo(begin, p), half}};
-      head = child, first = begin, last = begin + half;
+      place.tree.parent = modulo(head, p);
+      place.tree.children.clear();
+      place.subtree = {modulo(begin, p), half};
+      head = child(), first = begin, last = begin + half;
       mirrored = !mirrored;
     } else {
-      if (head == v) place.tree.children.push_back(modulo(child, p));
+      if (head == v && with_children) place.tree.children.push_back(modulo(child(), p));
       (up ? last : first) = up ? begin : begin + half;
     }
   }
@@ -61,8 +63,8 @@ Place find(int v, int p) {
 
 }  // namespace
 
-Tree bine_tree(int v, int p) { return find(v, p).tree; }
-Arc bine_subtree(int v, int p) { return find(v, p).subtree; }
+Tree bine_tree(int v, int p) { return find(v, p, true).tree; }
+Arc bine_subtree(int v, int p) { return find(v, p, false).subtree; }
 
 int bine_steps(int p) { return std::bit_width(static_cast<unsigned>(p - 1)); }
 

@@ -2,6 +2,7 @@
 #include "algorithms/circulant_broadcast.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "algorithms/circulant.hpp"
 
@@ -14,8 +15,8 @@ namespace {
 class Search {
  public:
   Search(const std::vector<int>& skips, int rank, int base)
-      : skips_(skips), used_(skips.size()), target_(skips.back() + rank), bound_(2 * skips.back()) {
-    used_[base] = true;
+      : skips_(skips), used_(1u << base), target_(skips.back() + rank), bound_(2 * skips.back()) {
+    found_.reserve(skips.size());
   }
 
   /// The base block of each round; the phase's length stands for the root itself, which has any.
@@ -33,18 +34,18 @@ class Search {
   void search(int sum, int largest) {
     for (int e = largest; e >= 0; --e) {
       const int next = sum + skips_[e];
-      if (used_[e] || next > limit(0) || next >= bound_) continue;
+      if ((used_ >> e & 1) != 0 || next > limit(0) || next >= bound_) continue;
       if (next <= limit(1)) search(next, e - 1);
       if (complete() || sum > limit(1)) return;
       bound_ = next;
-      used_[e] = true;
+      used_ |= 1u << e;
       found_.push_back(e);
       if (complete()) return;
     }
   }
 
   const std::vector<int>& skips_;
-  std::vector<bool> used_;
+  std::uint32_t used_;  // a bit for each skip: there are at most 32
   std::vector<int> found_;
   int target_;
   int bound_;  // the rank of the round before
@@ -90,13 +91,14 @@ std::vector<int> CirculantBroadcast::receives(int rank, int blocks) const {
 std::vector<CirculantRound> CirculantBroadcast::rounds(int rank, int blocks) const {
   const int p = skips_.back(), q = phase();
   if (p == 1) return {};
-  std::vector<std::vector<int>> theirs;  // what the rank at each skip receives, from all of its senders
-  for (int k = 0; k < q; ++k) theirs.push_back(receives((rank + skips_[k]) % p, blocks));
+  const int first = start(blocks);
   const std::vector<int> mine = receives(rank, blocks);
   std::vector<CirculantRound> found;
-  for (int i = 0; i < count(blocks); ++i) {
-    const int k = (start(blocks) + i) % q;
-    found.push_back({skips_[k], theirs[k][i], mine[i]});
+  found.reserve(mine.size());
+  for (int i = 0; i < count(blocks); ++i) found.push_back({skips_[(first + i) % q], -1, mine[i]});
+  for (int k = 0; k < q; ++k) {  // what the rank at this skip receives, from all of its senders
+    const std::vector<int> theirs = receives((rank + skips_[k]) % p, blocks);
+    for (int i = (k - first + q) % q; i < count(blocks); i += q) found[i].sent = theirs[i];
   }
   return found;
 }

@@ -64,7 +64,8 @@ Picked picked(const Problem& problem, std::size_t level, Operation operation) {
 }
 
 Operation at_level(const Problem& problem, std::size_t level, Operation operation) {
-  return unequal(problem.operation) || problem.hierarchy->uneven(level) ? twin(operation) : operation;
+  const bool of_a_message = problem.operation == bcast || problem.operation == reduce || problem.operation == allreduce;
+  return unequal(problem.operation) || of_a_message || problem.hierarchy->uneven(level) ? twin(operation) : operation;
 }
 
 std::vector<Operation> phases_at(const Algorithm& algorithm, bool last) {
@@ -97,6 +98,7 @@ std::string why_not_composed(const Algorithm& algorithm, const Problem& outer, b
   if (!hierarchy.in_rank_order() && (algorithm.consecutive || !commutative))
     return std::string("needs the ranks of each unit to be consecutive") +
            (algorithm.consecutive ? "" : " where the operation does not commute");
+  if (algorithm.uniform && !hierarchy.uniform()) return "needs as many ranks on each unit of a level";
   for (std::size_t level = 0; level < hierarchy.levels(); ++level) {
     const LevelAlgorithm* wanted = named_for(problem, level);
     bool serves = false;

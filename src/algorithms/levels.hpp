@@ -17,7 +17,7 @@ struct Picked {
 Picked picked(const Problem& problem, std::size_t level, Operation operation);
 
 /// The operation that does this one's work in a level's groups of the problem: with unequal parts where its members
-/// stand for different numbers of ranks.
+/// stand for different numbers of ranks, or parts are pieces of a message, which are only nearly equal.
 Operation at_level(const Problem& problem, std::size_t level, Operation operation);
 
 /// The operations that an algorithm composes at a level.

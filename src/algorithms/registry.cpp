@@ -34,7 +34,7 @@ constexpr auto aliases = std::to_array<Alias>({
     {.name = "naive", .algorithm = "linear"},
     {.name = "noncommutative", .algorithm = "butterfly"},
     {.name = "nreduce", .algorithm = "sliced", .only = Operation::allreduce},
-    {.name = "pipeline", .algorithm = "chain"},
+    {.name = "pipeline", .algorithm = "chain", .only = Operation::bcast},
     {.name = "reduce_bcast", .algorithm = "knomial", .only = Operation::allreduce},
     {.name = "reduce_scatter_allgather", .algorithm = "rabenseifner", .only = Operation::allreduce},
     {.name = "reduce_scatter_gather", .algorithm = "rabenseifner", .only = Operation::reduce},
@@ -52,6 +52,15 @@ bool before(const Algorithm* a, const Algorithm* b) {
 void insert(const Algorithm& algorithm) {
   auto& all = entries();
   all.insert(std::upper_bound(all.begin(), all.end(), &algorithm, before), &algorithm);
+}
+
+/// Fills in what the problem leaves to the algorithm.
+void complete(const Algorithm& algorithm, Problem& problem) {
+  if (algorithm.hierarchical && !problem.hierarchy)
+    problem.hierarchy = std::make_shared<const Hierarchy>(Placement{.p = problem.p, .levels = {}});
+  const std::string reason = why_not(algorithm, problem, true);
+  if (!reason.empty()) throw std::invalid_argument(std::string(algorithm.name) + " " + reason);
+  if (problem.radix == 0) problem.radix = default_radix(algorithm, problem.p);
 }
 
 }  // namespace
@@ -110,15 +119,18 @@ std::string why_not(const Algorithm& algorithm, const Problem& problem, bool com
   return algorithm.hierarchical ? why_not_composed(algorithm, problem, commutative) : std::string();
 }
 
-Schedule build(const Algorithm& algorithm, Problem problem, Dependencies dependencies) {
-  if (algorithm.hierarchical && !problem.hierarchy)
-    problem.hierarchy = std::make_shared<const Hierarchy>(Placement{.p = problem.p, .levels = {}});
-  const std::string reason = why_not(algorithm, problem, true);
-  if (!reason.empty()) throw std::invalid_argument(std::string(algorithm.name) + " " + reason);
-  if (problem.radix == 0) problem.radix = default_radix(algorithm, problem.p);
-  Builder builder(problem, dependencies);
+Schedule build(const Algorithm& algorithm, Problem problem, Detail detail) {
+  complete(algorithm, problem);
+  Builder builder(problem, detail);
   algorithm.build(builder);
   return builder.finish();
+}
+
+int count_sent(const Algorithm& algorithm, Problem problem, Tally& tally) {
+  complete(algorithm, problem);
+  Builder builder(problem, tally);
+  algorithm.build(builder);
+  return builder.pieces();
 }
 
 }  // namespace omnes

@@ -37,6 +37,7 @@ struct Algorithm {
   /// Composed of others, over Problem::hierarchy. `ordered` holds where ranks of each unit are consecutive.
   std::optional<Phases> hierarchical = {};
   bool consecutive = false;  ///< hierarchical: serves only placements where they are
+  bool uniform = false;      ///< hierarchical: serves only placements where units of a level have as many parts
 };
 
 /// All of them, sorted by operation and name.
@@ -60,7 +61,9 @@ int default_radix(const Algorithm& algorithm, int p);
 /// Why the algorithm cannot solve the problem, in a few words; empty when it can.
 std::string why_not(const Algorithm& algorithm, const Problem& problem, bool commutative);
 /// The schedule of problem.rank. Throws std::invalid_argument with why_not's reason.
-Schedule build(const Algorithm& algorithm, Problem problem, Dependencies dependencies = Dependencies::inferred);
+Schedule build(const Algorithm& algorithm, Problem problem, Detail detail = Detail::whole);
+/// Adds what it sends, and returns the blocks that it cuts a part into. Throws likewise.
+int count_sent(const Algorithm& algorithm, Problem problem, Tally& tally);
 
 /// Keeps a pointer: the algorithm must be a constant of the file.
 struct Register {

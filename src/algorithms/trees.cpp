@@ -15,6 +15,31 @@ long long knomial_weight(int v, int p, int k) {
   return weight;
 }
 
+/// Walks a postal tree from rank 0 down to v: calls hand(parent, child) for all children of the ranks on the way, and
+/// returns the size of v's subtree. In t steps a rank and those it sends to reach F(t) = F(t - 1) + F(t - k) ranks: it
+/// keeps the first F(t - 1) for itself, and hands the rest to the first of them.
+template <class Hand>
+int walk_postal(int v, int p, int k, const Hand& hand) {
+  const int delay = std::min(k, p);
+  std::vector<int> reach(delay, 1);
+  while (reach.back() < p) reach.push_back(reach.back() + reach[reach.size() - delay]);
+  int here = 0, count = p, subtree = p;
+  for (int step = static_cast<int>(reach.size()) - 1; count > 1; --step) {
+    const int kept = std::min(count, reach[step - 1]), child = here + kept;
+    if (kept == count) continue;
+    hand(here, child);
+    if (v < child) {
+      count = kept;
+    } else {
+      here = child;
+      count -= kept;
+      subtree = count;
+      step -= delay - 1;
+    }
+  }
+  return subtree;
+}
+
 }  // namespace
 
 int knomial_extent(int v, int p, int k) {
@@ -29,6 +54,20 @@ Tree knomial_tree(int v, int p, int k) {
     for (int digit = 1; digit < k && v + digit * w < p; ++digit)
       tree.children.push_back(static_cast<std::int32_t>(v + digit * w));
   return tree;
+}
+
+Tree postal_tree(int v, int p, int k) {
+  Tree tree;
+  walk_postal(v, p, k, [&](int parent, int child) {
+    if (child == v) tree.parent = parent;
+    if (parent == v) tree.children.push_back(child);
+  });
+  std::reverse(tree.children.begin(), tree.children.end());
+  return tree;
+}
+
+int postal_extent(int v, int p, int k) {
+  return walk_postal(v, p, k, [](int, int) {});
 }
 
 Tree doubling_tree(int v, int p) {

@@ -22,6 +22,11 @@ struct Arc {
 Tree knomial_tree(int v, int p, int k);
 int knomial_extent(int v, int p, int k);
 
+/// Tree rooted at 0 that reaches all ranks soonest where a message takes k times as long to arrive as to send: its
+/// receiver is sending, too, while its sender goes on. Subtrees are ranges, as in a k-nomial tree; k = 1 is binomial.
+Tree postal_tree(int v, int p, int k);
+int postal_extent(int v, int p, int k);
+
 /// Binomial tree rooted at 0 in which the ranks below 2^i send to those at distance 2^i; the largest subtree is the last.
 Tree doubling_tree(int v, int p);
 

@@ -296,7 +296,7 @@ bool take_back(const Pending& pending) {
 }
 
 void set_plan(Pending& pending, std::shared_ptr<const Plan> plan) {
-  pending.flight.calls_host = plan->messages || (pending.job.call.reduction && pending.job.call.reduction->context);
+  pending.flight.calls_host = plan->messages() || (pending.job.call.reduction && pending.job.call.reduction->context);
   pending.flight.plan = std::move(plan);
 }
 

@@ -177,9 +177,11 @@ void describe_team(State& state, MPI_Comm comm) {
   setup.p = state.p;
   setup.rank = state.rank;
   setup.selector = &*process().selector;
+  setup.machine = process().machine;
   setup.waiting = w.waiting(state.ranks);
   setup.waiting.others = &engine::under_way;
   setup.shares_memory = w.medium.has_value();
+  setup.own_cpus = w.own_cpus(state.ranks);
   std::unordered_map<std::uint64_t, int> first;  // rank with that memory
   for (int r = 0; r < state.p; ++r) {
     if (introduction(r).fingerprint != introduction(0).fingerprint) {

@@ -45,10 +45,10 @@ class HandleCache {
   static inline std::atomic<std::uint64_t> generation_{1};  // above that of an empty entry
 };
 
-/// For thread-local caches: reached without a call, as this library is loaded with the program. A simulator loads one
-/// program many times, and for so many there is no room of that kind.
+/// For thread-local caches: reached without a call, as this library is loaded with the program. In a simulation all ranks
+/// are one thread, and each has globals of its own.
 #ifdef OMNES_ABI_SMPI
-#define OMNES_FAST_THREAD_LOCAL constinit thread_local
+#define OMNES_FAST_THREAD_LOCAL constinit
 #else
 #define OMNES_FAST_THREAD_LOCAL constinit thread_local __attribute__((tls_model("initial-exec")))
 #endif

@@ -22,7 +22,7 @@ void force_what_is_asked_for(MPI_Comm comm, MPI_Info info) {
     if (!state) state = local_state_of(comm).state;
     if (!state) return;  // the host serves this communicator
     try {
-      state->team->force(operation, parse_choice(operation, value));
+      state->team->force(operation, parse_wish(operation, value));
       state->repeats.forget();
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(key + ": " + error.what());

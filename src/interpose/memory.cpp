@@ -21,6 +21,7 @@ using Find = shm::Heap* (*)();
 Find find_shared_heap() { return reinterpret_cast<Find>(dlsym(RTLD_DEFAULT, "omnes_heap")); }
 
 shm::Heap* find_or_make() {
+  if constexpr (simulated) return nullptr;  // no other process would read it
   const Settings& settings = process().settings;
   if (settings.off || settings.heap == HeapUse::off || settings.transport == Transport::mpi) return nullptr;
   if (const Find shared = find_shared_heap())

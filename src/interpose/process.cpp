@@ -23,16 +23,21 @@ namespace {
 std::mutex mutex;  // guards the set-up, in which nothing waits for other processes, and the complaint
 std::string complaint;
 
-/// Of all that drives choices. A table counts by what it says: its name may differ between nodes.
+/// Of all that drives choices. A table and a machine count by what they say: their names may differ between nodes. So does
+/// what is compiled in, and the compiler: nodes may have libraries of their own.
 std::uint64_t fingerprint_of(const Settings& settings) {
   std::vector<std::string_view> variables;
   for (char** variable = environ; *variable; ++variable) {
     const std::string_view text(*variable);
-    if (text.starts_with("OMNES_") && !text.starts_with("OMNES_STATS=") && !text.starts_with("OMNES_TABLE="))
-      variables.push_back(text);
+    const bool names_file =
+        text.starts_with("OMNES_STATS=") || text.starts_with("OMNES_TABLE=") || text.starts_with("OMNES_MACHINE=");
+    if (text.starts_with("OMNES_") && !names_file) variables.push_back(text);
   }
   std::sort(variables.begin(), variables.end());
-  if (settings.table) variables.push_back(settings.table->text);
+  for (const auto* file : {&settings.table, &settings.machine})
+    variables.push_back(*file ? std::string_view((*file)->text) : std::string_view());
+  for (const std::string_view compiled_in : {default_table, model::default_machine, std::string_view(__VERSION__)})
+    variables.push_back(compiled_in);
   std::uint64_t hash = 0;
   for (const std::string_view text : variables) hash = hash * 31 + std::hash<std::string_view>{}(text);
   return hash;
@@ -60,12 +65,27 @@ std::optional<Network> find_network(const std::optional<std::string>& wanted) {
   }
 }
 
+/// Likewise, the user's own is left out.
+std::shared_ptr<const model::Machine> find_machine(Settings& settings) {
+  if (!settings.machine) return nullptr;
+  try {
+    return std::make_shared<const model::Machine>(model::parse_machine(settings.machine->text));
+  } catch (const std::invalid_argument& error) {
+    const std::string what = settings.machine->name + ": " + error.what();
+    if (settings.machine_is_named) throw std::invalid_argument("OMNES_MACHINE: " + what);
+    note("the measured machine is not known: " + what);
+    settings.machine.reset();
+    return nullptr;
+  }
+}
+
 const char* set_up() {
   Process& p = process();
   try {
     p.settings = Settings::from_environment();
     p.selector.emplace(p.settings);
     p.network = find_network(p.settings.topology);
+    p.machine = find_machine(p.settings);
   } catch (const std::invalid_argument& error) {
     complaint = error.what();
     return "wrong OMNES_ variable";

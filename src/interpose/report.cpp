@@ -28,20 +28,39 @@ struct Passed {
   double seconds = 0;
 };
 
+/// Ranks in runs of equal steps: "0-7", "0-56:8,3", in their order.
+std::string runs_of(const std::vector<int>& ranks) {
+  std::string text;
+  for (std::size_t i = 0, end; i < ranks.size(); i = end) {
+    end = i + 1;
+    const int step = end < ranks.size() ? ranks[end] - ranks[i] : 1;
+    while (end < ranks.size() && ranks[end] - ranks[end - 1] == step) ++end;
+    if (end - i == 2) --end;  // two ranks are no run
+    text += (text.empty() ? "" : ",") + std::to_string(ranks[i]);
+    if (end - i > 1) text += "-" + std::to_string(ranks[end - 1]);
+    if (end - i > 1 && step != 1) text += ":" + std::to_string(step);
+  }
+  return text;
+}
+
 struct Totals {
   std::mutex mutex;
   std::set<State*> live;
-  /// By operation, form, the communicator's ranks and nodes, size of a part, algorithm.
-  std::map<std::tuple<Operation, Form, int, int, std::size_t, std::string>, Ran> ran;
+  std::map<std::string, int> groups;  ///< members of the communicators that have reported, and their numbers here
+  /// By operation, form, root, the communicator's ranks, nodes and group, size of a part, algorithm.
+  std::map<std::tuple<Operation, Form, int, int, int, int, std::size_t, std::string>, Ran> ran;
   std::map<std::tuple<Operation, Form, std::string>, Passed> passed;
   std::set<std::string> notes;
 
   void add(const State& state) {
     if (!state.team) return;
-    for (const Ran& more : state.team->statistics()) {
-      const Team& team = *state.team;
-      const auto [at, is_new] =
-          ran.try_emplace({more.operation, more.form, team.p(), team.nodes(), more.bytes, more.algorithm}, more);
+    const auto statistics = state.team->statistics();
+    if (statistics.empty()) return;
+    const int group = groups.try_emplace(runs_of(state.ranks), static_cast<int>(groups.size())).first->second;
+    for (const Ran& more : statistics) {
+      const auto [at, is_new] = ran.try_emplace(
+          {more.operation, more.form, more.root, state.p, state.team->nodes(), group, more.bytes, more.algorithm},
+          more);
       if (is_new) continue;
       Ran& sum = at->second;
       sum.calls += more.calls;
@@ -114,12 +133,17 @@ std::string to_json(Totals& t) {
                      ",\"why\":" + quoted(left_out.why) + "}";
             });
   }
+  std::vector<std::string> groups(t.groups.size());
+  for (const auto& [members, number] : t.groups) groups[number] = members;
+  text += ",\n\"groups\":" + list(groups, [](const std::string& members) { return quoted(members); });
   text += ",\n\"entries\":" + list(t.ran, [](const auto& item) {
-            const auto& [operation, form, ranks, nodes, bytes, algorithm] = item.first;
+            const auto& [operation, form, root, ranks, nodes, group, bytes, algorithm] = item.first;
             const Ran& ran = item.second;
             return "{\"operation\":" + quoted(name(operation)) + ",\"form\":" + quoted(name(form)) +
-                   ",\"size\":" + std::to_string(ranks) + ",\"nodes\":" + std::to_string(nodes) +
+                   ",\"root\":" + std::to_string(root) + ",\"size\":" + std::to_string(ranks) +
+                   ",\"group\":" + std::to_string(group) + ",\"nodes\":" + std::to_string(nodes) +
                    ",\"bytes\":" + std::to_string(bytes) + ",\"algorithm\":" + quoted(algorithm) +
+                   (ran.advice.empty() ? "" : ",\"model\":" + quoted(ran.advice)) +
                    ",\"volume\":" + std::to_string(ran.volume) + ",\"fastest\":" + seconds_text(ran.fastest) +
                    counted(ran.calls, ran.seconds);
           });

@@ -38,26 +38,30 @@ std::uint64_t mix(std::uint64_t hash, std::string_view text) {
   return hash * 0x9E3779B97F4A7C15u + std::hash<std::string_view>{}(text);
 }
 
+std::string name_of_machine() {
+  if constexpr (simulated) {
+    char name[MPI_MAX_PROCESSOR_NAME + 1] = "";
+    int length = 0;
+    host.Get_processor_name(name, &length);
+    return name;
+  }
+  utsname names{};
+  uname(&names);
+  return names.nodename;
+}
+
 /// The kernel that runs this process, and which other processes it can see.
 std::uint64_t identity_of_machine() {
   std::uint64_t hash = 0;
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   hash = mix(hash, boot);
-  utsname names;
-  if (uname(&names) == 0) hash = mix(hash, names.nodename);
+  hash = mix(hash, name_of_machine());
   for (const char* space : {"/proc/self/ns/pid", "/proc/self/ns/user"}) {
     struct stat status;
     if (stat(space, &status) == 0) hash = mix(hash, std::to_string(status.st_ino));
   }
   return mix(hash, std::to_string(geteuid()));
-}
-
-std::string name_of_simulated_machine() {
-  char name[MPI_MAX_PROCESSOR_NAME + 1] = "";
-  int length = 0;
-  host.Get_processor_name(name, &length);
-  return name;
 }
 
 /// Ranks of a simulated machine are bound to nothing.
@@ -67,11 +71,9 @@ Whereabouts find_whereabouts(std::uint64_t memory) {
   if constexpr (simulated) {
     InnerUnits inner;
     inner.fill(no_unit);
-    return whereabouts(name_of_simulated_machine(), inner, network, memory);
+    return whereabouts(name_of_machine(), inner, network, memory);
   }
-  utsname names{};
-  uname(&names);
-  return own_whereabouts(names.nodename, network, memory);
+  return own_whereabouts(name_of_machine(), network, memory);
 }
 
 Introduction introduce(int rank, int size) {
@@ -80,7 +82,7 @@ Introduction introduce(int rank, int size) {
   nonce = static_cast<std::uint64_t>(device()) << 32 | device();
 
   const Process& self = process();
-  const std::uint64_t machine = simulated ? mix(0, name_of_simulated_machine()) : identity_of_machine();
+  const std::uint64_t machine = simulated ? mix(0, name_of_machine()) : identity_of_machine();
   Introduction me{};
   me.fingerprint = self.fingerprint;
   me.memory = machine;
@@ -202,6 +204,12 @@ shm::WaitPolicy World::waiting(std::span<const int> ranks) const {
   policy.oversubscribed = wait == Wait::yield || (wait == Wait::automatic && oversubscribed(here));
   policy.yields_reach = yields_reach(here, all[rank].session);
   return policy;
+}
+
+bool World::own_cpus(std::span<const int> ranks) const {
+  std::map<std::uint64_t, std::vector<const Introduction*>> nodes;
+  for (const int r : ranks) nodes[all[r].memory].push_back(&all[r]);
+  return std::ranges::none_of(nodes, [](const auto& node) { return oversubscribed(node.second); });
 }
 
 Placed World::place(std::span<const int> ranks) const {

@@ -18,7 +18,7 @@ namespace omnes {
 
 /// What a rank says of itself. Ranks with equal `memory` can map each other's segments.
 struct Introduction {
-  std::uint64_t fingerprint;  ///< of its OMNES_ variables and its table
+  std::uint64_t fingerprint;  ///< of its OMNES_ variables, its table and machine
   std::uint64_t memory;
   std::int64_t session;  ///< see yields_reach
   std::uint64_t cpus;    ///< which CPUs the rank may run on, as a hash
@@ -43,6 +43,8 @@ struct World {
   int first_here() const;
   /// How a rank of this group of ranks waits for the others that are on its node.
   shm::WaitPolicy waiting(std::span<const int> ranks) const;
+  /// Whether no two ranks of this group share a CPU, on any node.
+  bool own_cpus(std::span<const int> ranks) const;
   /// Where the ranks of this group lie; as far as OMNES_LEVELS wants to know.
   Placed place(std::span<const int> ranks) const;
 };

@@ -25,8 +25,9 @@ Parts partition(const Graph& graph, std::span<const std::int32_t> sizes);
 
 /// Vertices by groups: all of a group go to one part as long as one has room for it, to that with which they talk most.
 Parts pack(const Graph& graph, std::span<const std::int32_t> group_of, std::span<const std::int32_t> sizes);
-/// Swaps vertices as long as that lowers the cut.
-void refine(const Graph& graph, Parts& part_of, std::size_t parts);
+/// Swaps vertices as long as that lowers the cut. Quick: only between parts of which some vertex would gain by moving.
+enum class Effort { quick, full };
+void refine(const Graph& graph, Parts& part_of, std::size_t parts, Effort effort = Effort::full);
 /// The nearest thing to the given parts that has exactly these sizes, refined: what a partitioner that balances roughly needs.
 Parts repaired(const Graph& graph, const Parts& rough, std::span<const std::int32_t> sizes);
 

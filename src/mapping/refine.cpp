@@ -22,13 +22,19 @@ constexpr std::size_t patience = 24;
 /// The state of swaps between two parts.
 class Swaps {
  public:
-  Swaps(const Graph& graph, Parts& part_of) : graph_(graph), part_of_(part_of), gain_(part_of.size(), 0) {}
+  Swaps(const Graph& graph, Parts& part_of, Effort effort)
+      : graph_(graph), part_of_(part_of), effort_(effort), gain_(part_of.size(), 0) {}
 
   /// Returns what the cut has become less by.
   std::int64_t between(std::vector<std::int32_t>& a, std::vector<std::int32_t>& b) {
     const std::int32_t part_a = part_of_[a[0]], part_b = part_of_[b[0]];
-    for (auto* side : {&a, &b})
-      for (const std::int32_t v : *side) gain_[v] = gain(v, part_a, part_b);
+    std::int64_t hope = 0;  // the gain of the best swap, or more
+    for (auto* side : {&a, &b}) {
+      std::int64_t most = INT64_MIN;
+      for (const std::int32_t v : *side) most = std::max(most, gain_[v] = gain(v, part_a, part_b));
+      hope += most;
+    }
+    if (effort_ == Effort::quick && hope <= 0) return 0;
     free_[0] = a;
     free_[1] = b;
     row_.clear();
@@ -96,6 +102,7 @@ class Swaps {
 
   const Graph& graph_;
   Parts& part_of_;
+  Effort effort_;
   std::vector<std::int64_t> gain_;
   std::vector<std::int32_t> free_[2];
   std::vector<std::pair<std::int32_t, std::int32_t>> row_;
@@ -123,11 +130,11 @@ void worth_trying(const Graph& graph, const Parts& part_of, int v, std::vector<s
 
 }  // namespace
 
-void refine(const Graph& graph, Parts& part_of, std::size_t parts) {
+void refine(const Graph& graph, Parts& part_of, std::size_t parts, Effort effort) {
   std::vector<std::vector<std::int32_t>> members(parts);
   for (int v = 0; v < graph.vertices(); ++v) members[part_of[v]].push_back(v);
   std::vector<std::int64_t> talk(parts, 0);
-  Swaps swaps(graph, part_of);
+  Swaps swaps(graph, part_of, effort);
   for (int pass = 0; pass < most_passes; ++pass) {
     std::set<std::pair<std::int32_t, std::int32_t>> pairs;
     for (int v = 0; v < graph.vertices(); ++v)

@@ -70,16 +70,18 @@ struct Room {
 /// A schedule in the making: what both ways share.
 class Relabeller {
  public:
-  Relabeller(const Schedule& schedule, const Problem& problem, const Mapping& mapping, bool renames_parts,
-             Dependencies dependencies)
+  /// `alone`: only the ops of the fix-up are wanted.
+  Relabeller(const Schedule& schedule, const Problem& problem, const Mapping& mapping, bool renames_parts, bool alone)
       : schedule_(schedule),
         problem_(problem),
         mapping_(mapping),
         self_(schedule.problem.rank),
         player_(mapping.real_of[problem.rank]),
         pieces_(schedule.pieces),
-        b_(problem, dependencies) {
+        alone_(alone),
+        b_(problem, alone ? Detail::ops : Detail::whole) {
     b_.cut(pieces_);
+    if (alone_) return;
     std::vector<Like> temp = schedule.temp;
     for (Like& like : temp) {
       like.rank = mapping.real_of[like.rank];
@@ -193,12 +195,13 @@ class Relabeller {
     std::vector<std::int32_t> peers;
     std::vector<std::uint32_t> after;
     for (Op op : schedule_.ops) {
+      if (op.dst.buffer == Buffer::recv && has_parts(problem_.operation))
+        for (int block = op.dst.first; block < op.dst.first + op.dst.count; ++block) written_[block / pieces_] = 1;
+      if (alone_) continue;
       peers.clear();
       after.clear();
       for (const std::int32_t peer : schedule_.peers_of(op)) peers.push_back(mapping_.real_of[peer]);
       for (const std::uint32_t dep : schedule_.deps_of(op)) after.push_back(dep + shift);
-      if (op.dst.buffer == Buffer::recv && has_parts(problem_.operation))
-        for (int block = op.dst.first; block < op.dst.first + op.dst.count; ++block) written_[block / pieces_] = 1;
       for (Blocks* run : {&op.a, &op.b, &op.dst})
         if (run->count > 0 && run->buffer != Buffer::temp) *run = room(run->buffer).of(*run, pieces_);
       if (op.kind != OpKind::send && op.peer >= 0) op.peer = mapping_.real_of[op.peer];
@@ -214,11 +217,20 @@ class Relabeller {
       self_;  // the virtual rank that this one plays; also the real rank whose contribution and result that are in an exchange
   const int player_;  // who plays the virtual rank with this one's number
   const int pieces_;
+  const bool alone_;
   Builder b_;
   Room rooms_[2] = {{Buffer::send, 0, {}}, {Buffer::recv, 0, {}}};
   std::vector<int> aside_[2];  // the parts that lie in temporary blocks
   std::vector<char> written_;
 };
+
+Schedule put_right(const Schedule& schedule, const Problem& problem, const Mapping& mapping, Fixup fixup, bool ordered,
+                   bool alone) {
+  const std::string reason = why_not(problem.operation, fixup, ordered);
+  if (!reason.empty()) throw std::invalid_argument("no " + std::string(name(fixup)) + ": " + reason);
+  Relabeller relabeller(schedule, problem, mapping, follows_runs(problem.operation, fixup), alone);
+  return fixup == Fixup::exchange ? relabeller.exchange(ordered) : relabeller.reorder();
+}
 
 }  // namespace
 
@@ -252,14 +264,17 @@ Problem virtual_problem(const Problem& problem, const Mapping& mapping, Fixup fi
   return played;
 }
 
-Schedule relabelled(const Schedule& schedule, const Problem& problem, const Mapping& mapping, Fixup fixup, bool ordered,
-                    Dependencies dependencies) {
-  const std::string reason = why_not(problem.operation, fixup, ordered);
-  if (!reason.empty()) throw std::invalid_argument("no " + std::string(name(fixup)) + ": " + reason);
-  const bool renames_parts = fixup == Fixup::reorder && has_parts(problem.operation);
-  Relabeller relabeller(schedule, problem, mapping, renames_parts, dependencies);
-  return fixup == Fixup::exchange ? relabeller.exchange(ordered) : relabeller.reorder();
+Schedule relabelled(const Schedule& schedule, const Problem& problem, const Mapping& mapping, Fixup fixup,
+                    bool ordered) {
+  return put_right(schedule, problem, mapping, fixup, ordered, false);
 }
+
+Schedule fixup_alone(const Schedule& schedule, const Problem& problem, const Mapping& mapping, Fixup fixup,
+                     bool ordered) {
+  return put_right(schedule, problem, mapping, fixup, ordered, true);
+}
+
+bool follows_runs(Operation operation, Fixup fixup) { return fixup == Fixup::reorder && has_parts(operation); }
 
 Schedule build_relabelled(const Algorithm& algorithm, const Problem& problem, const Mapping& mapping, Fixup fixup,
                           bool ordered) {

@@ -36,7 +36,14 @@ Problem virtual_problem(const Problem& problem, const Mapping& mapping, Fixup fi
 /// That schedule as the real rank's. Throws std::invalid_argument with why_not's reason. With `ordered`, contributions to reductions are
 /// exchanged, too, so that what combines in the order of virtual ranks combines in that of real ones.
 Schedule relabelled(const Schedule& schedule, const Problem& problem, const Mapping& mapping, Fixup fixup,
-                    bool ordered = false, Dependencies dependencies = Dependencies::inferred);
+                    bool ordered = false);
+
+/// Of that schedule nothing but what puts things right, and not what it waits for: to find out what it costs. Where
+/// follows_runs() says no, a schedule without ops will do.
+Schedule fixup_alone(const Schedule& schedule, const Problem& problem, const Mapping& mapping, Fixup fixup,
+                     bool ordered = false);
+/// Whether it depends on which runs of parts the schedule moves.
+bool follows_runs(Operation operation, Fixup fixup);
 
 /// Both, for an algorithm.
 Schedule build_relabelled(const Algorithm& algorithm, const Problem& problem, const Mapping& mapping, Fixup fixup,

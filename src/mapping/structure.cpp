@@ -120,6 +120,7 @@ const char* name(Symmetry symmetry) {
   switch (symmetry) {
     case Symmetry::rotation: return "rotation";
     case Symmetry::exclusive_or: return "exclusive or";
+    case Symmetry::alternation: return "alternation";
     case Symmetry::none: break;
   }
   return "none";
@@ -127,7 +128,7 @@ const char* name(Symmetry symmetry) {
 
 Pattern pattern_of(int p, std::span<const std::int32_t> ranks, const std::function<Row(int rank)>& row) {
   Pattern rotation{Symmetry::rotation, p, row(0)};
-  bool rotates = true, exclusive = std::has_single_bit(static_cast<unsigned>(p));
+  bool rotates = true, exclusive = std::has_single_bit(static_cast<unsigned>(p)), alternates = p % 2 == 0;
   Row seen;
   for (const std::int32_t rank : ranks.subspan(1)) {
     const Row sent = row(rank);
@@ -139,9 +140,11 @@ Pattern pattern_of(int p, std::span<const std::int32_t> ranks, const std::functi
     };
     rotates = rotates && same([&](std::int32_t peer) { return (peer - rank + p) % p; });
     exclusive = exclusive && same([&](std::int32_t peer) { return peer ^ rank; });
-    if (!rotates && !exclusive) return {Symmetry::none, p, {}};
+    alternates =
+        alternates && same([&](std::int32_t peer) { return (rank % 2 == 0 ? peer - rank + p : rank - peer + p) % p; });
+    if (!rotates && !exclusive && !alternates) return {Symmetry::none, p, {}};
   }
-  if (!rotates) rotation.symmetry = Symmetry::exclusive_or;
+  if (!rotates) rotation.symmetry = exclusive ? Symmetry::exclusive_or : Symmetry::alternation;
   return rotation;
 }
 
@@ -172,7 +175,8 @@ std::vector<std::int32_t> grouped(const Pattern& pattern, std::span<const std::i
   Scale scale(pattern);
   Digits best_order;  // the nearest level's digits first
   std::vector<std::int64_t> best_weights;
-  for (int tried = 0; tried < most_orders; ++tried) {
+  const bool parity_first = pattern.symmetry == Symmetry::alternation;
+  for (int tried = 0; tried < most_orders && !(parity_first && bases.front() != 2); ++tried) {
     Digits available = places(bases), outer;  // outer: what belongs to wider levels, the widest last
     std::vector<std::int64_t> weights;
     for (std::size_t level = sizes.size(); level-- > 0;) {

@@ -2,6 +2,7 @@
 #include "mapping/traffic.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <stdexcept>
 
@@ -15,7 +16,7 @@ namespace {
 constexpr std::size_t most_pairs = std::size_t{1} << 28;
 
 void sort_and_sum(Row& row) {
-  std::sort(row.begin(), row.end());
+  if (!std::ranges::is_sorted(row)) std::ranges::sort(row);
   std::size_t kept = 0;
   for (const auto& [peer, amount] : row) {
     if (kept > 0 && row[kept - 1].first == peer)
@@ -26,10 +27,10 @@ void sort_and_sum(Row& row) {
   row.resize(kept);
 }
 
-Schedule messages_of(const Algorithm& algorithm, Problem problem, int rank) {
+Problem seen_from(int rank, Problem problem) {
   problem.rank = rank;
-  if (among_neighbors(algorithm.operation)) problem.neighbors = sample_neighbors(Topology::torus, problem.p, rank);
-  return build(algorithm, problem, Dependencies::none);
+  if (among_neighbors(problem.operation)) problem.neighbors = sample_neighbors(Topology::torus, problem.p, rank);
+  return problem;
 }
 
 }  // namespace
@@ -57,6 +58,19 @@ Row row_of(const Schedule& schedule, const BlockSize& size) {
   return row;
 }
 
+Counted counted(const Algorithm& algorithm, const Problem& problem, int rank) {
+  Tally tally;
+  const int pieces = count_sent(algorithm, seen_from(rank, problem), tally);
+  return {tally.take(), pieces};
+}
+
+Row row_of(std::span<const Sent> all) {
+  Row row;
+  row.reserve(all.size());
+  for (const Sent& sent : all) row.emplace_back(sent.peer, sent.blocks);
+  return row;
+}
+
 Traffic traffic_of(int p, const std::function<Row(int rank)>& row) {
   Traffic traffic{.p = p, .first = {0}, .peer = {}, .amount = {}};
   traffic.first.reserve(p + 1);
@@ -77,16 +91,28 @@ Traffic traffic_of(int p, const std::function<Row(int rank)>& row) {
   return traffic;
 }
 
-Row row_of(const Algorithm& algorithm, Problem problem, int rank, const BlockSize& size) {
-  return row_of(messages_of(algorithm, std::move(problem), rank), size);
+Row row_of(const Algorithm& algorithm, const Problem& problem, int rank, const BlockSize& size) {
+  if (!size) return row_of(counted(algorithm, problem, rank).sent);
+  return row_of(build(algorithm, seen_from(rank, problem), Detail::ops), size);
 }
 
 Traffic traffic_of(const Algorithm& algorithm, const Problem& problem, const BlockSize& size) {
   return traffic_of(problem.p, [&](int rank) { return row_of(algorithm, problem, rank, size); });
 }
 
-int pieces_of(const Algorithm& algorithm, Problem problem) {
-  return messages_of(algorithm, std::move(problem), 0).pieces;
+int pieces_of(const Algorithm& algorithm, const Problem& problem) { return counted(algorithm, problem, 0).pieces; }
+
+Traffic sum_of(int p, std::span<const Share> shares) {
+  std::vector<Row> rows(p);
+  for (const Share& share : shares) {
+    const Traffic& traffic = *share.traffic;
+    for (int rank = 0; rank < traffic.p; ++rank)
+      for (std::int64_t e = traffic.first[rank]; e < traffic.first[rank + 1]; ++e)
+        rows[share.members[rank]].emplace_back(share.members[traffic.peer[e]],
+                                               std::llround(static_cast<double>(traffic.amount[e]) * share.scale));
+  }
+  for (Row& row : rows) sort_and_sum(row);
+  return traffic_of(p, [&](int rank) { return rows[rank]; });
 }
 
 Traffic read_traffic(std::istream& in, int p) {

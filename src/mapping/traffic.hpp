@@ -1,12 +1,13 @@
 // Traffic: how much every rank sends to every other one, found from the schedules themselves or from a file.
 //
-// Rows in CSR form: memory is that of the pairs that do talk. Schedules are built one at a time and without dependencies, so
-// a row costs what the rank's ops cost.
+// Rows in CSR form: memory is that of the pairs that do talk. What a rank sends is counted instead of building its
+// schedule.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <istream>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -37,9 +38,25 @@ Traffic traffic_of(int p, const std::function<Row(int rank)>& row);
 /// the algorithm cannot do it, or where more pairs talk than memory should be spent on.
 Traffic traffic_of(const Algorithm& algorithm, const Problem& problem, const BlockSize& size = {});
 /// One rank's row of that.
-Row row_of(const Algorithm& algorithm, Problem problem, int rank, const BlockSize& size = {});
+Row row_of(const Algorithm& algorithm, const Problem& problem, int rank, const BlockSize& size = {});
+/// What it sends, counted without a schedule, and the blocks of a part.
+struct Counted {
+  std::vector<Sent> sent;
+  int pieces = 1;
+};
+Counted counted(const Algorithm& algorithm, const Problem& problem, int rank);
+Row row_of(std::span<const Sent> all);
 /// Blocks per part in its schedules.
-int pieces_of(const Algorithm& algorithm, Problem problem);
+int pieces_of(const Algorithm& algorithm, const Problem& problem);
+
+/// Of a group of ranks, whose rank i is members[i] among all; amounts count `scale` times, rounded.
+struct Share {
+  const Traffic* traffic;
+  std::vector<std::int32_t> members;
+  double scale = 1;
+};
+/// What all of them send, among p ranks.
+Traffic sum_of(int p, std::span<const Share> shares);
 
 /// Lines of `from to amount`, `#` comments; p is the largest rank plus 1, or `p` where that is more. Amounts of equal pairs add up.
 /// Throws std::invalid_argument: the line's number, what was found and what was expected.

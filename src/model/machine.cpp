@@ -149,4 +149,9 @@ Machine parse_machine(std::string_view source) {
   return machine;
 }
 
+std::shared_ptr<const Machine> known_default() {
+  static const auto known = std::make_shared<const Machine>(parse_machine(default_machine));
+  return known;
+}
+
 }  // namespace omnes::model

@@ -6,6 +6,7 @@
 
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,9 @@ struct Level {
   Curve single;                ///< that copy, by one side alone; both share it where the sender has nothing else to do
   Curve single_publish;        ///< the same of a publish: its buffer often holds what has just come
   Curve single_reduce;         ///< the same with a reduction, all by the receiver
+
+  /// Of what is copied, the share before the other side can follow.
+  double first_share(double bytes) const { return bytes > fragment ? fragment / bytes : 1; }
 };
 
 struct Machine {
@@ -64,6 +68,12 @@ struct Machine {
   Curve copy;
   std::map<std::string, Curve> reduce;  ///< by "type operation", such as "f64 sum", which is always there
   std::vector<Level> levels;            ///< nearest first; the last is the network
+
+  /// What it costs to combine, such as "f64 max"; where that was not measured, as a sum of doubles.
+  const Curve& reduction(const std::string& name) const {
+    const auto found = reduce.find(name);
+    return found != reduce.end() ? found->second : reduce.at("f64 sum");
+  }
 };
 
 /// Throws std::invalid_argument: one line that says where the file is wrong and what is valid.
@@ -71,5 +81,7 @@ Machine parse_machine(std::string_view toml);
 
 /// src/model/default.toml, compiled in: for those who have not measured.
 extern const std::string_view default_machine;
+/// That, read once in a process: it takes longer than renumbering an algorithm.
+std::shared_ptr<const Machine> known_default();
 
 }  // namespace omnes::model

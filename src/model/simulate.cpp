@@ -5,20 +5,8 @@
 
 namespace omnes::model {
 
-namespace {
-
-/// Of what is copied, the share before the other side can follow.
-double first_share(const Level& level, double bytes) { return bytes > level.fragment ? level.fragment / bytes : 1; }
-
-const Curve& curve_of(const Machine& machine, const std::string& reduction) {
-  const auto found = machine.reduce.find(reduction);
-  return found != machine.reduce.end() ? found->second : machine.reduce.at("f64 sum");
-}
-
-}  // namespace
-
 Simulator::Simulator(const Machine& machine, const std::string& reduction)
-    : machine_(machine), gamma_(curve_of(machine, reduction)) {}
+    : machine_(machine), gamma_(machine.reduction(reduction)) {}
 
 Outcome Simulator::run(const Tape& tape, double part_bytes) {
   tape_ = &tape;
@@ -130,7 +118,7 @@ void Simulator::send(std::uint32_t number) {
       first = time + near->latency;
     } else {
       const double copied = near->copy(bytes);
-      first = time + copied * first_share(*near, bytes) + near->latency;
+      first = time + copied * near->first_share(bytes) + near->latency;
       time = copied_together(rank, near, time + copied, time, bytes);
     }
   }
@@ -205,7 +193,7 @@ void Simulator::receive(std::uint32_t number) {
     ease(number, arrived);
   } else if (!post.single) {
     const double work = std::max(level.copy(bytes), combining);
-    const double behind = post.last + level.recv + work * first_share(level, bytes);
+    const double behind = post.last + level.recv + work * level.first_share(bytes);
     complete(number, occupy(number, copied_together(step.rank, &level, std::max(begin + work, behind), begin, bytes)));
   } else {
     // An idle sender copies half of it. One that this rank stands for itself is as busy as this rank.

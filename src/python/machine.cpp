@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "python/bindings.hpp"
+#include "select/settings.hpp"
 #include "transport/shm/cma.hpp"
 #include "transport/shm/geometry.hpp"
 
@@ -35,8 +36,9 @@ nb::dict described(const std::string& description) {
   return d;
 }
 
-std::size_t segment_bytes(int p, int slots, std::size_t slot_bytes) {
-  const shm::Geometry geometry{p, slots, slot_bytes};
+std::size_t segment_bytes(int p) {
+  const Settings settings = Settings::from_environment();
+  const shm::Geometry geometry{p, settings.slots, settings.slot_bytes};
   if (const std::string reason = geometry.why_not(); !reason.empty()) throw std::invalid_argument(reason);
   return geometry.total_bytes();
 }
@@ -68,7 +70,7 @@ bool cma_works() {
 void bind_machine(nb::module_& m) {
   m.def("machine", described, nb::arg("description") = "");
   m.def("cma_works", cma_works);
-  m.def("segment_bytes", segment_bytes, nb::arg("p"), nb::arg("slots") = 8, nb::arg("slot_bytes") = 8192);
+  m.def("segment_bytes", segment_bytes, nb::arg("p"));
 }
 
 }  // namespace omnes::python

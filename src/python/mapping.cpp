@@ -2,8 +2,10 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <deque>
 #include <sstream>
 #include <stdexcept>
 
@@ -140,6 +142,27 @@ Source of_text(const std::string& text, int p) {
   return source;
 }
 
+/// Of (traffic, its ranks among all, how often it counts per part), added up.
+Source sum_of_all(int p, const std::vector<std::tuple<Source*, std::vector<std::int32_t>, double>>& parts) {
+  std::deque<Traffic> made;
+  std::vector<Share> shares;
+  for (const auto& [source, members, scale] : parts) {
+    if (static_cast<int>(members.size()) != source->problem.p)
+      throw std::invalid_argument("traffic of " + std::to_string(source->problem.p) + " ranks for " +
+                                  std::to_string(members.size()) + " members");
+    for (const std::int32_t member : members)
+      if (member < 0 || member >= p)
+        throw std::invalid_argument("no rank " + std::to_string(member) + " among " + std::to_string(p));
+    const int pieces = source->algorithm ? pieces_of(*source->algorithm, source->problem) : 1;
+    made.push_back(source->recorded ? *source->recorded : traffic_of(*source->algorithm, source->problem));
+    shares.push_back({&made.back(), members, scale / pieces});
+  }
+  Source source;
+  source.problem.p = p;
+  source.recorded = sum_of(p, shares);
+  return source;
+}
+
 }  // namespace
 
 Placement placed(int p, const Levels& levels) {
@@ -163,6 +186,7 @@ void bind_mapping(nb::module_& m) {
   m.def("traffic", of_algorithm, arg("operation"), arg("algorithm"), arg("p"), arg("root") = 0, arg("radix") = 0,
         arg("segments") = 1);
   m.def("read_traffic", of_text, arg("text"), arg("p") = 0);
+  m.def("sum_traffic", sum_of_all, arg("p"), arg("parts"));
   m.def("has_metis", has_metis);
 }
 

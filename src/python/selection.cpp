@@ -4,8 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include <set>
-
+#include "model/advise.hpp"
 #include "python/bindings.hpp"
 #include "runtime/renumbering.hpp"
 #include "schedule/hierarchy.hpp"
@@ -37,6 +36,23 @@ Settings settings_with(const std::string& table) {
   return settings;
 }
 
+std::vector<std::string> candidates_of(const std::string& name, std::size_t part_bytes) {
+  std::vector<std::string> texts;
+  for (const Choice& choice : candidates(operation(name), part_bytes)) texts.push_back(to_string(choice));
+  return texts;
+}
+
+/// Of those that a table may set, where nobody sets them.
+nb::dict default_settings() {
+  const Settings settings;
+  nb::dict d;
+  d["slots"] = std::to_string(settings.slots);
+  d["slot_bytes"] = bytes_text(settings.slot_bytes);
+  d["single_copy"] = settings.single_copy ? bytes_text(*settings.single_copy) : "off";
+  d["direct_copy"] = bytes_text(settings.direct_copy);
+  return d;
+}
+
 /// The name of the table in front of the compiled-in one; empty where there is none.
 std::string table_file(const std::string& table) {
   const Settings settings = settings_with(table);
@@ -61,29 +77,48 @@ nb::list rules(const std::string& table) {
   return list;
 }
 
+/// That of the text; without one, what a job would know: null where that is the default.
+std::shared_ptr<const model::Machine> known_machine(const Settings& settings, const std::string& text) {
+  const std::string& known = text.empty() && settings.machine ? settings.machine->text : text;
+  return known.empty() ? nullptr : std::make_shared<const model::Machine>(model::parse_machine(known));
+}
+
+/// The model is asked as by ranks that have a CPU each.
 nb::dict choose(const std::string& name, int p, std::size_t bytes, std::size_t elements, bool commutative,
-                const std::vector<std::int32_t>& node, bool shared_memory, const std::string& table) {
-  Question question{
-      .operation = operation(name), .p = p, .bytes = bytes, .elements = elements, .commutative = commutative};
+                const std::vector<std::int32_t>& node, bool shared_memory, const std::string& table,
+                const std::string& machine, bool ask_model) {
+  const Settings settings = settings_with(table);
+  const Selector selector(settings);
+  const auto known = known_machine(settings, machine);
+  Question question{.operation = operation(name),
+                    .p = p,
+                    .bytes = bytes,
+                    .elements = elements,
+                    .commutative = commutative,
+                    .machine_file = known != nullptr};
+  question.lie_on(node, shared_memory);
+  Placement placement{p, {}};
   if (!node.empty()) {
-    question.nodes = static_cast<int>(std::set(node.begin(), node.end()).size());
-    question.hierarchy = std::make_shared<const Hierarchy>(Placement{p, {{"node", node}}});
+    placement.levels.push_back({"node", node});
+    question.hierarchy = std::make_shared<const Hierarchy>(placement);
   }
-  question.shared_memory = shared_memory && (question.nodes == 1 || question.nodes < p);
-  const Answer answer = Selector(settings_with(table)).choose(question);
+  model::Advisor advisor(known, placement, node);
+  Adviser model;
+  if (ask_model) model = [&](const Question& asked) { return advisor(selector, asked); };
+  const Answer answer = selector.choose(question, std::nullopt, model);
   nb::dict d = described(answer.choice);
   d["why"] = answer.why;
   return d;
 }
 
-/// Of a communicator whose ranks lie so; no levels: on one node.
+/// Of a communicator whose ranks lie so; no levels: on one node. Without a machine, the one that a job would know.
 nb::dict renumbering(const std::string& name, const std::string& text, std::size_t bytes, const Levels& levels,
                      const std::string& machine, bool commutative) {
-  const Selector selector = Selector::from_environment();
+  const Settings settings = Settings::from_environment();
+  const Selector selector(settings);
   const int p = levels.empty() ? 1 : static_cast<int>(levels.front().second.size());
-  std::optional<model::Machine> known;
-  if (!machine.empty()) known = model::parse_machine(machine);
-  Renumbering renumbering(selector.remap(), selector.reproducible(), placed(p, levels), std::move(known));
+  Renumbering renumbering(selector.remap(), selector.reproducible(), placed(p, levels),
+                          known_machine(settings, machine));
   const Renumbered found =
       renumbering.find(parse_choice(operation(name), text), operation(name), 0, bytes, commutative);
   nb::dict d;
@@ -100,7 +135,9 @@ void bind_selection(nb::module_& m) {
   m.def("parse_choice", parse, nb::arg("operation"), nb::arg("text"));
   m.def("choose", choose, nb::arg("operation"), nb::arg("p"), nb::arg("bytes"), nb::arg("elements"),
         nb::arg("commutative") = true, nb::arg("node") = std::vector<std::int32_t>{}, nb::arg("shared_memory") = true,
-        nb::arg("table") = "");
+        nb::arg("table") = "", nb::arg("machine") = "", nb::arg("model") = true);
+  m.def("candidates", candidates_of, nb::arg("operation"), nb::arg("part_bytes"));
+  m.def("default_settings", default_settings);
   m.def("rules", rules, nb::arg("table") = "");
   m.def("table_file", table_file, nb::arg("table") = "");
   m.def("renumbering", renumbering, nb::arg("operation"), nb::arg("choice"), nb::arg("bytes"), nb::arg("levels"),

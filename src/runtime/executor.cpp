@@ -2,6 +2,7 @@
 #include "runtime/executor.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "transport/shm/copy.hpp"
 
@@ -16,9 +17,8 @@ constexpr int polls_in_order = 64;
 
 int Executor::run(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
   take(plan, bases, reduction);
-  const std::size_t n = plan.steps.size();
-  const std::size_t done = run_in_order(n, polls_in_order);
-  if (done == n) [[likely]]
+  const std::size_t done = run_in_order(polls_in_order);
+  if (done == plan.steps.size()) [[likely]]
     return error_;
   go_on_in_any_order(done);
   shm::Waiter waiter(policy);
@@ -37,7 +37,7 @@ int Executor::run(const Plan& plan, const Bases& bases, const Reduction* reducti
 void Executor::begin(const Plan& plan, const Bases& bases, const Reduction* reduction) {
   take(plan, bases, reduction);
   active_.clear();
-  const std::size_t done = run_in_order(plan.steps.size(), 0);
+  const std::size_t done = run_in_order(0);
   if (done < plan.steps.size()) go_on_in_any_order(done);
 }
 
@@ -55,8 +55,9 @@ inline void Executor::take(const Plan& plan, const Bases& bases, const Reduction
   }
 }
 
-// Returns how many steps are done; the next one, if any, has been tried.
-inline std::size_t Executor::run_in_order(std::size_t n, int most_polls) {
+// Returns how many steps are done; the next one, if any, may have been tried.
+inline std::size_t Executor::run_in_order(int most_polls) {
+  const std::size_t n = plan_->before_messages;
   for (std::size_t i = 0; i < n; ++i) {
     const Step& step = plan_->steps[i];
     Moving& moving = moving_[i];
@@ -68,6 +69,7 @@ inline std::size_t Executor::run_in_order(std::size_t n, int most_polls) {
       if (moving.started || polls == most_polls || error_ != 0) return i;
     }
   }
+  if (n < plan_->steps.size()) moving_[n] = Moving{};
   return n;
 }
 
@@ -83,7 +85,10 @@ void Executor::go_on_in_any_order(std::size_t tried) {
     release(steps[i].first_done, steps[i].done_count);
   }
   if (moving_[tried].started) release(steps[tried].first_start, steps[tried].start_count);
-  std::sort(active_.begin(), active_.end());
+  // A message that finds its receive posted lands where it belongs; others are kept by the host and copied once more.
+  std::ranges::sort(active_, {}, [&](std::uint32_t i) {
+    return std::pair(steps[i].route != Route::port || steps[i].kind == OpKind::send, i);
+  });
 }
 
 bool Executor::advance() {

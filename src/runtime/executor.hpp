@@ -2,7 +2,7 @@
 // far as it goes at the moment (begin, then advance until finished).
 //
 // How: first straight down the list, as long as each step ends at once or after a few polls: no bookkeeping, which is all that a small message
-// needs. From the first step that takes longer on, in any order that the releases allow: `active` holds the steps that may move, oldest first; a
+// needs. From the first step on that takes longer or is a message of the host, in any order that the releases allow, receives from the host first: `active` holds the steps that may move, oldest first; a
 // pass tries each once; those that end release others, which join the same pass; a pass in which nothing moves is a wait (shm::Waiter).
 // Why it is correct: dependencies point backwards, so list order satisfies them. But waiting in list order alone could deadlock (a later send may be
 // what others wait for), hence the bound on the polls.
@@ -51,7 +51,7 @@ class Executor {
   };
 
   void take(const Plan& plan, const Bases& bases, const Reduction* reduction);
-  std::size_t run_in_order(std::size_t n, int most_polls);
+  std::size_t run_in_order(int most_polls);
   void go_on_in_any_order(std::size_t tried);
   Outcome move(const Step& step, Moving& moving);
   Outcome send(const Step& step, Moving& moving);
@@ -76,7 +76,7 @@ class Executor {
   std::size_t element_ = 1;
   int error_ = 0;
   std::size_t room_ = 0;   // steps that waits_for_ and moving_ have room for
-  std::size_t tried_ = 0;  // steps before this one were done in order; it has been tried
+  std::size_t tried_ = 0;  // steps before this one were done in order; it may have been tried
   std::vector<std::uint32_t> waits_for_;
   std::vector<std::uint32_t> active_;
   std::size_t held_back_ = 0;  // steps that have not become active yet

@@ -12,6 +12,10 @@ namespace {
 constexpr std::size_t cache_line = 64;  // bytes; blocks of long parts start on lines relative to the buffer
 constexpr std::size_t align_blocks_from = 4 * cache_line;  // bytes per block below which the cut stays even instead
 
+// Messages of one channel that may land before the first of them is combined: one, and one that is on its way meanwhile.
+// More would be tested in vain.
+constexpr std::size_t landings_ahead = 2;
+
 std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
 /// Of a piece of what the rank of that part sends to `to`, as all ranks know it.
@@ -102,7 +106,31 @@ class Binder {
       step.stage = round_up(plan_.arena_bytes, cache_line);
       plan_.arena_bytes = step.stage + step.bytes;
     }
-    push(step, {Channel{false, step.route, step.published, step.peer}});
+    const Channel channel{false, step.route, step.published, step.peer};
+    if (!step.staged || step.route != Route::port) return push(step, {channel});
+    add_landing(step, channel);
+  }
+
+  /// A message that is to be combined has a place of its own, so it may come before the other operand is there.
+  void add_landing(Step step, const Channel& channel) {
+    step.staged = false;
+    const Region landing{Buffer::temp, step.stage}, operand = step.a;
+    Step message = step;
+    message.kind = OpKind::recv;
+    message.dst = landing;
+    push(message, {channel});
+    std::vector<std::uint32_t>& combined = combined_of_[channel];
+    if (combined.size() >= landings_ahead)
+      ends_.push_back({combined[combined.size() - landings_ahead], static_cast<std::uint32_t>(plan_.steps.size() - 1)});
+    combined.push_back(static_cast<std::uint32_t>(plan_.steps.size()));
+    step.kind = OpKind::reduce;
+    step.route = Route::local;
+    step.a = step.incoming_first ? landing : operand;
+    step.b = step.incoming_first ? operand : landing;
+    push(step, {});
+  }
+  bool lands(std::size_t op, std::uint32_t step) const {
+    return schedule_.ops[op].kind == OpKind::recv_reduce && plan_.steps[step].kind == OpKind::recv;
   }
 
   void add_send(const Op& op, Step step) {
@@ -149,12 +177,17 @@ class Binder {
 
   // Turns "waits for" into "releases", both for ends and for starts.
   void release_order() {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
     for (std::size_t op = 0; op < schedule_.ops.size(); ++op)
-      for (const std::uint32_t dep : schedule_.deps_of(schedule_.ops[op]))
-        for (std::uint32_t before = first_step_[dep]; before < first_step_[dep + 1]; ++before)
-          for (std::uint32_t step = first_step_[op]; step < first_step_[op + 1]; ++step) ends.push_back({before, step});
-    pool(ends, &Step::first_done, &Step::done_count);
+      for (std::uint32_t step = first_step_[op]; step < first_step_[op + 1]; ++step) {
+        if (lands(op, step)) {
+          ends_.push_back({step, step + 1});
+          continue;
+        }
+        for (const std::uint32_t dep : schedule_.deps_of(schedule_.ops[op]))
+          for (std::uint32_t before = first_step_[dep]; before < first_step_[dep + 1]; ++before)
+            ends_.push_back({before, step});
+      }
+    pool(ends_, &Step::first_done, &Step::done_count);
     pool(starts_, &Step::first_start, &Step::start_count);
     for (std::uint32_t step = 0; step < plan_.steps.size(); ++step)
       if (plan_.steps[step].waits_for == 0) plan_.ready.push_back(step);
@@ -187,7 +220,8 @@ class Binder {
   std::vector<std::size_t> temp_;
   std::vector<std::uint32_t> first_step_;  // op -> its first step
   std::map<Channel, std::uint32_t> last_on_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> starts_;
+  std::map<Channel, std::vector<std::uint32_t>> combined_of_;           // the steps that combine a channel's messages
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> starts_, ends_;  // who waits for whose start, for whose end
 };
 
 }  // namespace
@@ -222,7 +256,8 @@ std::size_t Layout::offset(Buffer buffer, std::int64_t block) const {
 
 Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, bool direct) {
   Plan plan = Binder(schedule, layout, reach, direct).bind();
-  plan.messages = std::ranges::any_of(plan.steps, [](const Step& step) { return step.route == Route::port; });
+  const auto first_message = std::ranges::find(plan.steps, Route::port, &Step::route);
+  plan.before_messages = static_cast<std::size_t>(first_message - plan.steps.begin());
   return plan;
 }
 

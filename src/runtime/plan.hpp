@@ -2,7 +2,8 @@
 //
 // Overview: binding cuts the parts into bytes, places the temporary blocks in one arena, gives every message its route (shared memory, or the
 // host's messages) and turns dependencies round, so that a step that ends knows which steps it releases. A send to a set becomes one step for the
-// ranks on this node and one message for each of the others.
+// ranks on this node and one message for each of the others. A message that is to be combined becomes two steps: it may
+// land at any time, in a place of its own.
 // Order: messages of one channel start in the schedule's order. That is one more thing a step waits for: released when its predecessor on the channel
 // has *started* (`after_start`), while data dependencies are released when it is *done* (`after_done`).
 #pragma once
@@ -58,7 +59,7 @@ struct Step {
   Route route = Route::local;
   bool published = false;
   bool incoming_first = false;
-  bool staged = false;     ///< recv_reduce: the message lands in the arena at `stage`, then is combined
+  bool staged = false;     ///< recv_reduce by shm: the message lands in the arena at `stage`, then is combined
   std::int32_t peer = -1;  ///< in the numbering of the route; sends by shm use readers instead
   std::uint32_t first_reader = 0, reader_count = 0;
   Region a, b, dst;
@@ -77,8 +78,10 @@ struct Plan {
   std::vector<std::int32_t> readers;  ///< pool of local ranks
   std::size_t element = 1;            ///< bytes
   std::size_t arena_bytes = 0;        ///< temporary blocks, then landing places
-  bool messages = false;              ///< some steps go through the port
-  bool truncates = false;             ///< with all counts: this rank expects other ones than its partners send
+  std::size_t before_messages = 0;    ///< steps before the first that goes through the port
+
+  bool messages() const { return before_messages < steps.size(); }
+  bool truncates = false;  ///< with all counts: this rank expects other ones than its partners send
 };
 
 /// `direct`: an incoming operand may be combined straight from shared memory, piece by piece (predefined types); otherwise it is staged.

@@ -28,19 +28,6 @@ constexpr double long_message = 65536;  // bytes
 
 double slope(const model::Curve& curve, double bytes) { return (curve(bytes) - curve(0)) / bytes; }
 
-/// What messages of a rank carry, and how many there are.
-struct Rows {
-  Row blocks, messages;
-  int pieces = 1;
-};
-
-Rows rows_of(const Algorithm& algorithm, Problem problem, int rank) {
-  problem.rank = rank;
-  const Schedule schedule = omnes::build(algorithm, problem, Dependencies::none);
-  return {row_of(schedule), row_of(schedule, [](const Schedule&, Blocks, int i) { return std::int64_t{i == 0}; }),
-          schedule.pieces};
-}
-
 bool talks_to_all_alike(const Pattern& pattern) {
   const auto other = [&](const auto& entry) { return entry.second != pattern.offsets.front().second; };
   return static_cast<int>(pattern.offsets.size()) == pattern.p - 1 && std::ranges::none_of(pattern.offsets, other);
@@ -49,13 +36,13 @@ bool talks_to_all_alike(const Pattern& pattern) {
 /// One good start instead of the best of several: what is found is used for a few operations, not for a whole program.
 mapping::Parts quick_partition(const Graph& graph, std::span<const std::int32_t> sizes) {
   mapping::Parts parts = pack(graph, clusters(graph, *std::ranges::max_element(sizes)), sizes);
-  refine(graph, parts, sizes.size());
+  refine(graph, parts, sizes.size(), Effort::quick);
   return parts;
 }
 
 /// Messages that are sent, blocks in them, copies and blocks in these.
 struct Work {
-  std::int64_t messages = 0, sent = 0, copies = 0, copied = 0;
+  double messages = 0, sent = 0, copies = 0, copied = 0;
 };
 
 Work work_of(const Schedule& schedule) {
@@ -96,8 +83,13 @@ Schedule build(const Algorithm& algorithm, const Problem& problem, const Renumbe
   return build_relabelled(algorithm, problem, *renumbered.mapping, renumbered.fixup, renumbered.ordered);
 }
 
-Renumbering::Renumbering(Remap wanted, bool reproducible, Placement placement, std::optional<model::Machine> machine)
-    : wanted_(wanted), reproducible_(reproducible), placement_(std::move(placement)), machine_(std::move(machine)) {}
+Renumbering::Renumbering(Remap wanted, bool reproducible, Placement placement,
+                         std::shared_ptr<const model::Machine> machine, bool shares_memory)
+    : wanted_(wanted),
+      reproducible_(reproducible),
+      shares_memory_(shares_memory),
+      placement_(std::move(placement)),
+      machine_(std::move(machine)) {}
 
 Renumbered Renumbering::find(const Choice& choice, Operation operation, int root, std::optional<std::size_t> part_bytes,
                              bool commutative) {
@@ -128,19 +120,24 @@ Renumbered Renumbering::find(const Choice& choice, Operation operation, int root
   Known& found = known(*choice.algorithm, problem);
   if (!found.mapping) return stay(found.why);
   const double block = static_cast<double>(part_bytes.value_or(0)) / found.pieces;
+  const double before = found.before(block), after = found.after(block);
+  const double least = found.structured ? margin : margin_without_structure;
+  const auto would_not_pay = [&](double gain) {
+    result.gain = gain;
+    return stay("it would not pay: " + times(gain));
+  };
+  if (automatic && before < least * after) return would_not_pay(before / after);
   double extra = 0;
   for (const Fixup fixup : able) {
     auto& cost = found.fixups[static_cast<int>(fixup)][result.ordered];
-    if (!cost) cost = of_fixup(*choice.algorithm, problem, *found.mapping, fixup, result.ordered);
+    if (!cost) cost = of_fixup(*choice.algorithm, problem, found.pieces, *found.mapping, fixup, result.ordered);
     const double here = (*cost)(block);
     if (fixup != able.front() && here >= extra) continue;
     result.fixup = fixup;
     extra = here;
   }
-  const double before = found.before(block), after = found.after(block);
   result.gain = before / (after + extra);
-  const double least = found.structured ? margin : margin_without_structure;
-  if (automatic && before < least * (after + caution * extra)) return stay("it would not pay: " + times(result.gain));
+  if (automatic && before < least * (after + caution * extra)) return would_not_pay(result.gain);
   result.mapping = found.mapping;
   result.why = times(result.gain);
   return result;
@@ -148,7 +145,7 @@ Renumbered Renumbering::find(const Choice& choice, Operation operation, int root
 
 void Renumbering::prepare() {
   if (!levels_.empty()) return;
-  if (!machine_) machine_ = model::parse_machine(model::default_machine);
+  if (!machine_) machine_ = model::known_default();
   // What is beyond the widest level is another node, or, where that is within a node, the same. A level that the machine does not know costs as the
   // next wider one.
   const model::Level* wider = &machine_->levels.back();
@@ -166,8 +163,8 @@ void Renumbering::prepare() {
     const model::Level& level = *machine_levels[l];
     const double per_byte =
         level.memory ? 2 * slope(level.copy, level.fragment) : level.exchange * slope(level.wire, long_message);
-    levels_.push_back({level.send + level.recv + level.latency, per_byte + leaving});
-    bandwidths_.push_back(1 / levels_.back().per_byte);
+    const model::Level& worker = shares_memory_ ? level : machine_->levels.back();
+    levels_.push_back({level.latency, worker.send + worker.recv, per_byte + leaving});
     if (l + 1 == machine_levels.size() || machine_levels[l + 1] == &level) continue;
     std::vector<std::int32_t> units = placement_.levels[l].unit;
     std::ranges::sort(units);
@@ -190,66 +187,73 @@ Renumbering::Known Renumbering::look(const Algorithm& algorithm, const Problem& 
     known.why = std::move(why);
     return known;
   };
-  const auto judge = [&](const auto& blocks, const auto& messages, Mapping mapping) {
-    const Cost before = cost_of(blocks, placement_, identity(p), bandwidths_);
-    const Cost after = cost_of(blocks, placement_, mapping, bandwidths_);
-    if (after.time >= before.time) return;
-    known.mapping = std::make_shared<const Mapping>(std::move(mapping));
-    known.before = of_traffic(before.amount, cost_of(messages, placement_, identity(p), bandwidths_).amount);
-    known.after = of_traffic(after.amount, cost_of(messages, placement_, *known.mapping, bandwidths_).amount);
+  // Of all messages, a rank's share; `each` visits them: from whom, to whom, how much.
+  const auto time_of = [&](const Mapping& mapping, const auto& each) {
+    Time time;
+    each([&](int from, int to, const Sent& sent) {
+      const Time& level = levels_[placement_.level_between(mapping.real_of[from], mapping.real_of[to])];
+      time.latency += level.latency * static_cast<double>(sent.bursts) / p;
+      time.work += level.work * static_cast<double>(sent.messages) / p;
+      time.per_byte += level.per_byte * static_cast<double>(sent.blocks) / p;
+    });
+    return time;
+  };
+  const auto judge = [&](const auto& each, Mapping mapping) {
+    known.before = time_of(identity(p), each);
+    known.after = time_of(mapping, each);
+    if (known.after.per_byte < known.before.per_byte)
+      known.mapping = std::make_shared<const Mapping>(std::move(mapping));
   };
 
-  Row messages_of_first;
+  std::vector<Counted> rows;
   const Pattern pattern = pattern_of(p, sample_of(p, few_rows), [&](int rank) {
-    Rows rows = rows_of(algorithm, problem, rank);
-    if (rank == 0) {
-      messages_of_first = std::move(rows.messages);
-      known.pieces = rows.pieces;
-    }
-    return rows.blocks;
+    rows.push_back(counted(algorithm, problem, rank));
+    return row_of(rows.back().sent);
   });
+  known.pieces = rows.front().pieces;
   if (pattern.symmetry != Symmetry::none) {
     if (talks_to_all_alike(pattern)) return stay("all ranks send each other the same");
     if (static_cast<std::int64_t>(pattern.offsets.size()) * p > most_messages)
       return stay("too many ranks talk to each other");
     Mapping mapping = map_by_structure(pattern, placement_);
     known.structured = !mapping.real_of.empty();
-    if (known.structured) judge(pattern, Pattern{pattern.symmetry, p, messages_of_first}, std::move(mapping));
+    const auto each = [&](const auto& visit) {
+      for (int rank = 0; rank < p; ++rank)
+        for (const Sent& sent : rows.front().sent) visit(rank, pattern.shifted(rank, sent.peer), sent);
+    };
+    if (known.structured) judge(each, std::move(mapping));
   }
   if (!known.structured) {
     if (p > general_up_to)
       return stay("ranks differ in what they send to whom, and there are more than " + std::to_string(general_up_to));
-    std::vector<Row> messages;
-    const Traffic blocks = traffic_of(p, [&](int rank) {
-      Rows rows = rows_of(algorithm, problem, rank);
-      messages.push_back(std::move(rows.messages));
-      return rows.blocks;
-    });
-    if (blocks.peer.size() > static_cast<std::size_t>(few_messages) * p)
-      return stay("ranks differ in what they send to whom, and send to many");
+    rows.clear();
+    std::size_t pairs = 0;
+    for (int rank = 0; rank < p; ++rank) {
+      rows.push_back(counted(algorithm, problem, rank));
+      pairs += rows.back().sent.size();
+      if (pairs > static_cast<std::size_t>(few_messages) * p)
+        return stay("ranks differ in what they send to whom, and send to many");
+    }
+    const Traffic traffic = traffic_of(p, [&](int rank) { return row_of(rows[rank].sent); });
+    const auto each = [&](const auto& visit) {
+      for (int rank = 0; rank < p; ++rank)
+        for (const Sent& sent : rows[rank].sent) visit(rank, sent.peer, sent);
+    };
     const Fixed fixed{rooted(algorithm.operation) ? problem.root : -1};
-    judge(blocks, traffic_of(p, [&](int rank) { return messages[rank]; }),
-          map_by_graph(graph_of(blocks), placement_, fixed, quick_partition));
+    judge(each, map_by_graph(graph_of(traffic), placement_, fixed, quick_partition));
   }
   if (!known.mapping) return stay("the ranks lie well for it");
   // In a tree few ranks wait for each other: its longest path has as many messages between nodes as before.
-  if (!known.structured)
-    known.before.fixed = known.after.fixed = levels_.back().fixed * std::bit_width(static_cast<unsigned>(p - 1));
+  if (!known.structured) {
+    const double path = levels_.back()(0) * std::bit_width(static_cast<unsigned>(p - 1));
+    known.before = {path, 0, known.before.per_byte};
+    known.after = {path, 0, known.after.per_byte};
+  }
   return known;
 }
 
-Renumbering::Time Renumbering::of_traffic(const std::vector<std::int64_t>& blocks,
-                                          const std::vector<std::int64_t>& messages) const {
-  Time time;
-  for (std::size_t level = 0; level < levels_.size(); ++level) {
-    time.fixed += levels_[level].fixed * static_cast<double>(messages[level]) / placement_.p;
-    time.per_byte += levels_[level].per_byte * static_cast<double>(blocks[level]) / placement_.p;
-  }
-  return time;
-}
-
-Renumbering::Time Renumbering::of_fixup(const Algorithm& algorithm, const Problem& problem, const Mapping& mapping,
-                                        Fixup fixup, bool ordered) const {
+Renumbering::Time Renumbering::of_fixup(const Algorithm& algorithm, const Problem& problem, int pieces,
+                                        const Mapping& mapping, Fixup fixup, bool ordered) const {
   std::size_t widest = 0;
   int moved = 0;  // a rank that plays another
   for (int rank = placement_.p; rank-- > 0;) {
@@ -260,17 +264,18 @@ Renumbering::Time Renumbering::of_fixup(const Algorithm& algorithm, const Proble
   const Time& message = levels_[widest];
   Time worst;
   for (const int rank : {moved, problem.root}) {
+    if (rank != moved && !rooted(algorithm.operation)) break;
     Problem real = problem;
     real.rank = rank;
-    const Schedule played = omnes::build(algorithm, virtual_problem(real, mapping, fixup, ordered), Dependencies::none);
-    real.radix = played.problem.radix;
-    const Work own = work_of(played),
-               all = work_of(relabelled(played, real, mapping, fixup, ordered, Dependencies::none));
-    const auto messages = static_cast<double>(all.messages - own.messages),
-               sent = static_cast<double>(all.sent - own.sent), copies = static_cast<double>(all.copies - own.copies),
-               copied = static_cast<double>(all.copied - own.copied);
-    worst.fixed = std::max(worst.fixed, messages * message.fixed + copies * (machine_->copy(0) + machine_->step));
-    worst.per_byte = std::max(worst.per_byte, sent * message.per_byte + copied * slope(machine_->copy, long_message));
+    Schedule played;
+    played.problem = virtual_problem(real, mapping, fixup, ordered);
+    played.pieces = pieces;
+    if (follows_runs(algorithm.operation, fixup)) played = omnes::build(algorithm, played.problem, Detail::ops);
+    const Work work = work_of(fixup_alone(played, real, mapping, fixup, ordered));
+    worst.latency =
+        std::max(worst.latency, work.messages * message(0) + work.copies * (machine_->copy(0) + machine_->step));
+    worst.per_byte =
+        std::max(worst.per_byte, work.sent * message.per_byte + work.copied * slope(machine_->copy, long_message));
   }
   return worst;
 }

@@ -7,10 +7,11 @@
 #include <chrono>
 #include <map>
 #include <numeric>
-#include <set>
 #include <tuple>
 #include <unordered_map>
 
+#include "model/advise.hpp"
+#include "runtime/renumbering.hpp"
 #include "schedule/hierarchy.hpp"
 
 namespace omnes {
@@ -82,30 +83,27 @@ struct Team::State {
       const bool here = setup.node.empty() || setup.node[rank] == setup.node[setup.rank];
       if (here) reach.local[rank] = next++;
     }
-    const std::set<int> distinct(setup.node.begin(), setup.node.end());
-    nodes = std::max(1, static_cast<int>(distinct.size()));
-    shared_memory = setup.shares_memory && (nodes == 1 || nodes < setup.p);
+    asked.p = setup.p;
+    asked.lie_on(setup.node, setup.shares_memory);
+    asked.own_cpus = setup.own_cpus;
+    asked.machine_file = setup.machine != nullptr;
     if (!setup.placement && !setup.node.empty())
       setup.placement = {setup.p, {{"node", std::vector<std::int32_t>(setup.node.begin(), setup.node.end())}}};
     if (!setup.placement) return;
-    hierarchy = std::make_shared<const Hierarchy>(*setup.placement);
-    renumbering.emplace(setup.selector->remap(), setup.selector->reproducible(), *setup.placement);
+    asked.hierarchy = std::make_shared<const Hierarchy>(*setup.placement);
+    renumbering.emplace(setup.selector->remap(), setup.selector->reproducible(), *setup.placement, setup.machine,
+                        setup.shares_memory);
   }
 
-  /// Bytes of a part that all ranks know alike: the average of unequal parts that everybody knows, 0 where nobody knows all.
-  static std::size_t common_bytes(const Call& call) {
+  /// Bytes of a part that all ranks know alike: of unequal parts the average, and none where nobody knows all.
+  static std::optional<std::size_t> known_bytes(const Call& call) {
     switch (call.operation) {
       case Operation::allgatherv: return sum(call.recv_counts) / call.recv_counts.size() * call.element;
       case Operation::reduce_scatter: return sum(call.send_counts) / call.send_counts.size() * call.element;
-      default: return unequal(call.operation) ? 0 : call.count * call.element;
+      default: return unequal(call.operation) ? std::nullopt : std::optional(call.count * call.element);
     }
   }
-  /// None where ranks do not know all parts.
-  static std::optional<std::size_t> known_bytes(const Call& call) {
-    const bool known = !unequal(call.operation) || call.operation == Operation::allgatherv ||
-                       call.operation == Operation::reduce_scatter;
-    return known ? std::optional(common_bytes(call)) : std::nullopt;
-  }
+  static std::size_t common_bytes(const Call& call) { return known_bytes(call).value_or(0); }
   static std::size_t sum(std::span<const std::size_t> counts) {
     return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   }
@@ -126,7 +124,7 @@ struct Team::State {
     problem.root = call.root;
     problem.in_place = call.in_place;
     problem.radix = choice.radix;
-    problem.hierarchy = hierarchy;
+    problem.hierarchy = asked.hierarchy;
     problem.composition = choice.levels;
     if (call.neighbors) problem.neighbors = *call.neighbors;
     Schedule schedule = build(*choice.algorithm, problem, renumbered);
@@ -146,17 +144,14 @@ struct Team::State {
   }
 
   std::shared_ptr<Prepared> make(const Call& call, const Key& key) {
-    Question question;
+    Question question = asked;
     question.operation = call.operation;
     question.blocking = key.form() == Form::blocking;
-    question.p = setup.p;
     question.bytes = common_bytes(call);
     question.elements = call.element > 0 ? question.bytes / call.element : 0;
     question.commutative = key.commutative();
-    question.nodes = nodes;
-    question.shared_memory = shared_memory;
-    question.hierarchy = hierarchy;
-    const Answer answer = setup.selector->choose(question, forced[static_cast<int>(call.operation)]);
+    const Answer answer = setup.selector->choose(question, forced[static_cast<int>(call.operation)],
+                                                 [this](const Question& asked_now) { return advise(asked_now); });
 
     auto prepared = std::make_shared<Prepared>();
     if (renumbering)
@@ -176,8 +171,17 @@ struct Team::State {
     prepared->recv_counts.assign(call.recv_counts.begin(), call.recv_counts.end());
     prepared->choice = answer.choice;
     prepared->algorithm = to_string(answer.choice) + prepared->renumbered.text();
+    prepared->advice = answer.advice;
     prepared->why = answer.why + reason(prepared->renumbered);
     return prepared;
+  }
+
+  Advice advise(const Question& question) {
+    if (!advisor) {
+      const Placement nothing_known{setup.p, {}};
+      advisor = std::make_unique<model::Advisor>(setup.machine, setup.placement.value_or(nothing_known), setup.node);
+    }
+    return (*advisor)(*setup.selector, question);
   }
 
   /// What is worth saying of it: that ranks are renumbered, or why not where that was asked for.
@@ -241,17 +245,19 @@ struct Team::State {
     }
   }
 
-  using Counts = std::map<std::tuple<Operation, Form, std::size_t, std::string>, Ran>;
+  using Counts = std::map<std::tuple<Operation, Form, int, std::size_t, std::string>, Ran>;
   static void count(const Key& key, const Prepared& prepared, Counts& into) {
     if (prepared.calls == 0) return;
     const std::size_t bytes = std::bit_floor(prepared.bytes);
-    Ran& ran =
-        into.try_emplace({key.operation(), key.form(), bytes, prepared.algorithm}, Ran{.operation = key.operation(),
-                                                                                       .form = key.form(),
-                                                                                       .bytes = bytes,
-                                                                                       .algorithm = prepared.algorithm,
-                                                                                       .fastest = prepared.fastest})
-            .first->second;
+    const int root = rooted(key.operation()) ? key.root() : 0;
+    const Ran fresh{.operation = key.operation(),
+                    .form = key.form(),
+                    .root = root,
+                    .bytes = bytes,
+                    .algorithm = prepared.algorithm,
+                    .fastest = prepared.fastest,
+                    .advice = prepared.advice};
+    Ran& ran = into.try_emplace({key.operation(), key.form(), root, bytes, prepared.algorithm}, fresh).first->second;
     ran.calls += prepared.calls;
     ran.volume += prepared.calls * prepared.own_bytes;
     ran.seconds += prepared.seconds;
@@ -261,10 +267,9 @@ struct Team::State {
   TeamSetup setup;
   const bool& counting;  // the team's
   Reach reach;
-  std::shared_ptr<const Hierarchy> hierarchy;  // null where nothing is known
-  std::optional<Renumbering> renumbering;      // the same
-  int nodes = 1;
-  bool shared_memory = false;  ///< some node has several ranks, which share it
+  Question asked;                           // what is the same for all calls: where the ranks lie
+  std::optional<Renumbering> renumbering;   // none where nothing is known of that
+  std::unique_ptr<model::Advisor> advisor;  // made when first asked
   std::array<std::optional<Choice>, operation_count> forced;
   std::unordered_map<Key, std::shared_ptr<Prepared>, KeyHash> plans;
   struct Recent {
@@ -299,7 +304,7 @@ Team::~Team() = default;
 
 int Team::p() const { return state_->setup.p; }
 int Team::rank() const { return state_->setup.rank; }
-int Team::nodes() const { return state_->nodes; }
+int Team::nodes() const { return state_->asked.nodes; }
 
 int Team::run(const Call& call) {
   const std::shared_ptr<Prepared>& prepared = state_->prepared_for(call, Form::blocking);

@@ -15,7 +15,7 @@
 #include "runtime/plan.hpp"
 #include "runtime/port.hpp"
 #include "runtime/reduction.hpp"
-#include "runtime/renumbering.hpp"
+#include "runtime/renumbered.hpp"
 #include "schedule/placement.hpp"
 #include "schedule/schedule.hpp"
 #include "select/select.hpp"
@@ -23,6 +23,10 @@
 #include "transport/shm/waiting.hpp"
 
 namespace omnes {
+
+namespace model {
+struct Machine;
+}
 
 /// One collective call, with bytes instead of datatypes. Data are contiguous: what is not, the caller packs.
 struct Call {
@@ -66,20 +70,25 @@ struct TeamSetup {
   std::optional<Placement> placement = {};
   bool shares_memory = true;  ///< the ranks of a node reach each other through shared memory
   shm::WaitPolicy waiting;
+  bool own_cpus = true;                ///< no two of them share a CPU, on any node
   const Selector* selector = nullptr;  ///< must outlive the team
+  /// For choices that are left to the model, and for renumbering; equal on all ranks. Null: the default.
+  std::shared_ptr<const model::Machine> machine = {};
 };
 
-/// What ran, for statistics: one entry for each distinct (operation, form, bytes rounded down to a power of two,
+/// What ran, for statistics: one entry for each distinct (operation, form, root, bytes rounded down to a power of two,
 /// algorithm).
 struct Ran {
   Operation operation;
   Form form;
+  int root;               ///< 0 where there is none
   std::size_t bytes;      ///< of one part, rounded down to a power of two; 0 stays 0
   std::string algorithm;  ///< with parameters, as OMNES_... takes it, and how it is renumbered
   std::uint64_t calls = 0;
   std::uint64_t volume = 0;  ///< exact bytes of a part, summed over the calls; of unequal parts this rank's average
   double seconds = 0;        ///< from start to end
   double fastest = 0;        ///< of these calls
+  std::string advice = {};   ///< the model's reason, where it has chosen
 };
 
 /// What is decided and made once for all calls that are alike.
@@ -90,6 +99,7 @@ struct Prepared {
   Renumbered renumbered;
   std::string algorithm;  ///< with parameters, as OMNES_<OPERATION> takes it, and how it is renumbered
   std::string why;
+  std::string advice;         ///< the model's, where it has chosen
   std::size_t bytes = 0;      ///< of a part; of unequal ones their average, where it is known
   std::size_t own_bytes = 0;  ///< the same as this rank alone sees it
   std::uint64_t calls = 0;

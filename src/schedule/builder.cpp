@@ -12,9 +12,9 @@ constexpr std::size_t most_awaited = 16;
 
 }  // namespace
 
-Builder::Builder(const Problem& problem, Dependencies dependencies) : dependencies_(dependencies) {
-  schedule_.problem = problem;
-}
+Builder::Builder(const Problem& problem, Detail detail) : detail_(detail) { schedule_.problem = problem; }
+
+Builder::Builder(const Problem& problem, Tally& tally) : tally_(&tally) { schedule_.problem = problem; }
 
 void Builder::cut(int pieces) { schedule_.pieces = pieces; }
 
@@ -27,31 +27,42 @@ Blocks Builder::own() const {
 }
 
 Blocks Builder::temp(int count, int like) {
+  if (tally_) return {Buffer::temp, 0, count};
   const auto first = static_cast<std::int32_t>(schedule_.temp.size());
   for (int i = 0; i < count; ++i) schedule_.temp.push_back({like + i, rank()});
   return {Buffer::temp, first, count};
 }
 
 Blocks Builder::temp_like(std::span<const std::int32_t> data_blocks) {
+  if (tally_) return {Buffer::temp, 0, static_cast<std::int32_t>(data_blocks.size())};
   const auto first = static_cast<std::int32_t>(schedule_.temp.size());
   for (const std::int32_t block : data_blocks) schedule_.temp.push_back({block, rank()});
   return {Buffer::temp, first, static_cast<std::int32_t>(data_blocks.size())};
 }
 
 Blocks Builder::temp_sized(std::span<const Like> sizes) {
+  if (tally_) return {Buffer::temp, 0, static_cast<std::int32_t>(sizes.size())};
   const auto first = static_cast<std::int32_t>(schedule_.temp.size());
   schedule_.temp.insert(schedule_.temp.end(), sizes.begin(), sizes.end());
   return {Buffer::temp, first, static_cast<std::int32_t>(sizes.size())};
 }
 
 Blocks Builder::temp_between(std::span<const Pair> pairs) {
+  if (tally_) return {Buffer::temp, 0, static_cast<std::int32_t>(pairs.size()) * pieces()};
   const auto first = static_cast<std::int32_t>(schedule_.temp.size());
   for (const Pair& pair : pairs)
     for (int piece = 0; piece < pieces(); ++piece) schedule_.temp.push_back({pair.from * pieces() + piece, pair.to});
   return {Buffer::temp, first, static_cast<std::int32_t>(pairs.size()) * pieces()};
 }
 
+// A barrier moves no data: its messages count as blocks.
+void Builder::count(int to, Blocks what) {
+  const int blocks = schedule_.problem.operation == Operation::barrier ? 1 : what.count;
+  if (blocks > 0 && to != rank()) tally_->add(to, blocks);
+}
+
 void Builder::send(int to, Blocks what) {
+  if (tally_) return count(to, what);
   Op op;
   op.kind = OpKind::send;
   op.peer = to;
@@ -62,6 +73,10 @@ void Builder::send(int to, Blocks what) {
 void Builder::send(std::span<const std::int32_t> to, Blocks what) {
   if (to.empty()) return;
   if (to.size() == 1) return send(to[0], what);
+  if (tally_) {
+    for (const std::int32_t peer : to) count(peer, what);
+    return;
+  }
   Op op;
   op.kind = OpKind::send;
   op.first_peer = static_cast<std::uint32_t>(schedule_.peers.size());
@@ -73,6 +88,8 @@ void Builder::send(std::span<const std::int32_t> to, Blocks what) {
 
 void Builder::publish(Blocks what) {
   if (p() == 1) return;
+  for (int peer = 0; tally_ && peer < p(); ++peer) count(peer, what);
+  if (tally_) return;
   Op op;
   op.kind = OpKind::send;
   op.published = true;
@@ -81,6 +98,7 @@ void Builder::publish(Blocks what) {
 }
 
 void Builder::recv(int from, Blocks into) {
+  if (tally_) return tally_->receive();
   Op op;
   op.kind = OpKind::recv;
   op.peer = from;
@@ -89,6 +107,7 @@ void Builder::recv(int from, Blocks into) {
 }
 
 void Builder::recv_published(int from, Blocks into) {
+  if (tally_) return tally_->receive();
   Op op;
   op.kind = OpKind::recv;
   op.published = true;
@@ -98,6 +117,7 @@ void Builder::recv_published(int from, Blocks into) {
 }
 
 void Builder::reduce_from(int from, Blocks a, Blocks into, bool incoming_first, bool published) {
+  if (tally_) return tally_->receive();
   Op op;
   op.kind = OpKind::recv_reduce;
   op.incoming_first = incoming_first;
@@ -109,7 +129,7 @@ void Builder::reduce_from(int from, Blocks a, Blocks into, bool incoming_first, 
 }
 
 void Builder::copy(Blocks from, Blocks into) {
-  if (from == into) return;
+  if (from == into || tally_) return;
   Op op;
   op.kind = OpKind::copy;
   op.a = from;
@@ -118,6 +138,7 @@ void Builder::copy(Blocks from, Blocks into) {
 }
 
 void Builder::reduce(Blocks a, Blocks b, Blocks into) {
+  if (tally_) return;
   Op op;
   op.kind = OpKind::reduce;
   op.a = a;
@@ -138,6 +159,7 @@ void Builder::append(Op op, std::span<const std::int32_t> peers) {
 }
 
 void Builder::step() {
+  if (tally_) return;
   if (schedule_.ops.size() == step_begin_) return;  // nothing since the last step
   step_prev_ = step_begin_;
   step_begin_ = schedule_.ops.size();
@@ -148,6 +170,7 @@ void Builder::step() {
 }
 
 void Builder::join() {
+  if (tally_) return;
   Op op;  // copies nothing
   op.kind = OpKind::copy;
   add(op);
@@ -160,7 +183,7 @@ Builder::Touch& Builder::touch(Buffer buffer, std::int32_t block) {
 }
 
 void Builder::add(Op op) {
-  if (dependencies_ == Dependencies::none) {
+  if (detail_ != Detail::whole) {
     schedule_.ops.push_back(op);
     return;
   }

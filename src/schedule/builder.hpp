@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "schedule/schedule.hpp"
+#include "schedule/tally.hpp"
 
 namespace omnes {
 
@@ -18,13 +19,14 @@ struct Pair {
   int to = 0;
 };
 
-/// Whether a builder finds out what its ops must wait for. Without, a schedule says who sends what to whom, in time and memory that
-/// depend on the number of its ops alone.
-enum class Dependencies { inferred, none };
+/// How much of a schedule is recorded: all, or, in time and memory of its ops alone, not what they must wait for.
+enum class Detail { whole, ops };
 
 class Builder {
  public:
-  explicit Builder(const Problem& problem, Dependencies dependencies = Dependencies::inferred);
+  explicit Builder(const Problem& problem, Detail detail = Detail::whole);
+  /// Records nothing, but counts what is sent.
+  Builder(const Problem& problem, Tally& tally);
 
   const Problem& problem() const { return schedule_.problem; }
   int p() const { return schedule_.problem.p; }
@@ -88,6 +90,7 @@ class Builder {
  private:
   void reduce_from(int from, Blocks a, Blocks into, bool incoming_first, bool published);
   void add(Op op);
+  void count(int to, Blocks what);
   struct Touch {
     std::int64_t writer = -1;
     std::vector<std::uint32_t> readers;
@@ -95,7 +98,8 @@ class Builder {
   Touch& touch(Buffer buffer, std::int32_t block);
 
   Schedule schedule_;
-  Dependencies dependencies_;
+  Detail detail_ = Detail::whole;
+  Tally* tally_ = nullptr;  // null: ops are recorded
   std::vector<Touch> touched_[3];
   std::vector<std::uint32_t> scratch_, awaited_;
   std::size_t step_begin_ = 0;  // first op after the last step()

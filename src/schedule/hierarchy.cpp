@@ -86,6 +86,24 @@ int Hierarchy::position_before(std::size_t level, int unit) const {
   return unit;
 }
 
+bool Hierarchy::uniform() const {
+  return std::ranges::all_of(levels_, [](const Level& level) { return level.sizes.size() == 1; });
+}
+
+std::vector<Group> Hierarchy::lanes_of(int rank) const {
+  std::vector<Group> all;
+  int ranks_of_part = 1;
+  for (std::size_t level = 0; level < levels(); ++level) {
+    const int parts = levels_[level].sizes.front();
+    Group group{.level = level, .self = position_[rank] / ranks_of_part % parts};
+    for (int part = 0; part < parts; ++part)
+      group.ranks.push_back(order_[position_[rank] + (part - group.self) * ranks_of_part]);
+    ranks_of_part *= parts;
+    all.push_back(std::move(group));
+  }
+  return all;
+}
+
 std::vector<int> Hierarchy::starts_of_widest() const {
   std::vector<int> starts;
   const std::size_t last = levels() - 1;

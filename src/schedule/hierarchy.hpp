@@ -68,6 +68,9 @@ class Hierarchy {
   /// Whether some member of one of the level's groups stands for more ranks than another member of it.
   bool uneven(std::size_t level) const { return levels_[level].uneven; }
 
+  /// Whether every unit of a level has as many parts as any other: then ranks of different units correspond.
+  bool uniform() const;
+
   /// Where the members of the last group begin, in positions, and the end.
   std::vector<int> starts_of_widest() const;
 
@@ -77,6 +80,9 @@ class Hierarchy {
   std::vector<Group> groups_of(int rank, int root = -1, int slice = 0) const;
   /// The same with the last rank of each unit as its representative.
   std::vector<Group> groups_by_last(int rank) const;
+  /// Of a uniform hierarchy, a group of each level: the parts of a unit, each by the rank that is to its part what this
+  /// rank is to its own. So all ranks are in a group of every level.
+  std::vector<Group> lanes_of(int rank) const;
 
  private:
   struct Level {

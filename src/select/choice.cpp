@@ -23,6 +23,11 @@ struct Unit {
   char letter;
   std::size_t bytes;
 };
+constexpr std::string_view by_model = "model";
+/// Beside an algorithm's own radix and no segments: of trees and digits what machines prefer, and enough segments to fill
+/// a pipeline of a few ranks.
+constexpr std::array<int, 2> radices_tried = {4, 8};
+constexpr std::array<std::size_t, 3> segments_tried = {8192, 32768, 65536};
 constexpr std::array<Unit, 3> units = {{{'G', 1 << 30}, {'M', 1 << 20}, {'K', 1 << 10}}};
 
 [[noreturn]] void refuse(const std::string& message) { throw std::invalid_argument(message); }
@@ -170,7 +175,26 @@ Choice parse_choice(Operation operation, std::string_view text) {
   return choice;
 }
 
+Choice parse_wish(Operation operation, std::string_view text) {
+  return text == by_model ? Choice{} : parse_choice(operation, text);
+}
+
+std::vector<Choice> candidates(Operation operation, std::size_t part_bytes) {
+  std::vector<Choice> found;
+  for (const Algorithm* one : catalogue()) {
+    if (one->operation != operation) continue;
+    found.push_back({.algorithm = one});
+    for (const int radix : radices_tried)
+      if (one->default_radix > 0 && !one->root_radix && radix != one->default_radix && radix >= one->min_radix)
+        found.push_back({.algorithm = one, .radix = radix});
+    for (const std::size_t segment : segments_tried)
+      if (one->segmented && 2 * segment <= part_bytes) found.push_back({.algorithm = one, .segment = segment});
+  }
+  return found;
+}
+
 std::string to_string(const Choice& choice) {
+  if (!choice.algorithm) return std::string(by_model);
   std::string text;
   const auto add = [&](const std::string& parameter) { text += (text.empty() ? ":" : ",") + parameter; };
   if (choice.radix != 0) add("k=" + std::to_string(choice.radix));

@@ -4,22 +4,28 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "algorithms/registry.hpp"
 
 namespace omnes {
 
 struct Choice {
-  const Algorithm* algorithm = nullptr;
-  int radix = 0;            ///< 0: the algorithm's default
-  std::size_t segment = 0;  ///< bytes; 0: not segmented
-  Composition levels = {};  ///< of hierarchical algorithms: those that are named
+  const Algorithm* algorithm = nullptr;  ///< null: whatever the model holds for the fastest
+  int radix = 0;                         ///< 0: the algorithm's default
+  std::size_t segment = 0;               ///< bytes; 0: not segmented
+  Composition levels = {};               ///< of hierarchical algorithms: those that are named
+
+  bool composed() const { return algorithm && algorithm->hierarchical; }
+  bool operator==(const Choice&) const = default;
 };
 
 /// Parses "name[:k=N][,segment=BYTES]", with "LEVEL=NAME[:k=N]" for the levels of hierarchical algorithms; an alias
 /// becomes what it means. Throws std::invalid_argument: one line, with what is valid.
 Choice parse_choice(Operation operation, std::string_view text);
-/// The inverse of parse_choice, without aliases.
+/// The same, or "model". What may be asked for by variables, communicators and tables.
+Choice parse_wish(Operation operation, std::string_view text);
+/// The inverse of both, without aliases.
 std::string to_string(const Choice& choice);
 
 /// A whole number from lowest to highest. Throws std::invalid_argument.
@@ -28,6 +34,10 @@ int parse_number(std::string_view text, int lowest, int highest);
 std::size_t parse_bytes(std::string_view text);
 /// 16384 -> "16K".
 std::string bytes_text(std::size_t bytes);
+
+/// What is worth trying for parts of so many bytes, where nothing is known: every algorithm as it comes, and with a few
+/// radices and segments.
+std::vector<Choice> candidates(Operation operation, std::size_t part_bytes);
 
 /// Why the choice cannot solve the problem, which is without what the choice says; empty when it can.
 std::string why_not(const Choice& choice, Problem problem, bool commutative);

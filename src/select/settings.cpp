@@ -9,9 +9,12 @@
 #include <cstring>
 #include <fstream>
 #include <initializer_list>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
+
+#include "select/table.hpp"
 
 namespace omnes {
 
@@ -52,18 +55,34 @@ std::string file(std::string_view text) {
   return std::string(text);
 }
 
-std::optional<TableFile> table_or_none(std::string_view text) {
-  if (text == "off") return std::nullopt;
-  return read_table(std::string(text));
+OwnFile read_own(const std::string& name, const char* valid) {
+  errno = 0;
+  std::ifstream file(name);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf()))
+    throw std::invalid_argument("cannot read \"" + name + "\" (" + std::strerror(errno != 0 ? errno : EIO) +
+                                "); valid: " + valid + ", or off");
+  return {name, text.str()};
 }
 
-/// Where the XDG base directory specification has it; empty where there is no such folder.
-std::string users_table() {
-  constexpr const char* within = "/omnes/table.toml";
+OwnFile read_machine(const std::string& name) { return read_own(name, "a machine file, as omnes measure writes"); }
+
+std::optional<OwnFile> file_or_none(std::string_view text, OwnFile (*read)(const std::string& name)) {
+  if (text == "off") return std::nullopt;
+  return read(std::string(text));
+}
+
+/// The user's own file of that name, where the XDG base directory specification has it; none where there is none.
+std::optional<std::string> users(const char* name) {
   const char* const configuration = std::getenv("XDG_CONFIG_HOME");
-  if (configuration && *configuration == '/') return std::string(configuration) + within;  // others are not valid
   const char* const home = std::getenv("HOME");
-  return home && *home ? std::string(home) + "/.config" + within : std::string();
+  std::string folder;
+  if (configuration && *configuration == '/')  // others are not valid
+    folder = configuration;
+  else if (home && *home)
+    folder = std::string(home) + "/.config";
+  const std::string file = folder + "/omnes/" + name;
+  return !folder.empty() && access(file.c_str(), F_OK) == 0 ? std::optional(file) : std::nullopt;
 }
 
 std::optional<std::size_t> single_copy_from(std::string_view text) {
@@ -78,13 +97,14 @@ std::optional<std::size_t> single_copy_from(std::string_view text) {
 struct Variable {
   const char* name;  // without the prefix
   void (*read)(Settings& settings, std::string_view text);
+  const char* in_table = nullptr;  // its name there, where a table may set it: what a tuning run finds out
 };
 
 using S = Settings;
 using Text = std::string_view;
 constexpr Variable variables[] = {
     {"ASYNC", [](S& s, Text text) { s.async = flag(text); }},
-    {"DIRECT_COPY", [](S& s, Text text) { s.direct_copy = parse_bytes(text); }},
+    {"DIRECT_COPY", [](S& s, Text text) { s.direct_copy = parse_bytes(text); }, "direct_copy"},
     {"FAKE_NODES", [](S& s, Text text) { s.fake_nodes = parse_number(text, 1, most_fake_nodes); }},
     {"HEAP",
      [](S& s, Text text) {
@@ -92,6 +112,11 @@ constexpr Variable variables[] = {
            text, {{"off", HeapUse::off}, {"alloc_mem", HeapUse::alloc_mem}, {"shared", HeapUse::shared}});
      }},
     {"LEVELS", [](S& s, Text text) { s.levels = parse_levels(text); }},
+    {"MACHINE",
+     [](S& s, Text text) {
+       s.machine = file_or_none(text, read_machine);
+       s.machine_is_named = true;
+     }},
     {"OFF", [](S& s, Text text) { s.off = flag(text); }},
     {"REMAP",
      [](S& s, Text text) {
@@ -100,11 +125,11 @@ constexpr Variable variables[] = {
            {{"off", Remap::off}, {"exch", Remap::exchange}, {"reorder", Remap::reorder}, {"auto", Remap::automatic}});
      }},
     {"REPRODUCIBLE", [](S& s, Text text) { s.reproducible = flag(text); }},
-    {"SINGLE_COPY", [](S& s, Text text) { s.single_copy = single_copy_from(text); }},
-    {"SLOTS", [](S& s, Text text) { s.slots = parse_number(text, fewest_slots, most_slots); }},
-    {"SLOT_BYTES", [](S& s, Text text) { s.slot_bytes = slot_size(text); }},
+    {"SINGLE_COPY", [](S& s, Text text) { s.single_copy = single_copy_from(text); }, "single_copy"},
+    {"SLOTS", [](S& s, Text text) { s.slots = parse_number(text, fewest_slots, most_slots); }, "slots"},
+    {"SLOT_BYTES", [](S& s, Text text) { s.slot_bytes = slot_size(text); }, "slot_bytes"},
     {"STATS", [](S& s, Text text) { s.stats = folder(text); }},
-    {"TABLE", [](S& s, Text text) { s.table = table_or_none(text); }},
+    {"TABLE", [](S& s, Text text) { s.table = file_or_none(text, read_table); }},
     {"TOPOLOGY", [](S& s, Text text) { s.topology = file(text); }},
     {"TRANSPORT",
      [](S& s, Text text) {
@@ -130,7 +155,7 @@ void read_variable(Settings& settings, std::string_view name, std::string_view t
     const auto operation = static_cast<Operation>(i);
     for (const bool blocking : {true, false}) {
       if (name != variable_of(operation, blocking)) continue;
-      (blocking ? settings.forced : settings.forced_not_blocking)[i] = parse_choice(operation, text);
+      (blocking ? settings.forced : settings.forced_not_blocking)[i] = parse_wish(operation, text);
       return;
     }
   }
@@ -139,6 +164,55 @@ void read_variable(Settings& settings, std::string_view name, std::string_view t
                                       [&](const Variable& candidate) { return own == candidate.name; });
   if (variable == std::end(variables)) throw std::invalid_argument("no such variable; known: " + known_variables());
   variable->read(settings, text);
+}
+
+/// What the table sets, but for what the environment does.
+void read_settings_of_table(Settings& settings, const std::set<std::string_view>& given) {
+  const OwnFile& table = *settings.table;
+  for (const TableSetting& setting : settings_of_own_table(table.text, table.name)) {
+    const auto refuse = [&](const std::string& message) {
+      throw std::invalid_argument(table.name + ": line " + std::to_string(setting.line) + ": settings, " +
+                                  setting.name + ": " + message);
+    };
+    const auto* variable = std::find_if(std::begin(variables), std::end(variables), [&](const Variable& candidate) {
+      return candidate.in_table && setting.name == candidate.in_table;
+    });
+    if (variable == std::end(variables)) {
+      std::string valid;
+      for (const Variable& one : variables)
+        if (one.in_table) valid += (valid.empty() ? "" : ", ") + std::string(one.in_table);
+      refuse("no such entry; valid: " + valid);
+    }
+    if (given.contains(variable->name)) continue;
+    try {
+      variable->read(settings, setting.text);
+    } catch (const std::invalid_argument& error) {
+      refuse(error.what());
+    }
+  }
+}
+
+/// Also a table and a machine where none is named: their files, if any.
+Settings read(const char* const* variables, const std::optional<std::string>& own_table,
+              const std::optional<std::string>& own_machine) {
+  Settings settings;
+  std::set<std::string_view> given;  // without the prefix
+  for (; *variables != nullptr; ++variables) {
+    const std::string_view variable = *variables;
+    const std::size_t equals = variable.find('=');
+    if (!variable.starts_with(prefix) || equals == variable.npos) continue;
+    const std::string_view name = variable.substr(0, equals);
+    try {
+      read_variable(settings, name, variable.substr(equals + 1));
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(std::string(name) + ": " + error.what());
+    }
+    given.insert(name.substr(prefix.size()));
+  }
+  if (own_table && !given.contains("TABLE")) settings.table = read_table(*own_table);
+  if (own_machine && !settings.machine_is_named) settings.machine = read_machine(*own_machine);
+  if (settings.table) read_settings_of_table(settings, given);
+  return settings;
 }
 
 }  // namespace
@@ -150,37 +224,10 @@ std::string variable_of(Operation operation, bool blocking) {
   return variable;
 }
 
-Settings Settings::from(const char* const* variables) {
-  Settings settings;
-  for (; *variables != nullptr; ++variables) {
-    const std::string_view variable = *variables;
-    const std::size_t equals = variable.find('=');
-    if (!variable.starts_with(prefix) || equals == variable.npos) continue;
-    const std::string_view name = variable.substr(0, equals);
-    try {
-      read_variable(settings, name, variable.substr(equals + 1));
-    } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(std::string(name) + ": " + error.what());
-    }
-  }
-  return settings;
-}
+Settings Settings::from(const char* const* variables) { return read(variables, {}, {}); }
 
-Settings Settings::from_environment() {
-  Settings settings = from(environ);
-  const std::string own = users_table();
-  if (!std::getenv("OMNES_TABLE") && !own.empty() && access(own.c_str(), F_OK) == 0) settings.table = read_table(own);
-  return settings;
-}
+Settings Settings::from_environment() { return read(environ, users("table.toml"), users("machine.toml")); }
 
-TableFile read_table(const std::string& name) {
-  errno = 0;
-  std::ifstream file(name);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))
-    throw std::invalid_argument("cannot read \"" + name + "\" (" + std::strerror(errno != 0 ? errno : EIO) +
-                                "); valid: a file of rules, as omnes tune writes, or off");
-  return {name, text.str()};
-}
+OwnFile read_table(const std::string& name) { return read_own(name, "a file of rules, as omnes tune writes"); }
 
 }  // namespace omnes

@@ -4,12 +4,16 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 #include <variant>
 
 namespace omnes {
 
 namespace {
+
+// What a user's table may have beside operations.
+constexpr std::string_view settings_key = "settings", measured_key = "measured";
 
 /// A table as its complaints and the texts of its rules name it.
 struct Source {
@@ -53,14 +57,14 @@ constexpr Condition all_conditions[] = {
     {"min_ranks", &Rule::min_ranks},     {"max_ranks", &Rule::max_ranks}, {"min_bytes", &Rule::min_bytes},
     {"max_bytes", &Rule::max_bytes},     {"min_nodes", &Rule::min_nodes}, {"max_nodes", &Rule::max_nodes},
     {"commutative", &Rule::commutative}, {"one_node", &Rule::one_node},   {"shared_memory", &Rule::shared_memory},
-    {"shared_heap", &Rule::shared_heap},
+    {"shared_heap", &Rule::shared_heap}, {"own_cpus", &Rule::own_cpus},   {"machine_file", &Rule::machine_file},
 };
 
 void read_entry(Rule& rule, std::string_view key, const toml::node& node) {
   if (key == "use") {
     const auto text = node.value_exact<std::string>();
     if (!text) throw std::invalid_argument("valid: \"algorithm:parameters\"");
-    rule.choice = parse_choice(rule.operation, *text);
+    rule.choice = parse_wish(rule.operation, *text);
     return;
   }
   const auto condition = std::ranges::find(all_conditions, key, &Condition::name);
@@ -97,7 +101,7 @@ Rule read_rule(Operation operation, const toml::node& node, int number, const So
       source.refuse(value, where + ", " + std::string(key.str()) + ": " + error.what());
     }
   }
-  if (rule.choice.algorithm == nullptr) source.refuse(node, where + ": has no `use`");
+  if (!entries->contains("use")) source.refuse(node, where + ": has no `use`");
   const auto check_range = [&](const auto& least, const auto& most, const std::string& of) {
     if (least && most && *least > *most)
       source.refuse(node, where + ": never fits, as min_" + of + " is above max_" + of);
@@ -113,22 +117,25 @@ Rule read_rule(Operation operation, const toml::node& node, int number, const So
 void check_last(const Rule& last, const Source& source) {
   const std::string which = "the last rule of " + std::string(name(last.operation));
   if (!last.unconditional()) source.refuse(which + " may have no conditions");
+  if (!last.choice.algorithm) source.refuse(which + " may not leave the choice to the model");
   const Question hardest{.operation = last.operation, .p = 3, .commutative = false, .nodes = 2};
   const std::string reason = why_not(last.choice, hardest, true);
   if (!reason.empty())
     source.refuse(which + " has to serve everything, but " + last.choice.algorithm->name + ' ' + reason);
 }
 
-std::vector<Rule> parse(std::string_view text, const Source& source) {
-  constexpr std::string_view measured = "measured";
-  toml::table table;
+toml::table parsed(std::string_view text, const Source& source) {
   try {
-    table = toml::parse(text);
+    return toml::parse(text);
   } catch (const toml::parse_error& error) {
     source.refuse("line " + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
   }
+}
+
+std::vector<Rule> parse(std::string_view text, const Source& source) {
+  const toml::table table = parsed(text, source);
   for (const auto& [key, node] : table)
-    if (!operation_named(key.str()) && !(source.own && key.str() == measured))
+    if (!operation_named(key.str()) && !(source.own && (key.str() == settings_key || key.str() == measured_key)))
       source.refuse(node, "no operation \"" + std::string(key.str()) + '"');
   std::vector<Rule> rules;
   for (int i = 0; i < operation_count; ++i) {
@@ -160,7 +167,13 @@ bool Rule::fits(const Question& question) const {
          (!max_nodes || question.nodes <= *max_nodes) && (!commutative || question.commutative == *commutative) &&
          (!one_node || question.one_node() == *one_node) &&
          (!shared_memory || question.shared_memory == *shared_memory) &&
-         (!shared_heap || question.shared_heap == *shared_heap);
+         (!shared_heap || question.shared_heap == *shared_heap) && (!own_cpus || question.own_cpus == *own_cpus) &&
+         (!machine_file || question.machine_file == *machine_file);
+}
+
+void Question::lie_on(std::span<const std::int32_t> node, bool share) {
+  nodes = std::max(1, static_cast<int>(std::set(node.begin(), node.end()).size()));
+  shared_memory = share && (nodes == 1 || nodes < p);
 }
 
 std::string why_not(const Choice& choice, const Question& question, bool reproducible) {
@@ -174,6 +187,25 @@ std::vector<Rule> parse_table(std::string_view text) { return parse(text, {"deci
 
 std::vector<Rule> parse_own_table(std::string_view text, std::string_view file) {
   return parse(text, {std::string(file), true});
+}
+
+std::vector<TableSetting> settings_of_own_table(std::string_view text, std::string_view file) {
+  const Source source{std::string(file), true};
+  const toml::table table = parsed(text, source);
+  const toml::node* const node = table.get(settings_key);
+  if (node == nullptr) return {};
+  const toml::table* const entries = node->as_table();
+  if (entries == nullptr) source.refuse(*node, "settings: valid: a table, [settings]");
+  std::vector<TableSetting> settings;
+  for (const auto& [key, value] : *entries) {
+    const auto word = value.value_exact<std::string>();
+    const auto number = value.value_exact<std::int64_t>();
+    if (!word && !number)
+      source.refuse(value, "settings, " + std::string(key.str()) + ": valid: a number, or a word such as \"16K\"");
+    const int line = static_cast<int>(value.source().begin.line);
+    settings.push_back({std::string(key.str()), word ? *word : std::to_string(*number), line});
+  }
+  return settings;
 }
 
 }  // namespace omnes

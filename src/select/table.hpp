@@ -3,12 +3,14 @@
 // Overview. The table is TOML: for each operation a list of rules, each with conditions and the choice to use:
 // bcast = [{ one_node = true, max_bytes = "16K", use = "linear" }, { use = "knomial:k=4" }]
 // Conditions, all optional: min_ranks, max_ranks, min_bytes, max_bytes (of one part), min_nodes, max_nodes, all
-// inclusive; commutative, one_node, shared_memory, shared_heap. Each list of the compiled-in table ends with a rule that
+// inclusive; commutative, one_node, shared_memory, shared_heap, own_cpus, machine_file. To use "model" leaves the choice to
+// it; where it cannot say, the next rule is asked. Each list of the compiled-in table ends with a rule that
 // fits always, so that there is an answer to every question. A table of the user's has rules for what it likes; they
 // come before the compiled-in ones.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -26,9 +28,13 @@ struct Question {
   int nodes = 1;
   bool shared_memory = true;  ///< the ranks of a node share it, and some node has several
   bool shared_heap = false;   ///< buffers lie in memory that a node's ranks map (OMNES_HEAP=shared)
+  bool own_cpus = true;       ///< no two ranks share a CPU
+  bool machine_file = false;  ///< a machine file of the user's says what messages cost here
   bool blocking = true;       ///< else nonblocking or persistent
   std::shared_ptr<const Hierarchy> hierarchy = {};  ///< where the ranks lie; null: nothing is known
 
+  /// Says where p ranks lie. node: of each, any numbers; empty: all are on one. share: the ranks of a node share memory.
+  void lie_on(std::span<const std::int32_t> node, bool share);
   /// All ranks share memory.
   bool one_node() const { return nodes == 1 && shared_memory; }
 };
@@ -42,6 +48,8 @@ struct Rule {
   std::optional<bool> one_node;
   std::optional<bool> shared_memory;
   std::optional<bool> shared_heap;
+  std::optional<bool> own_cpus;
+  std::optional<bool> machine_file;
   Choice choice;
   std::string text;  ///< "table rule 2 of bcast: max_bytes = 16K, one_node = true"
 
@@ -54,9 +62,16 @@ std::string why_not(const Choice& choice, const Question& question, bool reprodu
 
 /// A whole table. Throws std::invalid_argument: one line that says where the table is wrong and what is valid.
 std::vector<Rule> parse_table(std::string_view toml);
-/// A table of the user's; `file` names it in complaints and rules. It may also keep what was measured for it, in a table
-/// `measured`, which drives no choice.
+/// A table of the user's; `file` names it in complaints and rules. It may also have `settings`, and keep what was measured
+/// for it, in a table `measured`, which drives no choice.
 std::vector<Rule> parse_own_table(std::string_view toml, std::string_view file);
+
+/// One entry of the table `settings` of a user's, not checked yet: slot_bytes = "8K".
+struct TableSetting {
+  std::string name, text;
+  int line = 0;
+};
+std::vector<TableSetting> settings_of_own_table(std::string_view toml, std::string_view file);
 
 /// src/select/default.toml, compiled in.
 extern const std::string_view default_table;

@@ -54,7 +54,7 @@ TEST(Catalogue, HoldsWhatIsPromised) {
         "circulant", "double_tree", "scatter_recursive_doubling", "scatter_ring", "scatter_bine", "smp"}},
       {Operation::reduce,
        {"hierarchical", "linear", "knomial", "binary", "chain", "rabenseifner", "sliced", "double_tree", "circulant",
-        "circulant_pipelined", "bine", "smp"}},
+        "circulant_pipelined", "pipeline", "bine", "smp"}},
       {Operation::allreduce,
        {"hierarchical", "linear", "knomial", "recursive_doubling", "ring", "rabenseifner", "all_to_all", "sliced",
         "double_tree", "swing", "circulant", "pat", "bine", "dual_root", "recursive_multiplying", "smp"}},

@@ -60,7 +60,7 @@ TEST(Traffic, OfBruckIsThePapers) {
   EXPECT_EQ(weight_between(graph_of(traffic), 0, 4), 8);
 }
 
-TEST(Traffic, IsThatOfTheMessagesWhateverTheDependencies) {
+TEST(Traffic, IsCountedAsSchedulesHaveIt) {
   for (const Algorithm* algorithm : catalogue()) {
     const Problem problem{.operation = algorithm->operation, .p = 8, .rank = 5};
     if (among_neighbors(algorithm->operation)) continue;
@@ -99,12 +99,14 @@ TEST(Traffic, FilesAreReadAndAddedUp) {
   }
 }
 
-TEST(Structure, SeesRotationsAndExclusiveOr) {
+TEST(Structure, SeesRotationsExclusiveOrAndAlternations) {
   EXPECT_EQ(pattern_of(traffic_of(Operation::allgather, "bruck", 12)).symmetry, Symmetry::rotation);
   EXPECT_EQ(pattern_of(traffic_of(Operation::allgather, "ring", 7)).symmetry, Symmetry::rotation);
   EXPECT_EQ(pattern_of(traffic_of(Operation::alltoall, "pairwise", 9)).symmetry, Symmetry::rotation);
   EXPECT_EQ(pattern_of(traffic_of(Operation::barrier, "dissemination", 10)).symmetry, Symmetry::rotation);
   EXPECT_EQ(pattern_of(traffic_of(Operation::allgather, "recursive_doubling", 16)).symmetry, Symmetry::exclusive_or);
+  EXPECT_EQ(pattern_of(traffic_of(Operation::allgather, "swing", 12)).symmetry, Symmetry::alternation);
+  EXPECT_EQ(pattern_of(traffic_of(Operation::alltoall, "bine", 16)).symmetry, Symmetry::alternation);
   EXPECT_EQ(pattern_of(traffic_of(Operation::bcast, "knomial", 8)).symmetry, Symmetry::none);
 }
 

@@ -68,6 +68,32 @@ std::vector<const Algorithm*> that_can_be_relabelled() {
 std::string test_name(const testing::TestParamInfo<const Algorithm*>& info) {
   return std::string(name(info.param->operation)) + "_" + info.param->name;
 }
+/// Messages, and blocks that are copied.
+std::pair<int, int> moved(const Schedule& schedule) {
+  std::pair<int, int> sum{0, 0};
+  for (const Op& op : schedule.ops) {
+    if (op.kind == OpKind::send) ++sum.first;
+    if (op.kind == OpKind::copy) sum.second += op.dst.count;
+  }
+  return sum;
+}
+
+TEST_P(Relabelled, HasWhatTheFixupAddsAlone) {
+  const Algorithm& algorithm = *GetParam();
+  const Mapping mapping = shuffled(8, 3);
+  for (const Fixup fixup : {Fixup::exchange, Fixup::reorder})
+    for (int rank = 0; rank < 8; ++rank) {
+      const Problem problem{.operation = algorithm.operation, .p = 8, .rank = rank, .root = 2};
+      if (!why_not(algorithm.operation, fixup, false).empty()) continue;
+      Schedule played = build(algorithm, virtual_problem(problem, mapping, fixup));
+      const auto [messages, copied] = moved(played);
+      const auto all = moved(relabelled(played, problem, mapping, fixup));
+      if (!follows_runs(algorithm.operation, fixup)) played.ops.clear();
+      const auto [more_messages, more_copied] = moved(fixup_alone(played, problem, mapping, fixup));
+      EXPECT_EQ(all, std::pair(messages + more_messages, copied + more_copied)) << name(fixup) << " rank " << rank;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Catalogue, Relabelled, testing::ValuesIn(that_can_be_relabelled()), test_name);
 
 TEST(Relabelled, BruckAndRecursiveDoublingAreProvedUpTo64Ranks) {

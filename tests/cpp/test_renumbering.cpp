@@ -107,6 +107,30 @@ TEST(Renumbering, IsForcedWhateverItCosts) {
   EXPECT_TRUE(ordered.ordered);
 }
 
+// The file that omnes measure would write where messages between nodes were as fast as within: nothing is to be gained.
+TEST(Renumbering, AsksTheMachineThatIsMeasured) {
+  model::Machine machine = *model::known_default();
+  const Placement cyclic = on_nodes(64, 8, true);
+  Renumbering by_default(Remap::automatic, false, cyclic);
+  EXPECT_NE(find(by_default, {allgather, "ring"}).mapping, nullptr);
+  model::Level everywhere = machine.levels.front();
+  everywhere.name = "network";
+  everywhere.out = 0;
+  machine.levels = {everywhere};
+  Renumbering measured(Remap::automatic, false, cyclic, std::make_shared<const model::Machine>(machine));
+  EXPECT_EQ(find(measured, {allgather, "ring"}).why, "the ranks lie well for it");
+}
+
+// Short parts are sent one by one, so work is most of the time; without shared memory it is the same wherever they go.
+TEST(Renumbering, CountsTheWorkOfMessagesThatNoMemoryCarries) {
+  const Placement cyclic = on_nodes(32, 4, true);
+  for (const bool shares_memory : {true, false}) {
+    Renumbering renumbering(Remap::automatic, false, cyclic, nullptr, shares_memory);
+    EXPECT_EQ(find(renumbering, {allgather, "sparbit", 256}).mapping != nullptr, shares_memory);
+    EXPECT_NE(find(renumbering, {allgather, "sparbit", 16384}).mapping, nullptr);
+  }
+}
+
 TEST(Renumbering, IsFoundOnceForAllSizes) {
   Renumbering renumbering(Remap::automatic, false, on_nodes(64, 8));
   const Renumbered small = find(renumbering, {allgather, "bruck", 4096}),

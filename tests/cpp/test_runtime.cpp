@@ -423,7 +423,7 @@ void run_case(const Case& c, const Selector& selector, std::optional<Placement> 
 #ifdef __SANITIZE_ADDRESS__
 constexpr int sizes[] = {2, 5};
 #else
-constexpr int sizes[] = {1, 2, 3, 5, 8};
+constexpr int sizes[] = {1, 2, 5, 8};
 #endif
 
 std::vector<int> some_roots(const Algorithm& algorithm, int p) {

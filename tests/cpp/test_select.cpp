@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -79,8 +80,9 @@ TEST(Choice, NamesAlgorithmsForLevels) {
       {"hierarchical:nmua=linear", "barrier algorithm hierarchical has no parameter \"nmua\"; valid: " + levels},
       {"hierarchical:node=lineal",
        "no algorithm \"lineal\" for the levels of barrier/hierarchical; valid: all_to_all, binary, bine, chain, "
-       "circulant, circulant_pipelined, dissemination, double_tree, kary, knomial, linear, rabenseifner, "
-       "recursive_doubling, ring, scatter_bine, scatter_recursive_doubling, scatter_ring, sliced, smp, split_binary"},
+       "circulant, circulant_pipelined, dissemination, double_tree, kary, knomial, linear, pipeline, postal, "
+       "rabenseifner, recursive_doubling, ring, scatter_bine, scatter_recursive_doubling, scatter_ring, sliced, smp, "
+       "split_binary"},
       {"hierarchical:node=chain:k=2", "level node: chain has no parameter \"k\"; valid: none"},
       {"hierarchical:node=knomial:fanout=2", "level node: knomial has no parameter \"fanout\"; valid: k=N"},
       {"hierarchical:node=knomial:k=1", "\"1\" is not valid; valid: a whole number from 2 on"},
@@ -169,12 +171,14 @@ TEST(Table, WrongOnesAreOneClearLine) {
       {table("{use='linear', max_bytes=1}"), "decision table: the last rule of bcast may have no conditions"},
       {table("{use='linear'}", "{use='ring'}"),
        "decision table: the last rule of allreduce has to serve everything, but ring needs a commutative operation"},
+      {table("{use='linear'}", "{use='model'}"),
+       "decision table: the last rule of allreduce may not leave the choice to the model"},
       {table("{use='linear'}", "{use='knomial'}"),
        "decision table: the last rule of allreduce has to serve everything, but knomial does not combine from the "
        "left, as OMNES_REPRODUCIBLE=1 asks"},
       {table("{max_bites=1, use='linear'}"),
        "decision table: rule 1 of bcast, max_bites: no such entry; valid: use, min_ranks, max_ranks, min_bytes, "
-       "max_bytes, min_nodes, max_nodes, commutative, one_node, shared_memory, shared_heap"},
+       "max_bytes, min_nodes, max_nodes, commutative, one_node, shared_memory, shared_heap, own_cpus, machine_file"},
       {table("{use='linear'}, {max_ranks='many', use='linear'}"),
        "decision table: rule 2 of bcast, max_ranks: valid: a whole number from 1 on"},
       {table("{use='chain:k=2'}"),
@@ -226,7 +230,7 @@ TEST(OwnTable, WrongOnesAreOneClearLine) {
   const std::vector<std::pair<const char*, std::string>> cases = {
       {"bcast = [\n{use='linear'},\n{max_bites=1}]",
        "my.toml: line 3: rule 2 of bcast, max_bites: no such entry; valid: use, min_ranks, max_ranks, min_bytes, "
-       "max_bytes, min_nodes, max_nodes, commutative, one_node, shared_memory, shared_heap"},
+       "max_bytes, min_nodes, max_nodes, commutative, one_node, shared_memory, shared_heap, own_cpus, machine_file"},
       {"\nbcats = []", "my.toml: line 2: no operation \"bcats\""},
       {"bcast = 'linear'", "my.toml: no list of rules for bcast"},
       {"bcast = [{max_ranks=1}]", "my.toml: line 1: rule 1 of bcast: has no `use`"},
@@ -275,6 +279,55 @@ TEST(Selector, TheCommunicatorGoesBeforeTheFormBeforeAllForms) {
         c.selector.choose(question, c.by_communicator ? std::optional(by_communicator) : std::nullopt);
     EXPECT_EQ(to_string(answer.choice) + " by " + answer.why, c.wanted);
   }
+}
+
+// Whoever may force, and rules, may leave it to the model; where that cannot say, others are asked.
+TEST(Selector, AsksTheModel) {
+  const std::string rules =
+      table("{max_bytes=8, use='chain'}, {own_cpus=true, machine_file=true, use='model'}, {use='binary'}");
+  const Selector by_rule = with({}, rules), by_variable = with({"OMNES_BCAST=model"}, rules);
+  const Adviser knows = [](const Question& question) {
+    return Advice{parse_choice(question.operation, "knomial:k=3"), "1 us expected"};
+  };
+  const Adviser ignorant = [](const Question&) { return Advice{{}, "has no idea"}; };
+  const Adviser nobody;
+  struct Case {
+    const Selector& selector;
+    const Adviser& model;
+    std::size_t bytes;
+    bool machine_file, by_communicator;
+    const char* wanted;
+  };
+  const std::vector<Case> cases = {
+      {by_rule, knows, 8, true, false, "chain by table rule 1 of bcast: max_bytes = 8"},
+      {by_rule, knows, 9, true, false,
+       "knomial:k=3 by table rule 2 of bcast: own_cpus = true, machine_file = true; the model: 1 us expected"},
+      {by_rule, knows, 9, false, false, "binary by table rule 3 of bcast: always"},
+      {by_rule, ignorant, 9, true, false, "binary by model: has no idea; table rule 3 of bcast: always"},
+      {by_rule, nobody, 9, true, false, "binary by model: is not asked here; table rule 3 of bcast: always"},
+      {by_variable, knows, 8, false, false, "knomial:k=3 by OMNES_BCAST; the model: 1 us expected"},
+      {by_variable, ignorant, 8, false, false,
+       "chain by OMNES_BCAST=model: has no idea; table rule 1 of bcast: max_bytes = 8"},
+      {by_rule, knows, 8, false, true, "knomial:k=3 by the communicator; the model: 1 us expected"},
+  };
+  for (const Case& c : cases) {
+    const Question question{.operation = Operation::bcast, .p = 5, .bytes = c.bytes, .machine_file = c.machine_file};
+    const auto forced = c.by_communicator ? std::optional(parse_wish(Operation::bcast, "model")) : std::nullopt;
+    const Answer answer = c.selector.choose(question, forced, c.model);
+    EXPECT_EQ(to_string(answer.choice) + " by " + answer.why, c.wanted);
+  }
+}
+
+TEST(Selector, OffersTheModelWhatCanDoIt) {
+  const Selector selector = with({}, table("{one_node=false, use='hierarchical:k=4'}, {use='chain:segment=1K'}"));
+  const Question question{.operation = Operation::bcast, .p = 5, .bytes = 8};
+  std::vector<std::string> texts;
+  for (const Choice& choice : selector.candidates(question)) texts.push_back(to_string(choice));
+  EXPECT_EQ(texts.front(), "chain:segment=1K");  // what the table would choose
+  for (const char* wanted : {"linear", "knomial", "knomial:k=8"})
+    EXPECT_EQ(std::ranges::count(texts, wanted), 1) << wanted;
+  for (const char* unwanted : {"hierarchical", "hierarchical:k=4", "chain:segment=8K"})
+    EXPECT_EQ(std::ranges::count(texts, unwanted), 0) << unwanted;
 }
 
 TEST(Selector, PassesOverWhateverCannotDoIt) {

@@ -31,12 +31,12 @@ TEST(Settings, HaveDefaults) {
   EXPECT_EQ(settings.wait, Wait::automatic);
   EXPECT_EQ(settings.fake_nodes, 1);
   EXPECT_EQ(settings.slots, 8);
-  EXPECT_EQ(settings.slot_bytes, 8192u);
+  EXPECT_EQ(settings.slot_bytes, 32u << 10);
   EXPECT_EQ(settings.single_copy, 96u * 1024);
   EXPECT_EQ(settings.levels, all_levels);
   EXPECT_EQ(settings.remap, Remap::automatic);
-  EXPECT_FALSE(settings.stats || settings.table || settings.topology || settings.off || settings.reproducible ||
-               settings.async);
+  EXPECT_FALSE(settings.stats || settings.table || settings.machine || settings.topology || settings.off ||
+               settings.reproducible || settings.async);
   for (int i = 0; i < operation_count; ++i) EXPECT_FALSE(settings.forced[i] || settings.forced_not_blocking[i]);
 }
 
@@ -83,17 +83,18 @@ struct Environment {
   std::vector<std::pair<const char*, std::string>> variables;
 };
 
-TEST(Settings, FindTheUsersTable) {
+TEST(Settings, FindTheUsersTableAndMachine) {
   const std::filesystem::path home = std::filesystem::temp_directory_path() / ("omnes-" + std::to_string(getpid()));
   const std::filesystem::path own = home / ".config/omnes/table.toml", other = home / "other/omnes/table.toml";
   for (const auto& file : {own, other}) {
     std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << file.string();
+    std::ofstream(file) << '#' << file.string();
+    std::ofstream(file.parent_path() / "machine.toml") << "machine";
   }
   const auto found = [](std::vector<std::pair<const char*, std::string>> variables) {
     const Environment environment(std::move(variables));
     const Settings settings = Settings::from_environment();
-    return settings.table ? settings.table->text : "none";
+    return settings.table ? settings.table->text.substr(1) : "none";
   };
   EXPECT_EQ(found({{"HOME", home}}), own);
   EXPECT_EQ(found({{"HOME", home}, {"XDG_CONFIG_HOME", "not/absolute"}}), own);
@@ -102,7 +103,47 @@ TEST(Settings, FindTheUsersTable) {
   EXPECT_EQ(found({{"HOME", home}, {"OMNES_TABLE", other}}), other);
   EXPECT_EQ(found({{"HOME", home}, {"OMNES_TABLE", "off"}}), "none");
   EXPECT_EQ(found({{"HOME", home / "other"}}), "none");
+  const auto machine = [](std::vector<std::pair<const char*, std::string>> variables) {
+    const Environment environment(std::move(variables));
+    const Settings settings = Settings::from_environment();
+    return (settings.machine ? settings.machine->text : "none") + (settings.machine_is_named ? ", named" : "");
+  };
+  EXPECT_EQ(machine({{"HOME", home}}), "machine");
+  EXPECT_EQ(machine({{"HOME", home / "nothing"}, {"OMNES_MACHINE", own}}), "#" + own.string() + ", named");
+  EXPECT_EQ(machine({{"HOME", home}, {"OMNES_MACHINE", "off"}}), "none, named");
   std::filesystem::remove_all(home);
+}
+
+TEST(Settings, TablesHaveSomeWhereTheEnvironmentHasNone) {
+  const std::string file = std::filesystem::temp_directory_path() / ("omnes-" + std::to_string(getpid()) + ".toml");
+  const auto with = [&](const std::string& text, const char* variable = "OMNES_OFF=0") {
+    std::ofstream(file) << text;
+    const std::string table = "OMNES_TABLE=" + file;
+    const char* const variables[] = {variable, table.c_str(), nullptr};
+    return Settings::from(variables);
+  };
+  const Settings some = with("bcast = []\n[settings]\nslots = 4\nsingle_copy = 'off'\ndirect_copy = '16K'\n");
+  EXPECT_EQ(some.slots, 4);
+  EXPECT_FALSE(some.single_copy);
+  EXPECT_EQ(some.direct_copy, 16u << 10);
+  EXPECT_EQ(some.slot_bytes, Settings().slot_bytes);
+  EXPECT_EQ(with("settings = { slots = 4, slot_bytes = 128 }", "OMNES_SLOTS=16").slots, 16);
+  const std::vector<std::pair<const char*, const char*>> wrong = {
+      {"\n[settings]\nslot = 4",
+       ": line 3: settings, slot: no such entry; valid: direct_copy, single_copy, slots, slot_bytes"},
+      {"[settings]\nslots = 1", ": line 2: settings, slots: \"1\" is not valid; valid: a whole number 2 to 64"},
+      {"[settings]\nslots = true", ": line 2: settings, slots: valid: a number, or a word such as \"16K\""},
+      {"settings = 4", ": line 1: settings: valid: a table, [settings]"},
+  };
+  for (const auto& [text, complaint] : wrong) {
+    try {
+      with(text);
+      ADD_FAILURE() << text;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_EQ(error.what(), file + complaint);
+    }
+  }
+  std::filesystem::remove(file);
 }
 
 TEST(Settings, AreNamedAfterTheirOperation) {
@@ -118,6 +159,8 @@ TEST(Settings, WrongOnesAreOneClearLine) {
        "off"},
       {"OMNES_TABLE=/",
        "OMNES_TABLE: cannot read \"/\" (Is a directory); valid: a file of rules, as omnes tune writes, or off"},
+      {"OMNES_MACHINE=/",
+       "OMNES_MACHINE: cannot read \"/\" (Is a directory); valid: a machine file, as omnes measure writes, or off"},
       {"OMNES_TOPOLOGY=", "OMNES_TOPOLOGY: \"\" is not valid; valid: a file of nodes and their switches"},
       {"OMNES_LEVELS=numa,nodes",
        "OMNES_LEVELS: no level 'nodes'; valid, with commas between: "
@@ -143,8 +186,8 @@ TEST(Settings, WrongOnesAreOneClearLine) {
       {"OMNES_ISCATTERV=knomail", "OMNES_ISCATTERV: no algorithm \"knomail\" for scatterv; valid: linear"},
       {"OMNES_ALLREDUCEE=ring",
        "OMNES_ALLREDUCEE: no such variable; known: OMNES_ASYNC, OMNES_DIRECT_COPY, OMNES_FAKE_NODES, OMNES_HEAP, "
-       "OMNES_LEVELS, OMNES_OFF, OMNES_REMAP, OMNES_REPRODUCIBLE, OMNES_SINGLE_COPY, OMNES_SLOTS, OMNES_SLOT_BYTES, "
-       "OMNES_STATS, OMNES_TABLE, OMNES_TOPOLOGY, OMNES_TRANSPORT, OMNES_WAIT, "
+       "OMNES_LEVELS, OMNES_MACHINE, OMNES_OFF, OMNES_REMAP, OMNES_REPRODUCIBLE, OMNES_SINGLE_COPY, OMNES_SLOTS, "
+       "OMNES_SLOT_BYTES, OMNES_STATS, OMNES_TABLE, OMNES_TOPOLOGY, OMNES_TRANSPORT, OMNES_WAIT, "
        "and OMNES_ or OMNES_I with BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, "
        "ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, SCAN, EXSCAN, "
        "NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW"},

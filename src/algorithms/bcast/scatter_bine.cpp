@@ -6,7 +6,6 @@
 // number of ranks: of an odd number, the last one only listens. It is sent all that vrank 1 is sent, which as a leaf
 // receives the whole message.
 #include <algorithm>
-#include <functional>
 
 #include "algorithms/bine.hpp"
 #include "algorithms/registry.hpp"
@@ -15,18 +14,12 @@ namespace omnes {
 namespace {
 
 /// Calls run(units) for each run of consecutive units of `arc` of a ring of q that are not in `held`.
-void for_missing(Arc arc, Arc held, int q, const std::function<void(Blocks)>& run) {
-  Blocks units = recv_blocks(0, 0);
-  for (int i = 0; i < arc.count; ++i) {
-    const int unit = (arc.first + i) % q;
-    if ((unit - held.first + q) % q < held.count) continue;
-    if (units.count > 0 && units.first + units.count != unit) {
-      run(units);
-      units.count = 0;
-    }
-    if (units.count++ == 0) units.first = unit;
+void for_missing(Arc arc, Arc held, int q, const auto& run) {
+  for (int i = 0, n; i < arc.count; i += n) {
+    const int unit = (arc.first + i) % q, place = (unit - held.first + q) % q;  // in `held`, or behind it
+    n = place < held.count ? held.count - place : std::min({arc.count - i, q - unit, q - place});
+    if (place >= held.count) run(recv_blocks(unit, n));
   }
-  if (units.count > 0) run(units);
 }
 
 void build(Builder& b) {

@@ -1,0 +1,27 @@
+// Bcast, postal tree: every rank passes each segment on for as long as others have not got it. The tree for short
+// messages, which take k times as long to arrive as to send.
+#include "algorithms/patterns.hpp"
+#include "algorithms/registry.hpp"
+
+namespace omnes {
+namespace {
+
+void build(Builder& b) {
+  b.cut(b.segments());
+  flow_down(b, postal_tree(b.vrank(), b.p(), b.problem().radix), b.root());
+}
+
+const Algorithm algorithm{
+    .operation = Operation::bcast,
+    .name = "postal",
+    .summary = "tree for messages that take k times as long to arrive as to send, segments pipelined",
+    .source = "Bar-Noy, Kipnis 1994 (the postal model)",
+    .build = build,
+    .default_radix = 3,
+    .min_radix = 1,
+    .segmented = true,
+};
+const Register registered{algorithm};
+
+}  // namespace
+}  // namespace omnes
