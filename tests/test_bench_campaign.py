@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from launching import PREFIXES, ROOT, YIELDING
-from omnes import _core, pypi
+from omnes import _core, pypi, units
 from omnes import mpi as mpis
 from omnes.bench import campaign, compare, limits, pack, peers, plan
 from omnes.bench.measure import Cell, Samples
@@ -168,6 +168,8 @@ def test_unknown_plans_and_peers_are_errors_of_one_line(words, complaint):
         (PLAN.replace('"8,1K"', '"12"'), "cells: 12 bytes are no whole number of doubles"),
         (PLAN.replace("0.05", '"long"'), "seconds is to be like 1.0, not 'long'"),
         (PLAN.replace("why", "="), "tiny.toml: Invalid"),
+        ('bandwidth = "quick"\n' + PLAN, "'quick' is no rate"),
+        ('bandwidth = "1gbit"\n' + PLAN, "bandwidth is of links between hosts: give hosts, too"),
     ],
 )
 def test_mistakes_in_plans(tmp_path, text, complaint):
@@ -258,4 +260,4 @@ def test_the_best_peer_is_that_of_the_cell(tmp_path):
     (table,) = compare.tables(Records(tmp_path / "r.jsonl"))
     by_size = {cell.bytes: value for cell, value in compare.ratios(table, compare.BEST, "ours").items()}
     assert by_size == {8: 2.0, 16: 1.0}
-    assert compare.geometric_mean(by_size.values()) == pytest.approx(2**0.5)
+    assert units.geometric_mean(by_size.values()) == pytest.approx(2**0.5)

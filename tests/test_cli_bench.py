@@ -175,11 +175,18 @@ def test_where_the_stock_mpi_is_wrong_it_says_so_and_leaves_that_mpi_out(capsys)
         (("-b", "12"), "12 bytes are no whole number of doubles: use multiples of 8"),
         (("-b", "many"), "'many' is no size"),
         (("--mpi", "/nowhere"), "launcher /nowhere not found"),
+        (("--bandwidth", "1gbit"), "one host has no links: add --hosts N"),
+        (("--hosts", "2", "--bandwidth", "quick"), "'quick' is no rate: write it as tc does"),
         (("--peer", "x"), "'x' is no peer: write NAME:VARIABLE=VALUE"),
     ],
 )
 def test_errors_are_one_line(words, complaint):
     assert complaint in fails("bench", *words)
+
+
+def test_what_omnes_refuses_is_said(mpi):
+    said = fails("bench", "bcast", "-n", "2", "--mpi", str(mpi.prefix), "--variant", "odd:OMNES_WAIT=sleep")
+    assert "the odd job" in said and 'OMNES_WAIT: "sleep" is not valid; valid: auto, spin, yield' in said
 
 
 def test_the_ratio_is_taken_within_rounds():

@@ -179,7 +179,8 @@ def test_draw_json():
     assert data["rounds"] == 1 and [(m["source"], m["target"]) for m in data["messages"]] == [(0, 1), (0, 2)]
 
 
-def test_info():
+def test_info(monkeypatch):
+    monkeypatch.setenv("OMNES_SLOT_BYTES", "8K")  # as in the source paper
     facts = json.loads(omnes("info", "--json").output)
     assert facts["segment_bytes"]["8"] == 768 << 10 and facts["segment_bytes"]["16"] == 3 << 19
     assert any(found["family"] == "ompi" for found in facts["mpis"])

@@ -11,6 +11,7 @@ import pytest
 from cli import fails, omnes
 from launching import PREFIXES, mpirun, the_mpi
 from omnes import _core
+from omnes.exporting import openmpi
 
 BCAST = '[{ max_bytes = "1K", use = "linear" }, { max_ranks = 8, use = "chain:segment=8K" }, { use = "scatter_ring" }]'
 ALLREDUCE = '[{ max_bytes = "4K", use = "recursive_doubling" }, { use = "ring" }, { use = "linear" }]'
@@ -55,9 +56,22 @@ def test_open_mpis_rules_are_the_tables(table):
     assert classic(export(table, "--to", "openmpi", "--commuting"))[2][2] == [(0, 3, 0, 0), (4097, 4, 0, 0)]
 
 
-def test_open_mpis_sizes_are_of_all_parts():
-    by_ranks = classic(export(None, "--to", "openmpi"))[0]
+def test_open_mpis_sizes_are_of_all_parts(tmp_path):
+    rules = tmp_path / "table.toml"
+    rules.write_text('allgather = [{ max_bytes = "256", use = "bruck" }, { use = "ring" }]\n')
+    by_ranks = classic(export(rules, "--to", "openmpi"))[0]
     assert {p: rows[1][0] for p, rows in by_ranks.items() if len(rows) > 1} == {p: 257 * p for p in range(2, 17)}
+
+
+def test_rules_of_what_was_measured():
+    """Up to the next size that was; sizes of all parts together where there is a part for each rank."""
+    binomial, linear = (openmpi.COUNTERPARTS["bcast"]["knomial:k=2"], openmpi.COUNTERPARTS["gather"]["linear"])
+    won = {("bcast", 2048): (binomial, 32768), ("gather", 8): (linear, 0)}
+    own = (0, 0, 0)  # Open MPI's choice
+    assert classic(openmpi.measured(won, (8, 2048), 4, "a machine")) == {
+        7: {4: [(0, *own), (8, *own), (2048, 6, 0, 32768)], 5: [(0, *own)]},
+        9: {4: [(0, *own), (32, 1, 0, 0), (8192, *own)], 5: [(0, *own)]},
+    }
 
 
 def test_open_mpis_json_says_the_same(table):

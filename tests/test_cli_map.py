@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from cli import fails, omnes
-from omnes import _core, placing
+from omnes import _core, placing, recorded, stats
 
 
 def mapped(*words: str) -> dict:
@@ -115,7 +115,7 @@ def test_table_of_all_algorithms():
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ((), "give one of OPERATION/ALGORITHM, --traffic FILE and --all"),
+        ((), "give one of OPERATION/ALGORITHM, --traffic FILE, --profile FILE and --all"),
         (("allgather/bruck",), "say where ranks lie"),
         (("allgather/bruck", "--nodes", "8"), "'8' says not where ranks lie"),
         (("allgather/bruck", "--nodes", "2x0"), "'2x0' says not where ranks lie"),
@@ -156,3 +156,53 @@ def test_bad_traffic(tmp_path):
     )
     file.write_text("0 9 2\n")
     assert "names rank 9, but only 4 ranks are placed" in fails("map", "--traffic", str(file), "--nodes", "2x2")
+
+
+def _profile(file, entries, passed=(), ranks=8):
+    names = ("operation", "algorithm", "members", "root", "calls", "mean_bytes")
+    called = [dict(zip(names, entry)) for entry in entries]
+    file.write_text(json.dumps({**stats.PROFILE, "ranks": ranks, "called": called, "passed": list(passed)}))
+    return str(file)
+
+
+def test_a_profile_is_the_sum_of_its_calls(tmp_path):
+    entries = [
+        ("allgather", "ring remap=reorder", "0-6:2", 0, 40, 100),  # 10 calls of 4 ranks, each of which sends 3 parts
+        ("bcast", "linear", "7,1", 1, 6, 50),  # 3 calls, from rank 1 to rank 7
+        ("barrier", "linear", "3", 0, 9, 0),  # of one rank
+    ]
+    found = mapped("--profile", _profile(tmp_path / "app.json", entries), "--nodes", "2x4")
+    assert found["bytes_before"] == [10 * 2 * 300, 10 * 2 * 300 + 150]
+    assert found["bytes_after"] == [sum(found["bytes_before"]), 0]
+    assert found["parts"] in ([[0, 2, 4, 6], [1, 3, 5, 7]], [[1, 3, 5, 7], [0, 2, 4, 6]])
+    assert found["left_out"] == [] and found["fixup"] == ""
+    advice = omnes("map", "--profile", str(tmp_path / "app.json"), "--nodes", "2x4", "--format", "mpich").stdout
+    assert len(advice.splitlines()) == 9  # ranks alternate between the nodes
+
+
+def test_a_profile_says_what_is_left_out(tmp_path):
+    entries = [
+        ("allreduce", "hierarchical", "0-7", 0, 16, 8),
+        ("neighbor_alltoall", "linear", "0-7", 0, 8, 8),
+        ("allgather", "hierarchical", "0-3", 0, 8, 1024),
+        ("allgather", "hierarchical", "4-7", 0, 8, 1024),
+    ]
+    passed = [{"operation": "bcast", "calls": 6, "ranks": 2}]
+    file = _profile(tmp_path / "app.json", entries, passed)
+    found = mapped("--profile", file, "--nodes", "2x4", "--cyclic")
+    assert sorted(reason.split(" calls: ")[0] for reason in found["left_out"]) == ["1", "2", "3"]
+    assert found["bytes_after"][1] == 0 < found["bytes_before"][1]
+    assert "left out: 2 calls: hierarchical" in omnes("map", "--profile", file, "--nodes", "2x4").output
+    nothing = _profile(tmp_path / "none.json", entries[:1])
+    assert "nothing to map; left out: 2 calls: hier" in fails("map", "--profile", nothing, "--nodes", "2x4")
+    assert "of 8 ranks, but 2x2 places 4" in fails("map", "--profile", file, "--nodes", "2x2")
+    (tmp_path / "old.json").write_text(json.dumps(stats.PROFILE))
+    assert "record it again" in fails("map", "--profile", str(tmp_path / "old.json"), "--nodes", "2x2")
+
+
+@pytest.mark.parametrize(
+    ("text", "members"),
+    [("0-3", [0, 1, 2, 3]), ("5", [5]), ("0-6:3,1", [0, 3, 6, 1]), ("7-3:-2,0-1", [7, 5, 3, 0, 1])],
+)
+def test_members_are_runs_of_ranks(text, members):
+    assert recorded.parse_members(text) == members

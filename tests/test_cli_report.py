@@ -14,6 +14,8 @@ from cli import fails, omnes
 from launching import ROOT
 from omnes import modelling
 from omnes.modelling import Machine, Ranks
+from omnes.reporting import charts
+from omnes.reporting.charts import Series
 
 pytest.importorskip("matplotlib", reason="reports need matplotlib, which scripts/setup installs")
 
@@ -77,6 +79,15 @@ class Parts(HTMLParser):
         self.sections += [found["id"]] if tag == "section" else []
         if found.get("role") in ("img", "region", "group") and tag != "fieldset" and not found.get("aria-label"):
             self.nameless.append(tag)
+
+
+def test_a_sheet_of_charts_has_colours_of_its_own_and_one_key_for_all():
+    slow, fast = (
+        Series(name, line=[(1, y), (8, 2 * y)], colour=i) for i, (name, y) in enumerate((("slow", 2), ("fast", 1)))
+    )
+    svg = charts.sheet([("first", [slow]), ("second", [slow, fast])], 2, "ranks")
+    assert "#fe" not in svg and "#0b62a8" in svg and "#c2410c" in svg
+    assert [svg.count(f">{word}<") for word in ("first", "second", "slow", "fast")] == [1, 1, 1, 1]
 
 
 def test_the_page_is_whole_and_needs_nothing_else(full):

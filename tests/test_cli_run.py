@@ -143,15 +143,18 @@ def test_forms_are_reported_and_forced_apart(build, mpi, tmp_path):
     assert re.search(r"bcast +│ persistent +│", done.stderr)
 
 
-@pytest.mark.parametrize("variable", ["OMNES_ALLREDUCE", "OMNES_IALLREDUCE"])
-def test_a_wrong_setting_is_told(build, variable):
+@pytest.mark.parametrize(
+    ("variable", "value", "complaints"),
+    [
+        ("OMNES_IALLREDUCE", "nonsense", ['no algorithm "nonsense"', "recursive_doubling"]),
+        ("OMNES_MACHINE", __file__, [f"{__file__}: machine file: line 1"]),
+    ],
+)
+def test_a_wrong_setting_is_told(build, variable, value, complaints):
     mpi = the_mpi("openmpi")  # MPICH leaves its shared memory behind when it aborts
-    done = run_cli("run", "-n", 2, build("exits", mpi), environment={variable: "nonsense"})
-    assert (
-        done.returncode != 0
-        and f'{variable}: no algorithm "nonsense"' in done.stderr
-        and "recursive_doubling" in done.stderr
-    )
+    done = run_cli("run", "-n", 2, build("exits", mpi), environment={variable: value})
+    assert done.returncode != 0 and f"{variable}: " in done.stderr
+    assert all(complaint in done.stderr for complaint in complaints), done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

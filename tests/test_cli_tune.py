@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import tomllib
 
 from cli import fails, omnes
 from launching import YIELDING, mpirun, the_mpi
@@ -14,7 +15,7 @@ from omnes import modelling, stats
 from omnes.bench.measure import Samples
 from omnes.bench.records import Records
 from omnes.modelling import Machine, Ranks
-from omnes.tuning import cases, rules
+from omnes.tuning import cases, rules, settings
 from omnes.tuning.cases import Case, between
 from omnes.tuning.search import Found
 
@@ -54,6 +55,22 @@ def test_rules_stand_where_the_winner_won(tmp_path):
     assert won == {**dict.fromkeys(won, False), **dict.fromkeys((64, 200, 512, 32768), True)}
     assert "chain" not in (chosen("bcast", 64, table, Ranks(3, 3)), chosen("bcast", 64, table, Ranks(2, 1)))
     assert chosen("allreduce", 64, table) == chosen("allreduce", 64, "off")
+
+
+def test_a_switch_point_is_where_all_larger_sizes_gain():
+    gains = {8: 1.5, 16: 0.9, 32: 1.1, 64: 1.3}
+    assert settings.crossing(gains) == 32
+    assert settings.crossing({**gains, 16: 1.01}) == 8
+    assert settings.crossing({**gains, 64: 1.0}) is None
+
+
+def test_settings_stand_in_the_table_where_they_differ(tmp_path):
+    tuned = [settings.Tuned(one, value, 0.2) for one, value in zip(settings.SETTINGS, ("16K", "96K", "1G"))]
+    table = tmp_path / "table.toml"
+    table.write_text(rules.toml(made_up("bcast", {8: 1.5}), ["made up"], False, settings.toml(tuned)))
+    assert tomllib.loads(table.read_text())["settings"] == {"slot_bytes": "16K", "direct_copy": "1G"}
+    assert chosen("bcast", 8, table) == "chain"
+    assert not settings.toml([settings.Tuned(settings.SETTINGS[0], settings.SETTINGS[0].default, 0)])
 
 
 def test_the_smallest_size_stands_for_all_below(tmp_path):
@@ -152,6 +169,12 @@ def test_a_profile_of_a_program_under_a_table(build, tmp_path, monkeypatch):
         ("bcast", 2): ("linear", 16, 256, 400),
     }
     assert all(one["waiting"] >= 0 and one["beyond_fastest"] >= 0 for one in recorded["entries"])
+    assert [(one["operation"], one["members"], one["calls"]) for one in recorded["called"]] == [
+        ("allreduce", "0-3", 16),
+        ("bcast", "0,2", 8),
+        ("bcast", "1,3", 8),
+        ("gatherv", "0-3", 16),
+    ]
 
 
 def test_ranks_with_different_tables_leave_it_to_the_host(build, tmp_path):
@@ -204,9 +227,27 @@ def test_tune_writes_a_table_and_goes_on_where_it_was(tmp_path, monkeypatch):
     assert "was begun with another settings" in fails(*words)
 
 
+def test_settings_are_tuned_by_jobs_that_differ_in_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(settings, "SETTINGS", settings.SETTINGS[1:2])
+    monkeypatch.setattr(settings, "_SIZES", (8192,))
+    monkeypatch.setattr(settings, "_MESSAGES", ("bcast",))
+    for name, value in YIELDING.items():
+        monkeypatch.setenv(name, value)
+    table = tmp_path / "table.toml"
+    words = ["tune", "barrier", "--settings", "-n", "2", "--time", "0.05", "--candidates", "1"]
+    result = omnes(*words, "-o", str(table), "--mpi", str(the_mpi("openmpi").launcher))
+    assert result.exit_code == 0, result.output
+    plans = {key.plan: measured for key, measured in Records(table.with_suffix(".jsonl")).cells.items()}
+    assert set(plans["switch of single_copy off 8K"].samples) == {"off", "8K"}
+    assert set(tomllib.loads(table.read_text()).get("settings", {})) <= {one.name for one in settings.SETTINGS}
+    monkeypatch.setenv("OMNES_SINGLE_COPY", "1M")
+    assert "unset what --settings is to find: OMNES_SINGLE_COPY" in fails(*words, "-o", str(tmp_path / "other.toml"))
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
+        (("tune", "--settings", "--nodes", "2x1", "-o", "t.toml"), "settings are about ranks that share memory"),
         (("tune", "broadcast", "-o", "t.toml"), "no operation 'broadcast'"),
         (("tune", "neighbor_alltoall", "-o", "t.toml"), "neighbor_alltoall has one algorithm: nothing to tune; valid"),
         (("tune", "-n", "1", "-o", "t.toml"), "-n starts at 2"),
@@ -219,8 +260,10 @@ def test_tune_writes_a_table_and_goes_on_where_it_was(tmp_path, monkeypatch):
         (("bench", "--table", "/dev/null", "--peer", "a:B=1"), "--table compares omnes with itself"),
     ],
 )
-def test_wrong_input_is_one_clear_line(words, complaint):
+def test_wrong_input_is_one_clear_line(words, complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert complaint in fails(*words)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_decides_before_tables_has_to_go(monkeypatch):

@@ -129,9 +129,14 @@ def in_namespaces(names: set[str]) -> list[str]:
 
 @pytest.mark.parametrize("end", ["ctrl-c", "sigterm", "sigkill", "failure"])
 def test_nothing_is_left_behind(cluster, end):
-    """The command prints its namespaces and those of a host, on which a process sleeps, that has lost its parent."""
+    """The command prints its namespaces and those of a host, on which a process sleeps, that has lost its parent.
+
+    It then becomes what waits: a shell that hears ctrl-c while it starts a child goes on waiting for that one.
+    """
     look = "readlink /proc/self/ns/net /proc/self/ns/pid /proc/self/ns/mnt"
-    script = f"{look}; ssh n2 '(sleep 1000 &) ; {look}'; echo ready; {'exit 3' if end == 'failure' else 'sleep 1000'}"
+    script = (
+        f"{look}; ssh n2 '(sleep 1000 &) ; {look}'; echo ready; {'exit 3' if end == 'failure' else 'exec sleep 1000'}"
+    )
     before = inhabitants()
     process = subprocess.Popen(
         Cluster(2).command(["sh", "-c", script]),
@@ -237,8 +242,8 @@ def test_slurm(cluster, build, tmp_path, vendor, before, options):
 
 
 def test_a_benchmark_across_hosts(cluster):
-    words = ["-n", "2", "--hosts", "2", "barrier", "--time", "0.05", "--json", "-"]
+    words = ["-n", "2", "--hosts", "2", "--bandwidth", "1gbit", "barrier", "--time", "0.05", "--json", "-"]
     result = omnes("bench", *words, "--mpi", str(the_mpi("openmpi").launcher))
     assert result.exit_code == 0, result.output
     data = json.loads(result.stdout)
-    assert data["hosts"] == 2 and set(data["cells"][0]["jobs"]) == {"stock", "omnes"}
+    assert (data["hosts"], data["bandwidth"]) == (2, "1gbit") and set(data["cells"][0]["jobs"]) == {"stock", "omnes"}

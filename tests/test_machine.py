@@ -49,8 +49,3 @@ def test_a_wrong_description_is_one_clear_line():
         ValueError, match=r"^machine 'nonsense' is no file, and not a description such as 'package:2 l3:1 core:4 pu:2'$"
     ):
         _core.machine("nonsense")
-
-
-def test_segment_sizes_are_the_papers():
-    assert _core.segment_bytes(8) == 768 * 1024
-    assert _core.segment_bytes(16) == 1536 * 1024

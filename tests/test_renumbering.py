@@ -20,21 +20,43 @@ FORCED = {
     "OMNES_REDUCE_SCATTER": "recursive_halving",
     "OMNES_REDUCE_SCATTER_BLOCK": "recursive_halving",
 }
-
+# The same run leaves these to the model.
+BY_MODEL = ("gather", "scatter", "scan", "exscan")
 
 WAYS = {"ompi": ("exch", "blocking"), "mpich": ("reorder", "nonblocking")}  # one launch on each
 
 
-def test_results(mpi, build, tmp_path):
+def _case(entry: dict) -> tuple[str, int, int, str]:
+    return entry["operation"], entry["bytes"], entry.get("root", 0), entry["algorithm"]
+
+
+def _by_model(operation: str, size: int, commutative: bool) -> str:
+    answer = _core.choose(operation, 4, size, size // 8, commutative, [0, 0, 1, 1])
+    assert "the model: " in answer["why"]
+    return answer["text"]
+
+
+def test_results(mpi, build, tmp_path, monkeypatch):
     """All operations; roots, places, types, sizes and reductions as for other choices."""
     remap, form = WAYS[mpi.family]
-    variables = {"OMNES_FAKE_NODES": "2", "OMNES_REMAP": remap, "OMNES_STATS": str(tmp_path), **FORCED}
+    left = {f"OMNES_{operation.upper()}": "model" for operation in BY_MODEL}
+    variables = {"OMNES_FAKE_NODES": "2", "OMNES_REMAP": remap, "OMNES_STATS": str(tmp_path), **FORCED, **left}
     run = mpirun(mpi, 4, build("catalogue", mpi), form, "all", variables=variables, timeout=110)
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
-    report = json.loads((tmp_path / "rank-0.json").read_text())
-    ran = {f"{entry['operation']} {entry['algorithm']}" for entry in report["entries"]}
+    reports = [json.loads((tmp_path / f"rank-{rank}.json").read_text())["entries"] for rank in range(4)]
+    ran = {f"{entry['operation']} {entry['algorithm']}" for entry in reports[0]}
     for variable, name in FORCED.items():
         assert f"{variable.removeprefix('OMNES_').lower()} {name} remap={remap}" in ran
+    assert all(" us expected" in entry.get("model", "") for entry in reports[0] if entry["operation"] in BY_MODEL)
+    chosen = [{_case(entry) for entry in entries if entry["operation"] in BY_MODEL} for entries in reports]
+    assert all(of_rank == chosen[0] for of_rank in chosen) and {case[0] for case in chosen[0]} == set(BY_MODEL)
+    monkeypatch.setenv("OMNES_SCAN", "model")
+    for _, size, _, algorithm in (case for case in chosen[0] if case[0] == "scan"):
+        # Of sizes a report says the power of two below, and of reductions not whether they commute.
+        expected = {
+            _by_model("scan", scale * size // 4, commutes) for scale in range(4, 8) for commutes in (True, False)
+        }
+        assert algorithm.partition(" ")[0] in expected
 
 
 def test_explain_says_whether_and_why(monkeypatch):
@@ -48,7 +70,7 @@ def test_explain_says_whether_and_why(monkeypatch):
     assert "Ranks:" not in omnes("explain", "allgather", "-n", "8").output
 
 
-def test_the_machine_decides():
+def test_the_machine_decides(tmp_path, monkeypatch):
     """One whose network is as fast as a node's memory has nothing to gain."""
     levels = placing.from_pattern("8x8", cyclic=True).levels
     machine = _core.default_machine()
@@ -56,6 +78,10 @@ def test_the_machine_decides():
     for slow, quick in {"0.79e-6": "0.033e-6", "0.314e-9": "0.2e-9", "out = 0.22e-9": "out = 0"}.items():
         machine = machine.replace(slow, quick)
     assert not _core.renumbering("allgather", "ring", 65536, levels, machine)["renumbered"]
+    assert _core.renumbering("allgather", "ring", 65536, levels)["renumbered"]
+    (tmp_path / "quick.toml").write_text(machine)
+    monkeypatch.setenv("OMNES_MACHINE", str(tmp_path / "quick.toml"))
+    assert not _core.renumbering("allgather", "ring", 65536, levels)["renumbered"]
 
 
 def test_wrong_words_are_one_line(monkeypatch):

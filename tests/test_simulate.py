@@ -12,7 +12,7 @@ import pytest
 from cli import fails, omnes
 from omnes import libraries
 from omnes.errors import OmnesError
-from omnes.simulation import cells, platforms
+from omnes.simulation import cells, platforms, smpi
 
 HERE = ("--platform", "fat-tree:2x4")
 PROGRAMS = Path(__file__).parent.parent / "python/omnes/programs"
@@ -53,6 +53,13 @@ def test_ranks_lie_in_blocks_or_are_dealt_out():
     platform = platforms.parse("fat-tree:4x2")
     assert platform.host_of_each_rank(4, 2, "block") == ["node-0", "node-0", "node-1", "node-1"]
     assert platform.host_of_each_rank(4, 2, "cyclic") == ["node-0", "node-1", "node-0", "node-1"]
+
+
+def test_more_ranks_than_files_may_be_open_are_refused(monkeypatch):
+    monkeypatch.setattr(smpi.resource, "getrlimit", lambda _: (1024, 4096))
+    machine = smpi.Machine(platforms.parse("fat-tree:1024x16"), 8192, 16, "block")
+    with pytest.raises(OmnesError, match=r"8192 ranks need 8256 open files; the limit is 4096 \(ulimit -Hn\)"):
+        next(smpi.run(Path("program"), [], machine, "ompi", {}, [], 1))
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,8 @@ def parse_choice(operation: str, text: str) -> dict[str, Any]: ...
 
 # What would run, by the environment and the decision tables: {algorithm, radix, segment, text, why}. node: of each
 # rank; none: all ranks are on one. shared_memory: ranks of a node share it. table, here and below: a file in front of
-# the compiled-in one; "off": none; empty: the environment's, or the user's.
+# the compiled-in one; "off": none; empty: the environment's, or the user's. machine: the text of a machine file; empty:
+# likewise. model: whether it is asked where a rule or a variable leaves the choice to it, as for ranks with a CPU each.
 def choose(
     operation: str,
     p: int,
@@ -81,17 +82,23 @@ def choose(
     node: list[int] = [],
     shared_memory: bool = True,
     table: str = "",
+    machine: str = "",
+    model: bool = True,
 ) -> dict[str, Any]: ...
+
+# What is worth trying for parts of so many bytes: every algorithm as it comes, and with a few radices and segments.
+def candidates(operation: str, part_bytes: int) -> list[str]: ...
 
 # The file in front of the compiled-in table; empty: none.
 def table_file(table: str = "") -> str: ...
 
 # All rules in the order in which they are asked: operation, text (where it stands, and its conditions), use, own (the
 # user's).
+def default_settings() -> dict[str, str]: ...
 def rules(table: str = "") -> list[dict[str, Any]]: ...
 
-# Bytes of the shared-memory segment.
-def segment_bytes(p: int, slots: int = 8, slot_bytes: int = 8192) -> int: ...
+# Bytes of the shared-memory segment of p ranks, with the settings in force.
+def segment_bytes(p: int) -> int: ...
 
 # {cpus: [int] (that this process may use), text (one line per level), levels: [{name, count, bytes (of one; 0: none),
 # cpus: [[int]]}] from node to core}. Of this machine, or of one that hwloc describes: an XML file, or words such as

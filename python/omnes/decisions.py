@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from omnes import _core, units
+from omnes import _core, modelling, tables, units
+from omnes.modelling import Ranks
 
 OPERATIONS = tuple(name for name in _core.operations() if not name.startswith("neighbor"))
 _EVERY = 32  # numbers of ranks up to here are all asked; then powers of two, and what the rules name
 _EXACT = 64  # numbers of ranks up to here that steps tells apart
-_ELEMENT = 8  # bytes: a double
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def decide(
     """table: a file, in front of the compiled-in table; empty: that one alone. Ranks fill one node after the other.
     flat: where a hierarchical algorithm is chosen, what would be chosen if ranks shared no memory."""
     found = Decisions(source, largest, per_node)
-    rules = _core.rules(table or "off")
+    rules = _core.rules(table or tables.OFF)
     entries = {(a["operation"], a["name"]): a for a in _core.catalogue()}
     for operation in operations:
         texts = [rule["text"] for rule in rules if rule["operation"] == operation]
@@ -77,7 +77,7 @@ def decide(
         def choose(p: int, size: int, operation: str = operation) -> Choice:
             d = chosen(table, operation, p, size, per_node)
             if flat and entries[operation, d["algorithm"]]["hierarchical"]:
-                d = chosen(table, operation, p, size, 1)
+                d = _last_level(operation, chosen(table, operation, p, size, 1))
             default = entries[operation, d["algorithm"]]["radix"]
             published = 2 < p <= per_node and _publishes(operation, d["algorithm"])
             return Choice(d["text"], d["algorithm"], d["radix"] or default, d["segment"], published)
@@ -87,9 +87,18 @@ def decide(
 
 
 def chosen(table: str, operation: str, p: int, size: int, per_node: int) -> dict[str, Any]:
-    """As _core.choose says it, for an operation that commutes."""
-    node = [rank // per_node for rank in range(p)] if p > per_node else []
-    return _core.choose(operation, p, size, max(1, size // _ELEMENT), node=node, table=table or "off")
+    """As modelling.chosen says it, for an operation that commutes. Without the model: its choices change at sizes that
+    no table names."""
+    return modelling.chosen(operation, Ranks(p, per_node), size, table=table or tables.OFF, model=False)
+
+
+def _last_level(operation: str, choice: dict[str, Any]) -> dict[str, Any]:
+    """What is left of a composed algorithm where every rank is alone on its node, if its name says it."""
+    top = re.search(r"\btop=(\w+)(?::(k=\d+))?", choice["text"])
+    if not top:
+        return choice
+    parameters = filter(None, [top[2], *re.findall(r"\bsegment=\w+", choice["text"])])
+    return _core.parse_choice(operation, ":".join(filter(None, [top[1], ",".join(parameters)])))
 
 
 @functools.cache

@@ -83,27 +83,29 @@ def predict(
         return _core.predict(what, choice, ranks.count, list(sizes), machine.text, ranks.per_node, reduction)
 
 
-def candidates(operation: str, largest: int) -> list[str]:
-    """Every algorithm as it comes, and with the parameters worth a try for parts of up to so many bytes."""
-    found = []
-    for algorithm in _core.catalogue():
-        if algorithm["operation"] != operation:
-            continue
-        name = algorithm["name"]
-        found.append(name)
-        if algorithm["radix"] and not algorithm["root_radix"]:
-            found += [f"{name}:k={k}" for k in (4, 8) if k != algorithm["radix"] and k >= algorithm["min_radix"]]
-        if algorithm["segmented"]:
-            found += [f"{name}:segment={units.format_bytes(size)}" for size in (8192, 65536) if 2 * size <= largest]
-    return found
-
-
 def chosen(
-    operation: str, ranks: Ranks, size: int, commutative: bool = True, table: str | None = None
+    operation: str,
+    ranks: Ranks,
+    size: int,
+    commutative: bool = True,
+    table: str | None = None,
+    machine: str = "",
+    model: bool = True,
 ) -> dict[str, Any]:
-    """What omnes runs, and why. table: a file, or "off"; none: the environment's, or the user's."""
+    """What omnes runs, and why. table: a file, or "off"; none: the environment's, or the user's. machine: the text of a
+    file; empty: likewise. model: whether it is asked where a rule leaves the choice to it."""
     with from_core():
-        return _core.choose(operation, ranks.count, size, size // 8, commutative, ranks.node_of_each, table=table or "")
+        return _core.choose(
+            operation,
+            ranks.count,
+            size,
+            size // 8,
+            commutative,
+            ranks.node_of_each,
+            table=table or "",
+            machine=machine,
+            model=model,
+        )
 
 
 def costs(

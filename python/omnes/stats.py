@@ -7,7 +7,8 @@ form: blocking (where it says nothing), nonblocking, or persistent, of which eve
 its communicators; and the bytes of a part, rounded down to a power of two. Ranks may differ in calls and times: the
 report sums them up, the tables show means. Both follow MPI's order of operations, and tell forms apart behind it.
 
-A profile is such a report, with the program's words, for omnes tune.
+A profile is such a report, with the program's words, for omnes tune and omnes map. For the latter entries also say
+their root and group, an index into "groups": the members' ranks in the world ("0-7", "0-56:8"), in their order.
 """
 
 from __future__ import annotations
@@ -41,18 +42,46 @@ def merge(folder: Path) -> dict[str, Any] | None:
         "levels": ranks[0].get("levels", []),
         "left_out": ranks[0].get("left_out", []),
         "entries": _sum(ranks, "entries", ("operation", "form", "size", "nodes", "bytes", "algorithm")),
+        "called": _called(ranks),
         "passed": _sum(ranks, "passed", ("operation", "form", "reason")),
         "notes": sorted({note for rank in ranks for note in rank["notes"]}),
     }
 
 
 def _sum(ranks: list[dict[str, Any]], section: str, key_names: tuple[str, ...]) -> list[dict[str, Any]]:
-    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for rank in ranks:
+    by_rank: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = {}
+    for at, rank in enumerate(ranks):
         for entry in rank[section]:
             of_all = {"form": FORMS[0], "size": rank["size"], "nodes": 1, **entry}
-            found.setdefault(tuple(of_all[name] for name in key_names), []).append(entry)
+            of_ranks = by_rank.setdefault(tuple(of_all[name] for name in key_names), {})
+            of_ranks[at] = _joined(of_ranks[at], entry) if at in of_ranks else entry
+    found = {key: list(of_ranks.values()) for key, of_ranks in by_rank.items()}
     return sorted(({**dict(zip(key_names, key)), **_total(of_ranks)} for key, of_ranks in found.items()), key=_place)
+
+
+def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Two entries of a rank that differ in what does not count, such as the root."""
+    sums = {name: one[name] + other[name] for name in ("calls", "seconds", "volume") if name in one}
+    fastest = {"fastest": min(one["fastest"], other["fastest"])} if "fastest" in one else {}
+    return {**one, **sums, **fastest}
+
+
+def _called(ranks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Who called what, for omnes map: by communicator and root; calls of all members, and their mean bytes."""
+    found: dict[tuple[str, str, str, int], list[int]] = {}
+    for rank in ranks:
+        for entry in rank["entries"]:
+            if "group" in entry:
+                members = rank["groups"][entry["group"]]
+                key = (entry["operation"], entry["algorithm"], members, entry["root"])
+                sums = found.setdefault(key, [0, 0])
+                sums[0] += entry["calls"]
+                sums[1] += entry["volume"]
+    names = ("operation", "algorithm", "members", "root")
+    return [
+        {**dict(zip(names, key)), "calls": calls, "mean_bytes": volume / calls}
+        for key, (calls, volume) in sorted(found.items())
+    ]
 
 
 def _total(of_ranks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -64,6 +93,8 @@ def _total(of_ranks: list[dict[str, Any]]) -> dict[str, Any]:
     calls = sum(entry["calls"] for entry in of_ranks)
     seconds = sum(entry["seconds"] for entry in of_ranks)
     total = {"ranks": len(of_ranks), "calls": calls, "seconds": seconds}
+    if "model" in of_ranks[0]:  # why it has chosen this
+        total["model"] = of_ranks[0]["model"]
     if not all("volume" in entry for entry in of_ranks):
         return total
     return {
@@ -148,7 +179,9 @@ def show(report: dict[str, Any], console: Console) -> None:
         for entry in report["entries"]:
             on = f" on {entry['nodes']} nodes" if entry["nodes"] > 1 else ""
             group = [f"{entry['size']}{on}"] if ranks else []
-            table.add_row(*what(entry), *group, format_bytes(entry["bytes"]), entry["algorithm"], *_times(entry))
+            by_model = f"\n  by the model: {entry['model']}" if "model" in entry else ""
+            algorithm = entry["algorithm"] + by_model
+            table.add_row(*what(entry), *group, format_bytes(entry["bytes"]), algorithm, *_times(entry))
         console.print(table)
     else:
         console.print(f"{title}: none ran by omnes")

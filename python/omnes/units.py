@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from omnes.errors import OmnesError
 
@@ -73,6 +74,12 @@ def format_us(seconds: float) -> str:
     """Microseconds with three significant digits, without a unit, for tables."""
     us = seconds * 1e6
     return f"{us:.0f}" if us >= 100 else f"{us:.1f}" if us >= 10 else f"{us:.2f}"
+
+
+def geometric_mean(values: Iterable[float]) -> float | None:
+    """None of no values."""
+    logarithms = [math.log(value) for value in values]
+    return math.exp(sum(logarithms) / len(logarithms)) if logarithms else None
 
 
 def percentile(values: Sequence[float], fraction: float) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from omnes.bench import limits, machine
-from omnes.bench.job import Job, JobError, JobLost, JobSpec, WrongResult
+from omnes.bench.job import Job, JobError, JobLost, JobSpec, Spread, WrongResult
 from omnes.bench.measure import ANSWER_SECONDS, Cell, Samples, take_turns
 from omnes.bench.peers import Peer
 from omnes.bench.plan import Plan
@@ -35,11 +35,11 @@ Progress = Callable[[int, int, Key, "float | None"], None]
 class Crew:
     """The jobs of one plan with so many ranks, alive at once."""
 
-    def __init__(self, specs: Sequence[JobSpec], ranks: int, bind: bool, hosts: int) -> None:
+    def __init__(self, specs: Sequence[JobSpec], ranks: int, bind: bool, spread: Spread) -> None:
         self._specs = specs
         self._ranks = ranks
         self._bind = bind
-        self._hosts = hosts
+        self._spread = spread
         self._jobs: dict[str, Job] = {}
         self._starts = dict.fromkeys((spec.name for spec in specs), 0)
         self._ended = dict.fromkeys((spec.name for spec in specs), "")  # how
@@ -52,7 +52,7 @@ class Crew:
                 continue
             self._starts[spec.name] += 1
             try:
-                self._jobs[spec.name] = Job(spec, self._ranks, self._bind, self._hosts)
+                self._jobs[spec.name] = Job(spec, self._ranks, self._bind, self._spread)
                 fresh.append(spec.name)
             except OmnesError as fault:  # its program cannot be compiled or launched
                 self._ended[spec.name] = fault.message
@@ -97,7 +97,7 @@ def run(plans: Sequence[Plan], peers: Sequence[Peer], folder: Path, records: Rec
             records.add_limits(plan.name, ranks, limits.measure())
         with ExitStack() as stack:
             end_on_sigterm(stack)
-            crew = Crew(specs, ranks, plan.bind, plan.hosts)
+            crew = Crew(specs, ranks, plan.bind, plan.spread)
             stack.callback(crew.close)
             for cell in cells:
                 key = Key(plan.name, ranks, cell)
@@ -127,7 +127,7 @@ def taking_part(plan: Plan, ranks: int, peers: Sequence[Peer]) -> list[Peer]:
             f"plan {plan.name}: no peer '{unknown[0]}'; there are {', '.join(peer.name for peer in peers)}"
         )
     chosen = [peer for peer in peers if not plan.peers or peer.name in plan.peers]
-    return [peer for peer in chosen if peer.takes_part(plan.shared(ranks), plan.hosts)]
+    return [peer for peer in chosen if peer.takes_part(plan.shared(ranks), plan.hosts, bool(plan.peers))]
 
 
 def _begin(plans: Sequence[Plan], peers: Sequence[Peer], records: Records) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from omnes.bench import limits
+from omnes.bench.job import Spread
 from omnes.bench.measure import Cell, ratio
 from omnes.bench.records import Key, Measured, Records
 
@@ -20,7 +20,7 @@ class Table:
 
     plan: str
     ranks: int
-    hosts: int
+    spread: Spread
     cells: Mapping[Cell, Measured]
     peers: tuple[str, ...]
     omnes: tuple[str, ...]
@@ -30,7 +30,8 @@ class Table:
     @property
     def title(self) -> str:
         bound = next(iter(self.cells.values())).bound
-        where = f" on {self.hosts} hosts" if self.hosts > 1 else ""
+        links = f" with links of {self.spread.bandwidth}" if self.spread.bandwidth else ""
+        where = f" on {self.spread.hosts} hosts{links}" if self.spread.hosts > 1 else ""
         return f"{self.plan}: {self.ranks} ranks{where}, {'each bound to a core' if bound else 'not bound'}"
 
     def least(self, cell: Cell) -> float | None:
@@ -46,9 +47,10 @@ def tables(records: Records) -> Iterator[Table]:
         cells = {key.cell: of for key, of in records.cells.items() if key == Key(plan, ranks, key.cell)}
         seen = {name for of in cells.values() for name in (*of.samples, *of.failed)}
         names = {flag: tuple(name for name in kinds if name in seen and kinds[name] == flag) for flag in (False, True)}
-        hosts = records.campaign.get("plans", {}).get(plan, {}).get("hosts", 1)
+        facts = records.campaign.get("plans", {}).get(plan, {})
         found = records.limits.get((plan, ranks), {})
-        yield Table(plan, ranks, hosts, cells, names[False], names[True], found, records.campaign.get("machine", {}))
+        spread = Spread(facts.get("hosts", 1), bandwidth=facts.get("bandwidth"))
+        yield Table(plan, ranks, spread, cells, names[False], names[True], found, records.campaign.get("machine", {}))
 
 
 def best_peer(table: Table, measured: Measured) -> str | None:
@@ -72,8 +74,3 @@ def ratios(table: Table, peer: str, ours: str) -> dict[Cell, float]:
         if value is not None:
             found[cell] = value
     return found
-
-
-def geometric_mean(values: Iterable[float]) -> float | None:
-    logarithms = [math.log(value) for value in values]
-    return math.exp(sum(logarithms) / len(logarithms)) if logarithms else None

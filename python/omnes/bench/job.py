@@ -27,6 +27,8 @@ from omnes.mpi import Mpi
 _START_SECONDS = 60.0  # launching many ranks on few CPUs takes a while
 _STOP_SECONDS = 30.0  # spinning ranks that share CPUs are slow to finalise
 _LINE_BYTES = 128  # sizeof(struct line) in collbench.c
+# What a launcher says of a job that ended, the most telling first: the words of omnes, and words of any kind.
+_TELLING = (r"\bOMNES_\w+: ", r"(?i)error|signal|fault|cannot|not found")
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,18 @@ class JobSpec:
         return self.name.replace(f" {self.mpi.name}", "")
 
 
+@dataclass(frozen=True)
+class Spread:
+    """The hosts of an emulated cluster that the ranks lie on; one: this machine as it is."""
+
+    hosts: int = 1
+    cyclic: bool = False  # ranks are dealt to the hosts; else one is filled after the other
+    bandwidth: str | None = None  # of each host's link, such as 1gbit; none: as fast as the kernel copies
+
+
+ONE_HOST = Spread()
+
+
 class JobError(OmnesError):
     """Something is wrong with one job."""
 
@@ -69,8 +83,8 @@ class JobLost(JobError):
 
 
 class Job:
-    def __init__(self, spec: JobSpec, ranks: int, bind: bool, hosts: int = 1, cyclic: bool = False) -> None:
-        """With several hosts, an emulated cluster that lives as long as the job; cyclic: ranks are dealt to them."""
+    def __init__(self, spec: JobSpec, ranks: int, bind: bool, spread: Spread = ONE_HOST) -> None:
+        """With several hosts, these live as long as the job."""
         self.spec = spec
         self.bound = bind
         self._folder = tempfile.TemporaryDirectory(prefix="omnes-bench-")
@@ -88,14 +102,16 @@ class Job:
         self.launch = launch.prepare(
             [str(program), str(folder)],
             ranks,
-            [*options, *by_hosts(spec.mpi, hosts, cyclic), *spec.options],
+            [*options, *by_hosts(spec.mpi, spread), *spec.options],
             spec.with_omnes,
             str(spec.mpi.launcher),
             {**variables, **spec.variables},
         )
-        if hosts > 1:
+        if spread.hosts > 1:
             shared = (folder, program.parent, spec.mpi.prefix, libraries.folder())
-            self.launch.command = Cluster(hosts, -(-ranks // hosts), shared=shared).command(self.launch.command)
+            slots = -(-ranks // spread.hosts)
+            cluster = Cluster(spread.hosts, slots, bandwidth=spread.bandwidth, shared=shared)
+            self.launch.command = cluster.command(self.launch.command)
         self._said = (folder / "said").open("w+")
         self._process = subprocess.Popen(
             self.launch.command,
@@ -142,8 +158,10 @@ class Job:
         """The line that most likely says why, out of a launcher's many."""
         self._said.seek(0)
         lines = [line.strip(" -=|*") for line in self._said.read().splitlines() if line.strip(" -=|*")]
-        telling = [line for line in lines if re.search("error|signal|fault|cannot|not found", line, re.IGNORECASE)]
-        return (telling or lines or [f"exit code {self._process.returncode}"])[-1]
+        for pattern in _TELLING:
+            if telling := [line for line in lines if re.search(pattern, line)]:
+                return telling[-1]
+        return lines[-1] if lines else f"exit code {self._process.returncode}"
 
     def close(self) -> None:
         """Ends the job: politely, then by force."""
@@ -178,11 +196,11 @@ def binding(mpi: Mpi, bind: bool) -> tuple[list[str], dict[str, str]]:
     return [], {}
 
 
-def by_hosts(mpi: Mpi, hosts: int, cyclic: bool = False) -> list[str]:
+def by_hosts(mpi: Mpi, spread: Spread) -> list[str]:
     """Fill one host after the other, also where the user's machine has fewer cores than they have slots together; or
     give each rank to the next host."""
-    if hosts == 1:
+    if spread.hosts == 1:
         return []
     if mpi.open_mpi:
-        return ["--map-by", "node" if cyclic else "slot"]
-    return ["-ppn", "1"] if cyclic else []
+        return ["--map-by", "node" if spread.cyclic else "slot"]
+    return ["-ppn", "1"] if spread.cyclic else []

@@ -1,7 +1,8 @@
 """Measures cells (operation, size, form) on several jobs in turn: A B C, B C A, ... so that all see the same noise.
 
 How: a cell is checked on every job before it is timed. Then rounds: in each round every job runs one batch of calls,
-long enough for the clock, short enough to change places often. Cells that are compared with each other (the forms of
+long enough for the clock, short enough to change places often, and as many as the others, for the first calls after a
+pause are not like later ones. Cells that are compared with each other (the forms of
 one operation) take turns as well. A group of cells ends when all its medians are known well enough, or when its time is
 over. The ratio of two jobs is the median of the ratios within rounds: what slows a whole round cancels.
 
@@ -23,6 +24,7 @@ from omnes.mpi import Mpi
 from omnes.units import percentile
 
 BATCH_SECONDS = 0.004  # of one batch: some thousand small calls, still many batches in a cell's time
+LONGEST_BATCH = 0.016  # seconds, of a slower job that makes as many calls as the fastest
 MAX_CALLS = 20000
 MIN_ROUNDS = 5
 STABLE_ROUNDS = 15  # from here on a cell may end early
@@ -104,9 +106,12 @@ def take_turns(
     lanes: Sequence[tuple[Cell, Job]], seconds: float, width: float = STABLE_WIDTH
 ) -> tuple[list[Samples], bool]:
     """Samples of each lane, and whether all medians that matter are known to that width."""
-    plans = [_calls_for_batch(cell, job) for cell, job in lanes]
-    fastest = min((seconds_of_call for _, seconds_of_call in plans), default=0.0)
-    matters = [seconds_of_call < HOPELESS * fastest for _, seconds_of_call in plans]
+    of_call = [_seconds_of_call(cell, job) for cell, job in lanes]
+    fastest = min(of_call, default=1.0)
+    matters = [seconds < HOPELESS * fastest for seconds in of_call]
+    # As many for all as fill the fastest one's batch, but no more than fill the longest one.
+    most = _filling(BATCH_SECONDS, fastest)
+    calls = [min(most, _filling(LONGEST_BATCH, seconds)) for seconds in of_call]
     samples = [Samples() for _ in lanes]
     order = list(range(len(lanes)))
     deadline = time.monotonic() + seconds
@@ -114,7 +119,7 @@ def take_turns(
     while lanes and (rounds < MIN_ROUNDS or time.monotonic() < deadline):
         for lane in order:
             if rounds < MIN_ROUNDS or matters[lane]:
-                samples[lane].values.append(_batch(*lanes[lane], plans[lane][0]))
+                samples[lane].values.append(_batch(*lanes[lane], calls[lane]))
         order = order[1:] + order[:1]
         rounds += 1
         contenders = (of_lane for of_lane, matter in zip(samples, matters) if matter)
@@ -149,10 +154,14 @@ def _batch(cell: Cell, job: Job, calls: int) -> float:
     return job.ask(f"time {cell} {calls} {warm}", ANSWER_SECONDS)["seconds"]
 
 
-def _calls_for_batch(cell: Cell, job: Job) -> tuple[int, float]:
-    """Calls that fill a batch, and how long one takes, from two trials: the first wakes everything up."""
+def _seconds_of_call(cell: Cell, job: Job) -> float:
+    """From two trials: the first wakes everything up."""
     calls = 2
     for _ in range(2):
         seconds = max(_batch(cell, job, calls), 1e-8)
-        calls = max(2, min(MAX_CALLS, int(BATCH_SECONDS / seconds)))
-    return calls, seconds
+        calls = _filling(BATCH_SECONDS, seconds)
+    return seconds
+
+
+def _filling(batch: float, seconds: float) -> int:
+    return max(2, min(MAX_CALLS, int(batch / seconds)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from omnes.bench import heatmap, limits
-from omnes.bench.compare import BEST, Table, against, best_peer, geometric_mean, ratios, tables
-from omnes.bench.measure import Cell
+from omnes.bench.compare import BEST, Table, against, best_peer, ratios, tables
+from omnes.bench.measure import Cell, ratio
 from omnes.bench.records import Measured, Records
-from omnes.units import format_bytes, format_us
+from omnes.units import format_bytes, format_us, geometric_mean
 
 _HOW = """\
 All jobs of a table are alive at once and take turns in every cell; results are checked before timing. Times are µs per
@@ -25,17 +25,18 @@ the other, with a yield between two. It knows nothing of MPI, of reductions, or 
 def write(records: Records) -> list[Path]:
     """Writes NAME.md and a heat map for each table beside NAME.jsonl; says which files."""
     page = records.path.with_suffix(".md")
-    lines = [*_head(records)]
-    for table in tables(records):
+    all_tables = list(tables(records))
+    lines = [*_head(records, {name for table in all_tables for name in (*table.peers, *table.omnes)})]
+    for table in all_tables:
         lines += ["", f"## {table.title}", "", *_about(records, table)]
         for ours in table.omnes:
             lines += ["", f"![ratio of each cell]({heatmap.path(table, ours, page).name})"]
         lines += ["", *_means(table), "", *_slower(table), "", *_limits(table), "", *_times(table)]
     page.write_text("\n".join(lines) + "\n")
-    return [page, *(heatmap.draw(table, ours, page) for table in tables(records) for ours in table.omnes)]
+    return [page, *(heatmap.draw(table, ours, page) for table in all_tables for ours in table.omnes)]
 
 
-def _head(records: Records) -> Iterator[str]:
+def _head(records: Records, seen: Collection[str]) -> Iterator[str]:
     machine = records.campaign["machine"]
     caches = ", ".join(f"{level} {size}" for level, size in machine["caches"].items())
     yield f"# omnes and its peers on {machine['name']}, {records.campaign['begun'][:10]}"
@@ -47,6 +48,7 @@ def _head(records: Records) -> Iterator[str]:
     rows = [
         [name, peer["why"], " ".join(f"`{variable}={value}`" for variable, value in peer["variables"].items())]
         for name, peer in records.campaign["peers"].items()
+        if name in seen
     ]
     yield from _table(["peer", "why it is here", "settings"], rows)
 
@@ -85,20 +87,27 @@ def _means(table: Table) -> Iterator[str]:
 def _slower(table: Table) -> Iterator[str]:
     rows = []
     for ours in table.omnes:
-        for cell, value in sorted(ratios(table, BEST, ours).items(), key=lambda item: item[1]):
-            if value >= 1:
-                break
+        beyond_noise = 0
+        slower = {cell: value for cell, value in ratios(table, BEST, ours).items() if value < 1}
+        for cell, value in sorted(slower.items(), key=lambda item: item[1]):
             measured = table.cells[cell]
             best = best_peer(table, measured)
             assert best is not None  # or there were no ratio
+            low, high = ratio(measured.samples[best], measured.samples[ours]).interval
+            beyond_noise += high < 1
             times = [format_us(measured.samples[name].median) for name in (best, ours)]
-            rows.append([_label(cell), ours, best, *times, f"{value:.2f}", _us(table.least(cell))])
+            known = f"{low:.2f} to {high:.2f}"
+            rows.append([_label(cell), ours, best, *times, f"{value:.2f}", known, _us(table.least(cell))])
+        if slower:
+            yield f"* {ours} is slower than the best peer in {len(slower)} cells, beyond noise in {beyond_noise}."
     if not rows:
         yield "No cell is slower than on the best peer."
         return
-    yield "Cells that are slower than on the best peer:"
     yield ""
-    yield from _table(["cell", "omnes", "best peer", "its µs", "omnes µs", "ratio", "limit µs"], rows)
+    yield "Beyond noise: with 95 % confidence the median ratio to the fastest peer of that very cell is below 1."
+    yield ""
+    heads = ["slower cell", "omnes", "best peer", "its µs", "omnes µs", "ratio", "between", "limit µs"]
+    yield from _table(heads, rows)
 
 
 def _limits(table: Table) -> Iterator[str]:

@@ -30,8 +30,8 @@ SHARED_CPUS = {
     "intel": {"I_MPI_WAIT_MODE": "1", "I_MPI_THREAD_YIELD": "2"},
 }
 
-# What omnes comes with, whatever table the user has.
-COMPILED_IN = {"OMNES_TABLE": "off"}
+# What omnes comes with, whatever table and machine file the user has.
+COMPILED_IN = {"OMNES_TABLE": "off", "OMNES_MACHINE": "off"}
 
 
 def jobs(
@@ -60,7 +60,7 @@ def with_table(mpis: Sequence[Mpi], table: Path) -> list[JobSpec]:
     specs: list[JobSpec] = []
     for mpi in mpis:
         of = "" if len(mpis) == 1 else f" {mpi.name}"
-        tuned = {"OMNES_TABLE": str(table.resolve())}
+        tuned = {**COMPILED_IN, "OMNES_TABLE": str(table.resolve())}
         specs.append(JobSpec(f"compiled-in{of}", mpi, True, COMPILED_IN))
         specs.append(JobSpec(f"tuned{of}", mpi, True, tuned, baseline=f"compiled-in{of}"))
     return specs
@@ -83,7 +83,7 @@ _DEFAULTS = {
     "omnes": False,
     "variables": {},
     "options": [],  # of the launcher
-    "only": "",  # "shared": where ranks share CPUs; "hosts": on several hosts
+    "only": "",  # "shared": where ranks share CPUs; "hosts": on several hosts; "named": in plans that name it
 }
 
 
@@ -101,9 +101,9 @@ class Peer:
     options: tuple[str, ...]
     only: str
 
-    def takes_part(self, shared: bool, hosts: int) -> bool:
+    def takes_part(self, shared: bool, hosts: int, named: bool) -> bool:
         """An emulated cluster tells all MPIs to yield by itself."""
-        return {"shared": shared and hosts == 1, "hosts": hosts > 1}.get(self.only, True)
+        return {"shared": shared and hosts == 1, "hosts": hosts > 1, "named": named}.get(self.only, True)
 
     def job(self, folder: Path) -> JobSpec:
         """The job, its MPI installed in that folder unless it is there."""
@@ -122,8 +122,8 @@ def read(path: Path) -> Peer:
     values = settings.over_defaults(settings.load(path), _DEFAULTS, str(path))
     if bool(values["packages"]) == bool(values["prefix"]):
         raise OmnesError(f"{path}: give packages or a prefix, one of them")
-    if values["only"] not in ("", "shared", "hosts"):
-        raise OmnesError(f"{path}: only is '{values['only']}'; valid: shared, hosts")
+    if values["only"] not in ("", "shared", "hosts", "named"):
+        raise OmnesError(f"{path}: only is '{values['only']}'; valid: shared, hosts, named")
     values.update(packages=tuple(values["packages"]), options=tuple(values["options"]))
     values["variables"] = {name: str(value) for name, value in values["variables"].items()}
     return Peer(path.stem, **values)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from omnes import cpus, units
+from omnes import cluster, cpus, units
 from omnes.bench import settings
+from omnes.bench.job import Spread
 from omnes.bench.measure import STABLE_WIDTH, Cell
 from omnes.bench.parts import buffer_bytes
 from omnes.bench.session import BUFFERS, COUNTS, FORMS, OPERATIONS, REDUCTIONS, TYPE_BYTES, cells
@@ -19,6 +20,7 @@ _DEFAULTS = {
     "ranks": [],  # the whole plan for each; bound ones that have no core each are left out
     "per_core": 0,  # or so many for each core
     "hosts": 1,  # that the ranks lie on, of an emulated cluster
+    "bandwidth": "",  # of each host's link, such as 1gbit; else as fast as the kernel copies
     "bind": True,
     "seconds": 1.0,  # of a cell, at most
     "width": STABLE_WIDTH,  # of the medians' confidence intervals, where a cell may end earlier
@@ -43,6 +45,7 @@ class Plan:
     why: str
     ranks: tuple[int, ...]
     hosts: int
+    bandwidth: str
     bind: bool
     seconds: float
     width: float
@@ -53,6 +56,10 @@ class Plan:
     def shared(self, ranks: int) -> bool:
         """Whether ranks share CPUs."""
         return ranks > cpus.usable_cpus()
+
+    @property
+    def spread(self) -> Spread:
+        return Spread(self.hosts, bandwidth=self.bandwidth or None)
 
     def cells_for(self, ranks: int) -> list[Cell]:
         most = units.parse_bytes(self.memory)
@@ -67,6 +74,10 @@ def read(path: Path) -> Plan:
     values = settings.over_defaults(settings.load(path), _DEFAULTS, str(path))
     ranks = _ranks(values["ranks"], values.pop("per_core"), values["bind"], path)
     units.parse_bytes(values["memory"])
+    if values["bandwidth"]:
+        cluster.check_rate(values["bandwidth"])
+        if values["hosts"] == 1:
+            raise OmnesError(f"{path}: bandwidth is of links between hosts: give hosts, too")
     if values["hosts"] > 1 and (values["bind"] or any(count % values["hosts"] for count in ranks)):
         raise OmnesError(f"{path}: hosts needs bind = false, and ranks that are multiples of it")
     found = dict.fromkeys(cell for table in values["cells"] for cell in _cells(table, f"{path}: cells"))

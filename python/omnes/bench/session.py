@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import FrameType
 
 from omnes import progress
-from omnes.bench.job import Job, JobSpec
+from omnes.bench.job import ONE_HOST, Job, JobSpec, Spread
 from omnes.bench.measure import Cell, Samples, measure
 from omnes.bench.parts import PARTS
 from omnes.bench.report import size
@@ -70,8 +70,7 @@ def run(
     seconds: float,
     what: str,
     forms: Sequence[str] = ("blocking",),
-    hosts: int = 1,
-    cyclic: bool = False,
+    spread: Spread = ONE_HOST,
 ) -> tuple[dict[Cell, dict[str, Samples]], dict[str, str]]:
     """Times by cell (in all these forms) and job name, and each job's command line."""
     results: dict[Cell, dict[str, Samples]] = {}
@@ -80,7 +79,7 @@ def run(
         group = [replace(cell, form=form) for form in forms]
         results.update(measure(group, jobs, seconds))
 
-    return results, with_jobs(specs, todo, ranks, bind, what, one, hosts, cyclic)
+    return results, with_jobs(specs, todo, ranks, bind, what, one, spread)
 
 
 def with_jobs(
@@ -90,8 +89,7 @@ def with_jobs(
     bind: bool,
     what: str,
     work: Callable[[Cell, Sequence[Job]], None],
-    hosts: int = 1,
-    cyclic: bool = False,
+    spread: Spread = ONE_HOST,
 ) -> dict[str, str]:
     """Does the work for each cell while all jobs are alive; returns each job's command line."""
     with ExitStack() as stack:
@@ -100,7 +98,7 @@ def with_jobs(
         task = shown.add_task("starting the jobs", total=len(todo))
         jobs: list[Job] = []
         for spec in specs:
-            jobs.append(Job(spec, ranks, bind, hosts, cyclic))
+            jobs.append(Job(spec, ranks, bind, spread))
             stack.callback(jobs[-1].close)
         for job in jobs:
             job.wait_until_ready()

@@ -11,6 +11,7 @@ and mounts, when the head ends. It ends when its command does, or when the proce
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,12 @@ class NotHere(OmnesError):
     """What the kernel or the rights do not allow."""
 
     exit_code = 77  # what test harnesses take for "skipped"
+
+
+def check_rate(text: str) -> None:
+    """Of a link."""
+    if not re.fullmatch(r"\d+(\.\d+)?[kmgt]?(bit|bps)", text):
+        raise OmnesError(f"'{text}' is no rate: write it as tc does, such as 1gbit or 500mbit")
 
 
 @dataclass(frozen=True)

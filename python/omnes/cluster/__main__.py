@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -14,17 +13,10 @@ if not __package__:  # started by its path
 
 import click
 
-from omnes import launch
+from omnes import launch, options
 from omnes.cluster import NAMESPACES, Cluster, NotHere, head, network
-from omnes.errors import OmnesError
 
 _TOOLS = {"unshare": "util-linux", "nsenter": "util-linux", "taskset": "util-linux", "ip": "iproute2", "tc": "iproute2"}
-
-
-def _rate(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
-    if text is not None and not re.fullmatch(r"\d+(\.\d+)?[kmgt]?(bit|bps)", text):
-        raise OmnesError(f"'{text}' is no rate: write it as tc does, such as 1gbit or 500mbit")
-    return text
 
 
 @click.command(
@@ -35,10 +27,10 @@ def _rate(_context: click.Context, _parameter: click.Parameter, text: str | None
 @click.option("-H", "--hosts", type=click.IntRange(1, network.MOST_HOSTS), default=4, show_default=True, metavar="N")
 @click.option("--ranks", type=click.IntRange(1), default=2, show_default=True, metavar="N", help="Slots of each host.")
 @click.option("--switches", type=click.IntRange(1), default=1, show_default=True, metavar="N")
-@click.option("--bandwidth", callback=_rate, metavar="RATE", help="Of each host's link, such as 1gbit.")
+@click.option("--bandwidth", callback=options.rate, metavar="RATE", help="Of each host's link, such as 1gbit.")
 @click.option(
     "--uplink",
-    callback=_rate,
+    callback=options.rate,
     metavar="RATE",
     help="Of the links between switches.",
 )

@@ -12,9 +12,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from omnes import cpus, mpi, units
+from omnes import cpus, mpi, options, units
 from omnes.bench import limits, overlap, peers, report, session
-from omnes.bench.job import Job, JobSpec
+from omnes.bench.job import ONE_HOST, Job, JobSpec, Spread
 from omnes.bench.measure import Cell
 from omnes.errors import OmnesError
 
@@ -116,7 +116,13 @@ from omnes.errors import OmnesError
     show_default=True,
     help="With --hosts: fill one host after the other, or deal ranks out to them.",
 )
-@click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")
+@click.option(
+    "--bandwidth",
+    callback=options.rate,
+    metavar="RATE",
+    help="With --hosts: of each host's link, such as 1gbit.  [default: as fast as the kernel copies]",
+)
+@options.bind
 @click.option(
     "--time",
     "seconds",
@@ -126,13 +132,7 @@ from omnes.errors import OmnesError
     metavar="SECONDS",
     help="Per cell.",
 )
-@click.option(
-    "--json",
-    "to_file",
-    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
-    metavar="FILE",
-    help="Everything, with all samples; - for the standard output.",
-)
+@options.to_file("Everything, with all samples")
 def command(
     operations: tuple[str, ...],
     ranks: int,
@@ -151,6 +151,7 @@ def command(
     only_limits: bool,
     hosts: int,
     placement: str,
+    bandwidth: str | None,
     bind: bool | None,
     seconds: float,
     to_file: Path | None,
@@ -173,6 +174,7 @@ def command(
     omnes bench allreduce --reduction minloc --buffers both
     omnes bench --limits
     omnes bench --hosts 4 -n 8 allreduce
+    omnes bench --hosts 4 -n 8 --bandwidth 1gbit bcast
     omnes bench --hosts 4 -n 8 --placement cyclic allgather --variant "fixed:OMNES_REMAP=off"
     omnes bench --mpi /opt/mpich --mpi /opt/openmpi --json table.json
     omnes bench allreduce --table table.toml
@@ -212,21 +214,23 @@ def command(
         raise OmnesError(f"on {hosts} hosts ranks are not bound, and each has as many: give -n a multiple of {hosts}")
     if placement == "cyclic" and hosts == 1:
         raise OmnesError("on one host there is nothing to deal ranks to: add --hosts N, or leave out --placement")
-    cyclic = placement == "cyclic"
+    if bandwidth and hosts == 1:
+        raise OmnesError("one host has no links: add --hosts N, or leave out --bandwidth")
+    spread = Spread(hosts, placement == "cyclic", bandwidth)
     bound = ranks <= cpus.usable_cores() and hosts == 1 if bind is None else bind
     if table:
         specs = peers.with_table(mpis, table)
     else:
         specs = peers.jobs(mpis, ranks > cpus.usable_cpus() and hosts == 1, settings, variants)
     data: dict[str, Any] = {"ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound}
-    data.update(hosts=hosts, placement=placement)
+    data.update(hosts=hosts, placement=placement, bandwidth=bandwidth)
     if nonblocking:
         hidden: dict[Cell, dict[str, overlap.Overlap]] = {}
 
         def one(cell: Cell, jobs: Sequence[Job]) -> None:
             hidden[cell] = overlap.measure(cell, jobs, seconds, tests)
 
-        commands = session.with_jobs(specs, todo, ranks, bound, f"{ranks} ranks", one, hosts, cyclic)
+        commands = session.with_jobs(specs, todo, ranks, bound, f"{ranks} ranks", one, spread)
         data.update(tests=tests, cells=overlap.as_data(specs, hidden))
 
         def shown(of_mpi: Sequence[JobSpec], what: str) -> Table:
@@ -234,7 +238,7 @@ def command(
 
     else:
         forms = session.FORMS if persistent else ("blocking",)
-        results, commands = session.run(specs, todo, ranks, bound, seconds, f"{ranks} ranks", forms, hosts, cyclic)
+        results, commands = session.run(specs, todo, ranks, bound, seconds, f"{ranks} ranks", forms, spread)
         data.update(cells=report.as_data(specs, results))
 
         def shown(of_mpi: Sequence[JobSpec], what: str) -> Table:
@@ -248,7 +252,7 @@ def command(
         _write(json.dumps(data, indent=2), to_file)
     if str(to_file) != "-":
         for name, of_mpi in report.by_mpi(specs):
-            Console().print(shown(of_mpi, title(name, ranks, bound, hosts)))
+            Console().print(shown(of_mpi, title(name, ranks, bound, spread)))
 
 
 def _show_limits(to_file: Path | None) -> None:
@@ -267,8 +271,9 @@ def _write(text: str, to_file: Path) -> None:
     click.echo(text) if str(to_file) == "-" else to_file.write_text(f"{text}\n")
 
 
-def title(name: str, ranks: int, bound: bool, hosts: int = 1) -> str:
-    where = f"{hosts} hosts that share " if hosts > 1 else ""
+def title(name: str, ranks: int, bound: bool, spread: Spread = ONE_HOST) -> str:
+    links = f"with links of {spread.bandwidth} " if spread.bandwidth else ""
+    where = f"{spread.hosts} hosts {links}that share " if spread.hosts > 1 else ""
     return f"{name}: {ranks} ranks on {where}{cpus.usable_cpus()} CPUs, {'bound to cores' if bound else 'not bound'}"
 
 

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from omnes import cpus, guidelines, mpi, units
+from omnes import cpus, guidelines, mpi, options, units
 from omnes.bench import peers, session
 from omnes.bench.job import Job, JobSpec
 from omnes.bench.measure import Cell, measure
@@ -25,8 +25,8 @@ from omnes.guidelines import TOLERANCE, Verdict
 @click.argument("operations", nargs=-1, metavar="[OPERATION]...")
 @click.option("-n", "ranks", type=click.IntRange(2), default=2, show_default=True, metavar="N", help="Number of ranks.")
 @click.option("-b", "--bytes", "sizes", default="8,1K,64K", show_default=True, metavar="SIZES", help="Of one part.")
-@click.option("--mpi", "place", metavar="PREFIX", help="This MPI instead of the first one found.")
-@click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")
+@options.one_mpi
+@options.bind
 @click.option(
     "--time", "seconds", type=click.FloatRange(0.01), default=0.2, show_default=True, metavar="S", help="Per cell."
 )
@@ -37,13 +37,7 @@ from omnes.guidelines import TOLERANCE, Verdict
     show_default=True,
     help="As a share: what is within it is no violation.",
 )
-@click.option(
-    "--json",
-    "to_file",
-    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
-    metavar="FILE",
-    help="All verdicts; - for the standard output.",
-)
+@options.to_file("All verdicts")
 def command(
     operations: tuple[str, ...],
     ranks: int,

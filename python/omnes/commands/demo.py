@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from omnes import cpus, launch, mpi, programs
+from omnes import cpus, launch, mpi, options, programs
 from omnes.bench import peers, report, session
 from omnes.commands.bench import title
 from omnes.errors import OmnesError
@@ -27,7 +27,7 @@ _NEXT = "Next: run your own program with  omnes run -n N --stats ./app  (omnes -
 
 
 @click.command()
-@click.option("--mpi", "place", metavar="PREFIX", help="This MPI instead of the first one found.")
+@options.one_mpi
 def command(place: str | None) -> None:
     """Run an unmodified example program on the stock MPI and on omnes, then compare single operations. About a minute.
 

@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from omnes import _core, catalogue, modelling, placing, tables, units
+from omnes import _core, catalogue, modelling, options, placing, tables, units
 from omnes.errors import OmnesError, from_core
 from omnes.modelling import Machine, Ranks
 
@@ -21,13 +21,7 @@ from omnes.modelling import Machine, Ranks
 @click.option("-n", "count", metavar="N", help="Ranks.")
 @click.option("-b", "--bytes", "size", default="8", show_default=True, metavar="BYTES", help="Of one part.")
 @click.option("--nodes", metavar="NODESxRANKS", help="8x4: 8 nodes of 4 ranks; x4: 4 on each.  [default: one node]")
-@click.option(
-    "--machine",
-    "path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Made by omnes measure.  [default: a cluster from the literature]",
-)
+@options.machine_file()
 @click.option(
     "--table",
     default="",
@@ -36,7 +30,7 @@ from omnes.modelling import Machine, Ranks
 )
 @click.option("--cyclic", is_flag=True, help="Ranks are dealt to the nodes in turns.  [default: consecutive]")
 @click.option("--ordered", is_flag=True, help="The reduction is not commutative.")
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@options.for_scripts
 def command(
     operation: str,
     count: str | None,
@@ -88,8 +82,8 @@ def explain(
 ) -> dict[str, Any]:
     """measured: seconds by candidate, where a table has them. table: a file, or "off"; empty: the environment's.
     cyclic: ranks are dealt to the nodes in turns; times are still those of consecutive ones."""
-    chosen = modelling.chosen(operation, ranks, size, commutative, table)
-    names = modelling.candidates(operation, size)
+    chosen = modelling.chosen(operation, ranks, size, commutative, table, machine.text)
+    names = _core.candidates(operation, size)
     names += [name for name in (chosen["text"], *(measured or {})) if name not in names]
     costs, excluded = modelling.costs(operation, names, ranks, [size], machine, commutative)
     able = [
@@ -114,7 +108,7 @@ def explain(
 def _renumbering(
     operation: str, choice: str, ranks: Ranks, size: int, machine: Machine, commutative: bool, cyclic: bool
 ) -> dict[str, Any]:
-    """By the machine's speeds; a job itself knows the default machine only."""
+    """By the machine's speeds; without a file, by those that a job would know."""
     sizes = [min(ranks.per_node, ranks.count - first) for first in range(0, ranks.count, ranks.per_node)]
     levels = placing.from_pattern(",".join(map(str, sizes)), cyclic).levels if len(sizes) > 1 else []
     with from_core():

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from omnes import _core, cpus, features, libraries, mpi, units
+from omnes import _core, cpus, features, libraries, mpi, options, units
 
 _SEGMENT_RANKS = (2, 4, 8, 16, 64)
 _OFFERS = {
@@ -20,7 +20,7 @@ _OFFERS = {
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@options.for_scripts
 def command(as_json: bool) -> None:
     """Show which MPIs were found, what the machine is like, and what is set.
 

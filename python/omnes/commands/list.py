@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from omnes import _core, catalogue
+from omnes import _core, catalogue, options
 from omnes.errors import from_core
 
 
@@ -22,7 +22,7 @@ from omnes.errors import from_core
     metavar="FILE",
     help="List the rules by which omnes chooses instead: the file's, then the compiled-in ones; off: only these.",
 )
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@options.for_scripts
 def command(operation: str | None, table: str | None, as_json: bool) -> None:
     """List the algorithms of all operations, or of one with who described them.
 

@@ -9,10 +9,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from omnes import _core, advice, catalogue, placing, renumbering, units
+from omnes import _core, advice, catalogue, options, placing, renumbering, units
 from omnes.drawing import traffic as drawing
 from omnes.errors import OmnesError, from_core
 from omnes.placing import Placing
+from omnes.recorded import Recorded
 from omnes.renumbering import Renumbering
 
 
@@ -23,6 +24,7 @@ from omnes.renumbering import Renumbering
 @click.option("--cyclic", is_flag=True, help="Ranks are dealt to the nodes in turns.  [default: consecutive]")
 @click.option("--machine", type=click.Path(path_type=Path), metavar="FILE", help="Where ranks lie, as JSON.")
 @click.option("--traffic", type=click.Path(path_type=Path), metavar="FILE", help="Lines of 'rank rank bytes'.")
+@click.option("--profile", type=click.Path(path_type=Path), metavar="FILE", help="What omnes run --profile recorded.")
 @click.option("--all", "every", is_flag=True, help="A table of all algorithms, on consecutive and dealt ranks.")
 @click.option("-b", "--bytes", "size", default="1", show_default=True, metavar="SIZE", help="Of one part, such as 4K.")
 @click.option("--bandwidth", metavar="GB/S,...", help="By level, nearest first, then beyond.  [default: 8,1,0.125 ...]")
@@ -38,7 +40,7 @@ from omnes.renumbering import Renumbering
 @click.option("--format", "kind", type=click.Choice(list(advice.FORMATS)), help="Print what a launcher reads.")
 @click.option("--hosts", metavar="NAME,...", help="Names of the nodes for that.  [default: node0,node1 ...]")
 @click.option("--draw", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write .svg or .html.")
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@options.for_scripts
 def command(
     what: str | None,
     ranks: int | None,
@@ -46,6 +48,7 @@ def command(
     cyclic: bool,
     machine: Path | None,
     traffic: Path | None,
+    profile: Path | None,
     every: bool,
     size: str,
     bandwidth: str | None,
@@ -68,9 +71,10 @@ def command(
     omnes map --all -n 64 --nodes 8x8
     omnes map allgather/bruck --nodes 2x4x8 --cyclic --draw bruck.svg
     omnes map --traffic FILE --nodes 4x16 --format openmpi > rankfile
+    omnes map --profile app.json --nodes 4x16 --format slurm > hostfile
     """
-    if sum((what is not None, traffic is not None, every)) != 1:
-        raise OmnesError("give one of OPERATION/ALGORITHM, --traffic FILE and --all")
+    if sum((what is not None, traffic is not None, profile is not None, every)) != 1:
+        raise OmnesError("give one of OPERATION/ALGORITHM, --traffic FILE, --profile FILE and --all")
     if draw and draw.suffix not in (".svg", ".html"):
         raise OmnesError(f"cannot write {draw}: the file name must end in .svg, .html")
     where = _placing(nodes, cyclic, machine, ranks)
@@ -82,8 +86,16 @@ def command(
     if every:
         _show_all(where, nodes, units.parse_bytes(size), method, bandwidths, as_json)
         return
-    source, title = _source(what, traffic, where.p, root, radix or 0, segments)
-    per_part = 1 if traffic else units.parse_bytes(size)
+    left_out: list[str] = []
+    if profile:
+        recorded = Recorded.load(profile)
+        source, left_out = recorded.traffic, recorded.left_out
+        title = f"{recorded.calls} calls of {profile.name}"
+        if source.p != where.p:
+            raise OmnesError(f"{profile} is of {source.p} ranks, but {where.text} places {where.p}")
+    else:
+        source, title = _source(what, traffic, where.p, root, radix or 0, segments)
+    per_part = units.parse_bytes(size) if what else 1
     with from_core():
         found = renumbering.find(source, title, where, per_part, method, bandwidths)
     if draw:
@@ -92,9 +104,11 @@ def command(
         names = hosts.split(",") if hosts else advice.default_hosts(where)
         click.echo(advice.render(kind, where, found.real_of, names), nl=False)
     elif as_json:
-        click.echo(json.dumps(found.as_dict()))
+        click.echo(json.dumps({**found.as_dict(), **({"left_out": left_out} if profile else {})}))
     elif not draw:
         _show(found)
+    for reason in [] if as_json else left_out:
+        click.echo(f"left out: {reason}", err=True)
 
 
 def _placing(nodes: str | None, cyclic: bool, machine: Path | None, ranks: int | None) -> Placing:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from omnes import _core, cpus, fitting, launch, mpi, programs, progress, units
+from omnes import _core, cpus, fitting, launch, mpi, options, programs, progress, units
 from omnes.bench import machine
 from omnes.bench.job import binding
 from omnes.bench.measure import Samples
@@ -30,13 +30,13 @@ _TYPES, _OPERATIONS = ("f64", "f32", "i32", "i64"), ("sum", "prod", "max", "min"
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.FILE,
     required=True,
     metavar="FILE",
     help="The machine file (TOML).",
 )
 @click.option("--name", help="Of the machine.  [default: the host's]")
-@click.option("--mpi", "place", metavar="PREFIX", help="This MPI instead of the first one found.")
+@options.one_mpi
 @click.option(
     "--rounds", type=click.IntRange(5, 64), default=ROUNDS, show_default=True, help="Repetitions of each figure."
 )

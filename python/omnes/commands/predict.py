@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from omnes import _core, catalogue, modelling, progress, units
+from omnes import _core, catalogue, modelling, options, progress, units
 from omnes.errors import OmnesError, from_core
 from omnes.modelling import PARTS, Machine, Ranks
 
@@ -25,13 +25,7 @@ from omnes.modelling import PARTS, Machine, Ranks
 @click.option(
     "--nodes", metavar="NODESxRANKS", help="8x4: 8 nodes of 4 ranks; x4: 4 on each.  [default: the machine's]"
 )
-@click.option(
-    "--machine",
-    "path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Made by omnes measure.  [default: a cluster from the literature]",
-)
+@options.machine_file()
 @click.option("--table", metavar="FILE", help="Also what omnes would choose with it, marked with *; off: without any.")
 @click.option("--reduction", default="f64 sum", show_default=True, metavar="'TYPE OP'", help="Of the machine file.")
 @click.option(
@@ -44,7 +38,7 @@ from omnes.modelling import PARTS, Machine, Ranks
 @click.option("--alpha", default="2.37us", show_default=True, metavar="TIME", help="hockney: for a message.")
 @click.option("--bandwidth", default="3183MB/s", show_default=True, metavar="RATE", help="hockney: of a link.")
 @click.option("--gamma", default="0.0142ns", show_default=True, metavar="TIME", help="hockney: to combine a byte.")
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@options.for_scripts
 def command(
     what: str,
     counts: str | None,
@@ -134,7 +128,10 @@ def _simulated(
             of_group = []
             chosen = {}
             if table is not None and not choice:
-                chosen = {size: modelling.chosen(operation, ranks, size, table=table)["text"] for size in sizes}
+                chosen = {
+                    size: modelling.chosen(operation, ranks, size, table=table, machine=machine.text)["text"]
+                    for size in sizes
+                }
             for name in dict.fromkeys([*names, *chosen.values()]):
                 shown.update(task, description=f"{name}, {ranks.count} ranks")
                 if choice or not modelling.why_not(operation, name, ranks.count):

@@ -12,20 +12,20 @@ from omnes import _core, modelling, units
 from omnes.decisions import OPERATIONS, decide
 from omnes.errors import OmnesError, from_core
 from omnes.modelling import Machine, Ranks
+from omnes.options import FILE
 from omnes.reporting import charts, choices, machine, page, pictures, predictions, ratios, simulated, violations
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) and name != "reduce_scatter")
 
 
 @click.command()
-@click.option("-o", "--output", type=_FILE, required=True, metavar="FILE", help="The page: FILE.html.")
-@click.option("--bench", multiple=True, type=_FILE, metavar="FILE", help="Of bench/run (.jsonl) or omnes bench --json.")
-@click.option("--machine", "machine_file", type=_FILE, metavar="FILE", help="Made by omnes measure.")
-@click.option("--measured", multiple=True, type=_FILE, metavar="FILE", help="Times by algorithm, of bench/accuracy.")
-@click.option("--simulate", multiple=True, type=_FILE, metavar="FILE", help="Of omnes simulate -o or --json.")
-@click.option("--guidelines", multiple=True, type=_FILE, metavar="FILE", help="Of omnes check-guidelines --json.")
-@click.option("--table", type=_FILE, metavar="FILE", help="A decision table.  [default: the compiled-in one]")
+@click.option("-o", "--output", type=FILE, required=True, metavar="FILE", help="The page: FILE.html.")
+@click.option("--bench", multiple=True, type=FILE, metavar="FILE", help="Of bench/run (.jsonl) or omnes bench --json.")
+@click.option("--machine", "machine_file", type=FILE, metavar="FILE", help="Made by omnes measure.")
+@click.option("--measured", multiple=True, type=FILE, metavar="FILE", help="Times by algorithm, of bench/accuracy.")
+@click.option("--simulate", multiple=True, type=FILE, metavar="FILE", help="Of omnes simulate -o or --json.")
+@click.option("--guidelines", multiple=True, type=FILE, metavar="FILE", help="Of omnes check-guidelines --json.")
+@click.option("--table", type=FILE, metavar="FILE", help="A decision table.  [default: the compiled-in one]")
 @click.option("--only", metavar="OPERATION,...", help="These operations.  [default: all with equal parts]")
 @click.option("-n", "ranks", type=click.IntRange(2), metavar="N", help="Of curves by size.  [default: 8, or measured]")
 @click.option("--ranks", "counts", default="2..512", show_default=True, metavar="LIST", help="Of curves by ranks.")

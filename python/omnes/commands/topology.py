@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from omnes import topology
+from omnes import options, topology
 from omnes.drawing import boxes, places
 from omnes.errors import OmnesError
 
@@ -23,13 +23,12 @@ _DRAWN = 16384  # ranks or CPUs: beyond, a browser takes long
 _draw = click.option(
     "--draw", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write .svg or .html."
 )
-_json = click.option("--json", "as_json", is_flag=True, help="For scripts.")
 
 
 @click.group(invoke_without_command=True)
 @click.option("--machine", default="this", metavar="FILE|WORDS", help=topology.MACHINE_HELP)
 @_draw
-@_json
+@options.for_scripts
 @click.pass_context
 def command(context: click.Context, machine: str, output: Path | None, as_json: bool) -> None:
     """Show which CPUs share a core, a cache, a memory, a socket: on this machine or a described one.
@@ -57,7 +56,7 @@ def command(context: click.Context, machine: str, output: Path | None, as_json: 
 @topology.options
 @click.option("--rank", type=click.IntRange(0), metavar="R", help="Only the groups that this rank is in.")
 @_draw
-@_json
+@options.for_scripts
 def groups(
     ranks: str, machine: str, network: str, levels: str, rank: int | None, output: Path | None, as_json: bool
 ) -> None:

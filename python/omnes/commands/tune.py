@@ -6,17 +6,18 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from omnes import _core, catalogue, cpus, modelling, mpi, stats, units
+from omnes import _core, catalogue, cpus, modelling, mpi, options, stats, units
 from omnes.bench import machine, peers
 from omnes.bench.job import JobSpec
 from omnes.bench.records import Records
 from omnes.errors import OmnesError, from_core
 from omnes.modelling import Machine, Ranks
-from omnes.tuning import cases, rules
+from omnes.tuning import cases, rules, settings
 from omnes.tuning.cases import Case
 from omnes.tuning.search import Found
 from omnes.tuning.session import Session
@@ -28,7 +29,7 @@ from omnes.tuning.session import Session
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.FILE,
     required=True,
     metavar="FILE",
     help="The table (TOML); the samples go beside it (.jsonl).",
@@ -36,7 +37,7 @@ from omnes.tuning.session import Session
 @click.option(
     "--from-profile",
     "profile",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.FILE,
     metavar="FILE",
     help="Tune what a program uses: of omnes run --profile.",
 )
@@ -48,14 +49,8 @@ from omnes.tuning.session import Session
     metavar="NODESxRANKS",
     help="4x2: 4 nodes of 2 ranks, emulated here unless the launcher's options say where.",
 )
-@click.option(
-    "--machine",
-    "path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Made by omnes measure: picks better candidates.  [default: a cluster from the literature]",
-)
-@click.option("--mpi", "place", metavar="PREFIX", help="This MPI instead of the first one found.")
+@options.machine_file(": picks better candidates")
+@options.one_mpi
 @click.option(
     "--candidates",
     "most",
@@ -65,7 +60,7 @@ from omnes.tuning.session import Session
     metavar="N",
     help="Of each case, beside the present choice.",
 )
-@click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")
+@options.bind
 @click.option(
     "--time",
     "seconds",
@@ -79,6 +74,12 @@ from omnes.tuning.session import Session
     "--launcher-options",
     metavar="OPTIONS",
     help="In one word: '--hostfile hosts'. The ranks are not bound by omnes then.",
+)
+@click.option(
+    "--settings",
+    "with_settings",
+    is_flag=True,
+    help="First the sizes of slots, and where ways of copying switch, on the first -n; a minute more.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Also print what was found, for scripts.")
 def command(
@@ -94,6 +95,7 @@ def command(
     bind: bool | None,
     seconds: float,
     launcher_options: str | None,
+    with_settings: bool,
     as_json: bool,
 ) -> None:
     """Find faster algorithms than omnes chooses by itself, for this machine or one program, in minutes.
@@ -104,6 +106,7 @@ def command(
 
     \b
     omnes tune -n 8 -o table.toml                            all operations
+    omnes tune -n 8 --settings -o table.toml                 slot sizes and switch points, too
     omnes tune allreduce bcast -n 2,4 -b 8..1M -o table.toml --machine machine.toml
     omnes run -n 8 --profile app.json ./app; omnes tune --from-profile app.json -o table.toml
     omnes tune allreduce --nodes 4x8 -o table.toml --launcher-options "--hostfile hosts"
@@ -135,19 +138,45 @@ def command(
         fits = ranks.count <= cpus.usable_cores() and ranks.nodes == 1 and not options
         return fits if bind is None else bind
 
+    of_settings = _ranks_of_settings(todo) if with_settings else None
     records = Records(output.with_suffix(".jsonl"))
     session = Session(records, spec, bound, seconds, model, most, bool(options), refine=profile is None)
     session.begin()
+    tuned = _tune_settings(session, of_settings) if of_settings else []
     found = session.run(todo)
     shared_heap = os.environ.get("OMNES_HEAP") == "shared"
     heads = rules.head(machine.describe(), chosen.name, _groups(todo, bound), session.own_settings)
-    output.write_text(rules.toml(found, heads, shared_heap))
+    output.write_text(rules.toml(found, heads, shared_heap, settings.toml(tuned)))
     with from_core():  # what was written is what omnes reads
         _core.rules(str(output))
     if as_json:
         click.echo(json.dumps([_as_data(one) for one in found], indent=2))
     else:
         _summary(found, output)
+        for one in tuned:
+            gain = f" ({one.gain:.0%} faster than {one.setting.default})" if one.changed else ", as compiled in"
+            click.echo(f"  {one.setting.name} = {one.value}{gain}")
+
+
+def _ranks_of_settings(todo: Sequence[cases.Case]) -> Ranks:
+    """The first that share memory."""
+    given = [one.variable for one in settings.SETTINGS if one.variable in os.environ]
+    if given:
+        raise OmnesError(f"unset what --settings is to find: {' '.join(given)}")
+    ranks = next((case.ranks for case in todo if case.ranks.nodes == 1), None)
+    if ranks is None:
+        raise OmnesError("settings are about ranks that share memory: give -n, or leave out --settings")
+    return ranks
+
+
+def _tune_settings(session: Session, ranks: Ranks) -> list[settings.Tuned]:
+    """What is found holds for the session's jobs."""
+    tuned = list(
+        settings.Session(session.records, session.spec, ranks.count, session.bind(ranks), session.seconds).run()
+    )
+    found = {one.setting.variable: one.value for one in tuned if one.changed}
+    session.spec = replace(session.spec, variables={**session.spec.variables, **found})
+    return tuned
 
 
 def _summary(found: list[Found], output: Path) -> None:

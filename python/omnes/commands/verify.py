@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import click
 
-from omnes import catalogue, cpus, progress, units, verification
+from omnes import catalogue, cpus, options, progress, units, verification
 
 
 @click.command()
@@ -19,7 +19,7 @@ from omnes import catalogue, cpus, progress, units, verification
 @click.option(
     "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes to prove with.  [default: the usable CPUs]"
 )
-@click.option("--json", "as_json", is_flag=True, help="For scripts.")
+@options.for_scripts
 def command(what: str | None, ranks: str, jobs: int | None, as_json: bool) -> None:
     """Prove that algorithms are correct: all roots, in place and not, several radices and numbers of segments.
 

@@ -8,7 +8,7 @@ reduction operations, so algorithms that change the order of operands wait for t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,7 @@ class Row:
     why: str
 
 
+Groups = list[tuple[int, tuple[Row, ...]]]  # by the first number of ranks
 _DEFAULT = Algorithm(0, "ignore")
 
 # The numbers of coll_tuned's collectives.
@@ -77,6 +78,7 @@ COUNTERPARTS: dict[str, dict[str, Algorithm]] = {
     "reduce": {
         "linear": Algorithm(1, "linear"),
         "chain": Algorithm(3, "pipeline", segmented=True, reorders=True),
+        "pipeline": Algorithm(3, "pipeline", segmented=True, reorders=True),
         "binary": Algorithm(6, "in-order_binary", segmented=True),
         "knomial:k=2": Algorithm(5, "binomial", segmented=True, reorders=True),
         "rabenseifner": Algorithm(7, "rabenseifner"),
@@ -134,7 +136,7 @@ COUNTERPARTS: dict[str, dict[str, Algorithm]] = {
 
 
 # With two ranks, what goes straight to each.
-_PAIRS = {
+PAIRS = {
     "barrier": Algorithm(5, "two_proc"),
     "allgather": Algorithm(6, "two_proc"),
     "allgatherv": Algorithm(5, "two_proc"),
@@ -144,16 +146,7 @@ _DIRECT = ("linear", "all_to_all")
 
 
 def classic(decisions: Decisions, commuting: bool, notes: Notes) -> str:
-    blocks = []
-    for operation, groups in _rules(decisions, commuting, notes):
-        lines = [f"{_IDS[operation]}  # {operation}", f"{len(groups) + 1}  # numbers of ranks"]
-        for first, rows in groups:
-            lines += [f"{first}  # ranks, or more", f"{len(rows)}  # sizes"]
-            for row in rows:
-                number = (row.algorithm or _DEFAULT).number
-                lines.append(f"{row.bytes} {number} 0 {row.segment}  # {row.why}")
-        lines += [f"{decisions.largest + 1}  # ranks, or more: not known", "1  # size", "0 0 0 0"]
-        blocks.append("\n".join(lines))
+    rules = list(_rules(decisions, commuting, notes))  # before its notes are read
     head = [
         f"Made by omnes export from {decisions.source}, for up to {decisions.largest} ranks, "
         f"{decisions.per_node} on a node.",
@@ -161,6 +154,39 @@ def classic(decisions: Decisions, commuting: bool, notes: Notes) -> str:
         "A rule: bytes from which on it holds, number of the algorithm (0: Open MPI's own choice), fanout, segment.",
         *notes.lines,
     ]
+    return _classic_file(head, rules, decisions.largest)
+
+
+def measured(
+    won: Mapping[tuple[str, int], tuple[Algorithm, int]], sizes: Sequence[int], ranks: int, source: str
+) -> str:
+    """The classic file for one number of ranks: of (operation, bytes of a part) an algorithm and its segment, each up
+    to the next of the sizes; elsewhere Open MPI chooses."""
+    rules: list[tuple[str, Groups]] = []
+    for operation in _IDS:
+        scale = ranks if operation in _TOTAL else 1
+        starts = (0,) if operation in _WITHOUT_SIZE else (0, *(size for size in sorted(sizes) if size > 0))
+        rows = []
+        for start in starts:
+            algorithm, segment = won.get((operation, start), (None, 0))
+            rows.append(Row(start * scale, algorithm, segment, (algorithm or _DEFAULT).name))
+        if any(row.algorithm for row in rows):
+            rules.append((operation, [(ranks, tuple(rows))]))
+    return _classic_file([f"Measured on {source} with {ranks} ranks."], rules, ranks)
+
+
+def _classic_file(head: Sequence[str], rules: Iterable[tuple[str, Groups]], largest: int) -> str:
+    """Above the largest number of ranks Open MPI chooses."""
+    blocks = []
+    for operation, groups in rules:
+        lines = [f"{_IDS[operation]}  # {operation}", f"{len(groups) + 1}  # numbers of ranks"]
+        for first, rows in groups:
+            lines += [f"{first}  # ranks, or more", f"{len(rows)}  # sizes"]
+            for row in rows:
+                number = (row.algorithm or _DEFAULT).number
+                lines.append(f"{row.bytes} {number} 0 {row.segment}  # {row.why}")
+        lines += [f"{largest + 1}  # ranks, or more: not known", "1  # size", "0 0 0 0"]
+        blocks.append("\n".join(lines))
     return "\n".join([*(f"# {line}" for line in head), f"{len(blocks)}  # operations", *blocks]) + "\n"
 
 
@@ -185,12 +211,10 @@ def as_json(decisions: Decisions, commuting: bool, notes: Notes) -> str:
     return json.dumps({"rule_file_version": 3, "module": "tuned", "collectives": kept}, indent=1) + "\n"
 
 
-def _rules(
-    decisions: Decisions, commuting: bool, notes: Notes
-) -> Iterator[tuple[str, list[tuple[int, tuple[Row, ...]]]]]:
+def _rules(decisions: Decisions, commuting: bool, notes: Notes) -> Iterator[tuple[str, Groups]]:
     """Operations that have at least one rule, with (first number of ranks, rows)."""
     for operation in _IDS:
-        groups: list[tuple[int, tuple[Row, ...]]] = []
+        groups: Groups = []
         for first, last, spans in ranges(decisions.of[operation], decisions.largest):
             several = operation in _TOTAL and len(spans) > 1
             pair = {first, min(3, last)} if first == 2 else {first}
@@ -206,8 +230,8 @@ def _rows(operation: str, p: int, spans: tuple[Span, ...], commuting: bool, note
     rows: list[Row] = []
     for span in spans[:1] if operation in _WITHOUT_SIZE else spans:
         found: Algorithm | None
-        if p == 2 and operation in _PAIRS and span.choice.algorithm in _DIRECT:
-            found = _PAIRS[operation]
+        if p == 2 and operation in PAIRS and span.choice.algorithm in _DIRECT:
+            found = PAIRS[operation]
         else:
             found = counterpart(COUNTERPARTS, operation, span.choice, "Open MPI", notes)
         if found and found.reorders and not commuting:

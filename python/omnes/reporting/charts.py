@@ -1,17 +1,20 @@
 """Curves over two logarithmic axes, as SVG inside the page: its colours are the page's, its letters stay letters.
 
 How: matplotlib draws with colours that stand for others; afterwards each becomes a variable of the page's style, so one
-picture serves a light and a dark page.
+picture serves a light and a dark page; or, in a file of its own, what the page has for it when it is light.
 """
 
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 
 from omnes.errors import OmnesError
 from omnes.units import format_bytes, format_seconds
@@ -28,6 +31,7 @@ _STAND_INS = {f"#fe{i:02x}01": f"var(--s{i})" for i in range(COLOURS)} | {
 }
 _REST, _GRID, _SOFT, _CARD, _WIDE = list(_STAND_INS)[COLOURS:]
 _INCHES = (6.2, 3.5)
+_PANEL_INCHES = (4.6, 2.6)  # of a sheet
 _MARKERS = "osD^vPX*"
 _FEW_DECADES = 30.0  # up to this factor an axis has marks between its powers of 10
 
@@ -88,56 +92,115 @@ def _key(one: Series) -> str:
     return f'<button type="button" aria-pressed="false" data-name="{name}"{kind}><i{mark}></i>{name}</button>'
 
 
-def _draw(caption: str, series: Sequence[Series], x_name: str, y_name: str, bytes_on_x: bool, flat: bool) -> str:
-    import matplotlib
+def sheet(panels: Sequence[tuple[str, Sequence[Series]]], columns: int, x_name: str, y_name: str = "time") -> str:
+    """Several charts, each with a caption, as one SVG for a file of its own, in the colours of a light page, with one
+    key for all below them."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-    settings = {"svg.hashsalt": caption, "svg.fonttype": "none", "font.size": 9, "axes.edgecolor": _SOFT}
-    settings |= {"xtick.color": _SOFT, "ytick.color": _SOFT, "axes.labelcolor": _SOFT, "grid.color": _GRID}
-    with matplotlib.rc_context(settings):
+    with _settings("omnes"):
+        rows = math.ceil(len(panels) / columns)
+        figure = Figure(figsize=(columns * _PANEL_INCHES[0], rows * _PANEL_INCHES[1]), layout="constrained")
+        places = list(figure.subplots(rows, columns, squeeze=False).flat)
+        keys = {}
+        for axes, (caption, series) in zip(places, panels):
+            _fill(axes, series, x_name, y_name, bytes_on_x=False, flat=False)
+            axes.set_title(caption, fontsize=9, loc="left")
+            keys |= {one.name: _sample(one) for one in series}
+        for axes in places[len(panels) :]:
+            axes.set_axis_off()
+        figure.legend(list(keys.values()), list(keys), loc="outside lower center", ncols=columns, frameon=False)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None}, facecolor=_CARD)
+    return _in_light_colours(out.getvalue())
+
+
+def _in_light_colours(svg: str) -> str:
+    css = (Path(__file__).parent / "page.css").read_text()
+    light = dict(reversed(re.findall(r"(--\w+): (#[0-9a-f]{6})", css)))  # the first of each name
+    for stand_in, variable in _STAND_INS.items():
+        svg = svg.replace(stand_in, light[variable[len("var(") : -1]])
+    return svg
+
+
+def _draw(caption: str, series: Sequence[Series], x_name: str, y_name: str, bytes_on_x: bool, flat: bool) -> str:
+    from matplotlib.figure import Figure
+
+    with _settings(caption):
         figure = Figure(figsize=_INCHES, layout="constrained")
-        axes = figure.subplots()
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log", base=2 if flat else 10)
-        ordered = sorted(series, key=lambda one: (not one.wide, one.colour is not None))  # the coloured ones on top
-        for number, one in enumerate(ordered):
-            _plot(axes, one, number, flat)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(True, linewidth=0.6)
-        axes.set_axisbelow(True)
-        axes.set_xlabel(x_name)
-        axes.set_ylabel(y_name)
-        low, high = axes.get_xlim()
-        step = 2 if bytes_on_x else 1
-        ticks = [2.0**i for i in range(0, 64, step) if low <= 2.0**i <= high]
-        axes.xaxis.set_major_locator(FixedLocator(ticks))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: format_bytes(int(x)) if bytes_on_x else f"{x:g}"))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_minor_locator(NullLocator())
-        if flat:
-            axes.axhline(1, color=_SOFT, linewidth=1)
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}×"))
-        else:
-            lowest, highest = axes.get_ylim()
-            few = highest < _FEW_DECADES * lowest
-            axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5) if few else (1,)))
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: format_seconds(y)))
+        ordered = _fill(figure.subplots(), series, x_name, y_name, bytes_on_x, flat)
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None}, transparent=True)
     return _inline(out.getvalue(), caption, ordered)
 
 
+def _settings(salt: str) -> AbstractContextManager[None]:
+    """The same picture from the same numbers, byte for byte; letters stay letters."""
+    import matplotlib
+
+    settings = {"svg.hashsalt": salt, "svg.fonttype": "none", "font.size": 9, "axes.edgecolor": _SOFT}
+    settings |= {"xtick.color": _SOFT, "ytick.color": _SOFT, "axes.labelcolor": _SOFT, "grid.color": _GRID}
+    return matplotlib.rc_context(settings)
+
+
+def _fill(axes, series: Sequence[Series], x_name: str, y_name: str, bytes_on_x: bool, flat: bool) -> list[Series]:
+    """Returns them in the order in which they lie on each other."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2 if flat else 10)
+    ordered = sorted(series, key=lambda one: (not one.wide, one.colour is not None))  # the coloured ones on top
+    for number, one in enumerate(ordered):
+        _plot(axes, one, number, flat)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(True, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_xlabel(x_name)
+    axes.set_ylabel(y_name)
+    low, high = axes.get_xlim()
+    step = 2 if bytes_on_x else 1
+    ticks = [2.0**i for i in range(0, 64, step) if low <= 2.0**i <= high]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: format_bytes(int(x)) if bytes_on_x else f"{x:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_minor_locator(NullLocator())
+    if flat:
+        axes.axhline(1, color=_SOFT, linewidth=1)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}×"))
+    else:
+        lowest, highest = axes.get_ylim()
+        few = highest < _FEW_DECADES * lowest
+        axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5) if few else (1,)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: format_seconds(y)))
+    return ordered
+
+
+def _sample(one: Series):
+    """What stands for it in a key."""
+    from matplotlib.lines import Line2D
+
+    marks = {"marker": _marker(one), "markersize": 4.5} if one.dots else {}
+    style = "-" if one.line else ":"
+    return Line2D([], [], color=_colour(one), linestyle=style, linewidth=1.7 if one.line else 0.9, **marks)
+
+
+def _colour(one: Series) -> str:
+    return _WIDE if one.wide else _REST if one.colour is None else f"#fe{one.colour:02x}01"
+
+
+def _marker(one: Series) -> str:
+    return _MARKERS[(one.colour or 0) % len(_MARKERS)]
+
+
 def _plot(axes, one: Series, number: int, flat: bool) -> None:
     """A line, and dots that are joined by dots: but ratios of different algorithms are no curve."""
-    colour = _WIDE if one.wide else _REST if one.colour is None else f"#fe{one.colour:02x}01"
+    colour = _colour(one)
     if one.line:
         width = 8 if one.wide else 0.9 if one.colour is None else 1.7
         axes.plot(*zip(*one.line), color=colour, linewidth=width, gid=f"series-{number}-line")
     if not one.dots:
         return
     xs, ys = zip(*one.dots)
-    marks = {"marker": _MARKERS[(one.colour or 0) % len(_MARKERS)], "markersize": 4.5}
+    marks = {"marker": _marker(one), "markersize": 4.5}
     marks |= {"markeredgecolor": _CARD, "markeredgewidth": 0.4}
     joined = {"linestyle": "none" if flat else ":", "linewidth": 0.9}
     axes.plot(xs, ys, color=colour, gid=f"series-{number}-dots", **marks, **joined)

@@ -15,7 +15,7 @@ from omnes.bench.measure import Cell
 from omnes.bench.records import Records
 from omnes.errors import OmnesError
 from omnes.reporting import page
-from omnes.units import format_bytes
+from omnes.units import format_bytes, geometric_mean
 
 _FACTOR = 4.0  # where the colours end
 
@@ -82,7 +82,7 @@ def _session(data: Mapping[str, Any]) -> Iterator[Grid]:
 def _grid(grid: Grid) -> str:
     first = next(iter(grid.values))
     values = list(grid.values[first].values())
-    mean = compare.geometric_mean(values)
+    mean = geometric_mean(values)
     slower = sum(value < 1 for value in values)
     words = [
         f"<h3>{escape(grid.title)}: {escape(grid.ours)}</h3><p>{escape(grid.about)}.</p>",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from html import escape
@@ -14,7 +13,7 @@ from omnes.reporting import charts, page
 from omnes.reporting.charts import Series
 from omnes.reporting.ratios import coloured
 from omnes.simulation.smpi import SELECTORS
-from omnes.units import format_bytes
+from omnes.units import format_bytes, geometric_mean
 
 Place = tuple[str, int, str]  # platform, ranks on a host, placement
 Times = dict[tuple[str, int, int, str], float]  # by operation, ranks, bytes, contender
@@ -66,9 +65,9 @@ def _ratios(times: Times) -> str:
             ratios += [ratio] if ratio else []
             row.append(coloured(ratio))
         rows.append(row)
-    if not ratios:
+    mean = geometric_mean(ratios)
+    if mean is None:
         return ""
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     numbers = [(f"geometric mean of {len(ratios)} ratios to the best selection", f"{mean:.2f}×")]
     heads = ["", *(format_bytes(size) for size in sizes)]
     return page.facts(numbers) + page.table("the best selection / omnes, by bytes of one part", heads, rows, "map")

@@ -17,6 +17,9 @@ SHAPES = {
     "scatter": ("pr", "1"), "allgather": ("1", "p"), "alltoall": ("p", "p"), "reduce_scatter": ("p", "1"),
     "reduce_scatter_block": ("p", "1"), "scan": ("1", "1"), "exscan": ("1", "1"),
 }  # fmt: skip
+# Of what omnes has SimGrid do when communicators are made: other algorithms first find out who shares a host, by p * p
+# messages.
+_QUICK_SELECTOR, _QUICK = "ompi", ("smpi/bcast:binomial_tree", "smpi/barrier:ompi_tree")
 _TEMPORARY = 2  # times what the program's own buffers take: with what algorithms keep, and what is under way
 
 
@@ -58,12 +61,12 @@ def contenders(
     remaps: Sequence[str] = (),
 ) -> list[Contender]:  # fmt: skip
     """remaps: of OMNES_REMAP, with which everything on omnes contends once more."""
-    result = [Contender("omnes", True)]
+    result = [Contender("omnes", True, _QUICK_SELECTOR, settings=_QUICK)]
     for wanted in algorithms:
         for operation in operations:
             for choice in _choices(operation, wanted, ranks):
                 variables = ((f"OMNES_{operation.upper()}", choice),)
-                result.append(Contender(f"omnes {choice}", True, variables=variables, operations=(operation,)))
+                result.append(replace(result[0], name=f"omnes {choice}", variables=variables, operations=(operation,)))
     for one in list(result):
         for remap in remaps:
             variables = (*one.variables, ("OMNES_REMAP", remap))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 import select
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from omnes.errors import OmnesError
 from omnes.simulation.platforms import Platform
 
 SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
+_OTHER_FILES = 64  # that a simulation opens, beside one for each rank
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,16 @@ def build() -> str:
     return hashlib.sha256(libraries.simulated().read_bytes()).hexdigest()[:12]
 
 
+def _allow_files(ranks: int) -> None:
+    """The globals of each rank are an open file, which takes the place of the program's when the rank's turn comes."""
+    needed = ranks + _OTHER_FILES
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < needed:
+        raise OmnesError(f"{ranks} ranks need {needed} open files; the limit is {most} (ulimit -Hn)")
+    if now != resource.RLIM_INFINITY and now < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))
+
+
 def compiled(source: Path, with_omnes: bool) -> Path:
     """The library is linked whole, as algorithms register themselves, and its MPI functions go before SimGrid's."""
     library = libraries.simulated()
@@ -56,12 +68,15 @@ def run(
     settings: Sequence[str], patience: float,
 ) -> Iterator[str]:  # fmt: skip
     """The lines that the program prints, as they come. A failure, or silence for so many seconds, is an OmnesError."""
+    _allow_files(machine.ranks)
     overhead = f"0:{machine.platform.overhead}:0"
     chosen = [
-        f"smpi/coll-selector:{selector}", "smpi/simulate-computation:no", "smpi/bw-factor:0:1", "smpi/lat-factor:0:1",
-        f"smpi/os:{overhead}", f"smpi/ois:{overhead}", f"smpi/or:{overhead}", *settings,
+        f"smpi/coll-selector:{selector}", "smpi/privatization:mmap", "smpi/simulate-computation:no",
+        "smpi/bw-factor:0:1", "smpi/lat-factor:0:1", f"smpi/os:{overhead}",
+        f"smpi/ois:{overhead}", f"smpi/or:{overhead}", *settings,
     ]  # fmt: skip
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("OMNES_")} | variables
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("OMNES_")}
+    environment = {**kept, "OMNES_MACHINE": "off", **variables}  # what was measured here says nothing of the platform
     with tempfile.TemporaryDirectory(prefix="omnes-simulate-") as name, (Path(name) / "errors").open("w+") as errors:
         folder = Path(name)
         hosts = machine.platform.host_of_each_rank(machine.ranks, machine.ppn, machine.placement)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from rich.table import Table
@@ -10,7 +9,7 @@ from rich.table import Table
 from omnes import _core
 from omnes.simulation.cells import Cell, Results
 from omnes.simulation.platforms import host_numbers
-from omnes.units import format_bytes, format_us
+from omnes.units import format_bytes, format_us, geometric_mean
 
 BEHIND = 1.001  # times the best rival's time: simulated clocks round
 
@@ -56,8 +55,8 @@ def render(results: Results, cells: Sequence[Cell], names: Sequence[str], rivals
 
 def summary(results: Results, cells: Sequence[Cell], rivals: Sequence[str]) -> str:
     factors = [factor for cell in cells if (factor := ratio(results, cell, rivals)) is not None]
-    if not factors:
+    mean = geometric_mean(factors)
+    if mean is None:
         return "no cell has results of omnes and of a selector"
-    mean = math.exp(sum(map(math.log, factors)) / len(factors))
     behind = sum(factor * BEHIND < 1 for factor in factors)
     return f"{len(factors)} cells: omnes slower than the best selector in {behind}; geometric mean of ratios {mean:.2f}"

@@ -95,7 +95,7 @@ def candidates(case: Case, machine: Machine, most: int) -> list[str]:
     trees are.
     """
     default = case.default()
-    names = [default, *(name for name in modelling.candidates(case.operation, case.bytes) if name != default)]
+    names = [default, *(name for name in _core.candidates(case.operation, case.bytes) if name != default)]
     sizes = sorted({case.bytes // 2, case.bytes, case.bytes * 2})
     costs, _ = modelling.costs(case.operation, names, case.ranks, sizes, machine)
     fastest = [min(at) for at in zip(*costs.values())]

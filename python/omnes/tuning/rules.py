@@ -68,8 +68,8 @@ def _no_slower(found: Found, name: str) -> bool:
     return name in seconds and seconds[name] <= seconds[found.default]
 
 
-def toml(found: Sequence[Found], heads: Iterable[str], shared_heap: bool) -> str:
-    """The file: what it was measured on, the rules by operation, and all medians for omnes explain."""
+def toml(found: Sequence[Found], heads: Iterable[str], shared_heap: bool, settings: Sequence[str] = ()) -> str:
+    """The file: what it was measured on, the rules by operation, settings, and all medians for omnes explain."""
     made = rules(found)
     lines = [f"# {head}" for head in heads]
     lines += [
@@ -88,6 +88,7 @@ def toml(found: Sequence[Found], heads: Iterable[str], shared_heap: bool) -> str
             conditions = ", ".join(f"{name} = {value}" for name, value in rule.conditions(shared_heap).items())
             lines.append(f'  {{ {conditions}, use = "{rule.choice}" }},')
         lines.append("]")
+    lines += settings
     lines += ["", "# Medians in seconds, for omnes explain; they drive no choice.", "[measured]"]
     for operation, group in groupby(_in_order(found), lambda one: one.case.operation):
         lines += [f"{operation} = [", *(f"  {_measured(one)}," for one in group), "]"]

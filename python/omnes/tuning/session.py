@@ -18,7 +18,7 @@ from typing import Any
 
 from omnes import _core
 from omnes.bench import machine
-from omnes.bench.job import Job, JobSpec
+from omnes.bench.job import Job, JobSpec, Spread
 from omnes.bench.records import Key, Records
 from omnes.bench.session import end_on_sigterm
 from omnes.errors import OmnesError
@@ -147,7 +147,7 @@ class Session:
                 if not started:
                     end_on_sigterm(stack)
                     hosts = 1 if self.hosts_are_real else ranks.nodes
-                    started.append(Job(self.spec, ranks.count, self.bind(ranks), hosts))
+                    started.append(Job(self.spec, ranks.count, self.bind(ranks), Spread(hosts)))
                     stack.callback(started[0].close)
                     started[0].wait_until_ready()
                 return started[0]
