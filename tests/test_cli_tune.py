@@ -38,8 +38,8 @@ def made_up(operation: str, gains: dict[int, float], winner: str = "chain", nois
     found = []
     for case in cases.of_grid([operation], [TWO], list(gains)):
         rounds = [1e-6 * (1 + noise * (i % 5 - 2)) for i in range(25)]
-        samples = {case.default(): Samples([1e-6 * gains[case.bytes]] * 25), winner: Samples(rounds)}
-        found.append(Found(case, case.default(), samples, samples))
+        samples = {case.default(False): Samples([1e-6 * gains[case.bytes]] * 25), winner: Samples(rounds)}
+        found.append(Found(case, case.default(False), samples, samples))
     return found
 
 
@@ -108,9 +108,9 @@ def test_crossings_are_halved_on_a_logarithmic_scale():
 def test_candidates_begin_with_the_present_choice_and_are_no_twins():
     """On two ranks all trees send the same message."""
     machine = Machine.load(None)
-    names = cases.candidates(Case(TWO, "bcast", 8, 8, 8), machine, 20)
+    names = cases.candidates(Case(TWO, "bcast", 8, 8, 8), machine, 20, False)
     assert names[0] == "linear" and "knomial" not in names and "chain" not in names and len(names) > 2
-    assert len(cases.candidates(Case(Ranks(8, 8), "allreduce", 65536, 8, 8), machine, 3)) == 4
+    assert len(cases.candidates(Case(Ranks(8, 8), "allreduce", 65536, 8, 8), machine, 3, False)) == 4
 
 
 def entry(operation: str, size: int, bytes_: int, seconds: float, mean: float = 0, nodes: int = 1) -> dict:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from launching import mpirun
+from omnes import _core
 
 TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": {"OMNES_FAKE_NODES": "2"}}
 
@@ -51,6 +52,22 @@ def test_all_forms_are_served(mpi, build, tmp_path):
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_communicators_leave_nothing_behind(mpi, build, transport):
     expect_ok(mpirun(mpi, 3, build("lifetimes", mpi), "600", variables=TRANSPORTS[transport]))
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_blocking_calls_left_to_the_host(mpi, build, tmp_path, transport):
+    """Operations under way go on while it waits; to an MPI that would stop them nothing is left."""
+    left = {f"OMNES_{operation.upper()}": "host" for operation in _core.operations()}
+    variables = {**left, **TRANSPORTS[transport], "OMNES_STATS": str(tmp_path)}
+    expect_ok(mpirun(mpi, 4, build("nonblocking", mpi), variables=variables))
+    report = json.loads((tmp_path / "rank-1.json").read_text())
+    passed = {(entry["operation"], entry["form"], entry["reason"]) for entry in report["passed"]}
+    served = {entry["operation"] for entry in report["entries"] if entry["form"] == "blocking"}
+    if mpi.family == "ompi":
+        assert ("barrier", "blocking", "left to the MPI by OMNES_BARRIER") in passed and not served
+    else:
+        assert "barrier" in served and not passed
+    expect_ok(mpirun(mpi, 3, build("movement", mpi), "100", variables=variables))
 
 
 def test_a_wrong_info_key_is_an_error(mpi, build):

@@ -84,6 +84,7 @@ def choose(
     table: str = "",
     machine: str = "",
     model: bool = True,
+    host: bool = False,
 ) -> dict[str, Any]: ...
 
 # What is worth trying for parts of so many bytes: every algorithm as it comes, and with a few radices and segments.

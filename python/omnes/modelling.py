@@ -91,9 +91,11 @@ def chosen(
     table: str | None = None,
     machine: str = "",
     model: bool = True,
+    host: bool = False,
 ) -> dict[str, Any]:
     """What omnes runs, and why. table: a file, or "off"; none: the environment's, or the user's. machine: the text of a
-    file; empty: likewise. model: whether it is asked where a rule leaves the choice to it."""
+    file; empty: likewise. model: whether it is asked where a rule leaves the choice to it. host: whether it may be left
+    to the host MPI, as "host"."""
     with from_core():
         return _core.choose(
             operation,
@@ -105,6 +107,7 @@ def chosen(
             table=table or "",
             machine=machine,
             model=model,
+            host=host,
         )
 
 

@@ -10,6 +10,7 @@ from omnes.errors import from_core
 from omnes.modelling import Ranks
 
 OFF = "off"  # in place of a file: none
+HOST = "host"  # in place of an algorithm: blocking calls are left to the MPI
 
 
 def present(table: str) -> Path | None:

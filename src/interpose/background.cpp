@@ -38,11 +38,16 @@ int from_host() { return engine::advance(engine::Allowed::everything); }
 
 using Change = int (*)(int (*)());
 
-void change_hook(const char* function) {
-  if (const auto change = reinterpret_cast<Change>(host_data(function))) change(from_host);
+Change change(const char* function) { return reinterpret_cast<Change>(host_data(function)); }
+constexpr const char* registering = "opal_progress_register";
+
+bool has_full_hook() { return change(registering) != nullptr; }
+void add_hook() {
+  if (const Change add = change(registering)) add(from_host);
 }
-void add_hook() { change_hook("opal_progress_register"); }
-void remove_hook() { change_hook("opal_progress_unregister"); }
+void remove_hook() {
+  if (const Change remove = change("opal_progress_unregister")) remove(from_host);
+}
 
 #elif defined(OMNES_ABI_MPICH)
 
@@ -59,6 +64,7 @@ int from_host(void* /*thing*/) {
 
 using Start = int (*)(int (*)(void*), void*, MPIX_Stream);
 
+bool has_full_hook() { return false; }
 void add_hook() {
   int level = 0;
   locks = host.Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
@@ -69,6 +75,7 @@ void remove_hook() { hook_removed = true; }
 
 #else
 
+bool has_full_hook() { return false; }
 void add_hook() {}
 void remove_hook() {}
 
@@ -103,6 +110,8 @@ void run() {
 }
 
 }  // namespace
+
+bool host_lets_others_go_on() { return simulated || has_full_hook(); }  // in simulations there are no others
 
 bool wants_thread() {
   try {

@@ -10,6 +10,9 @@ namespace omnes {
 /// Whether OMNES_ASYNC asks for a thread, and so for a host that allows calls from any thread.
 bool wants_thread();
 
+/// Whether operations under way go on while a call of the host waits: also those that need messages of the host.
+bool host_lets_others_go_on();
+
 /// At the first operation.
 void start_background();
 /// Something is under way.

@@ -55,7 +55,7 @@ int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass p
   return pass_on(operation, form, reason, pass);
 }
 
-constexpr int unlike_any = -1;  // no code of a host: those are not negative
+constexpr int unlike_any = -1, left_to_host = -2;  // no codes of a host: those are not negative
 
 // `describe` fills the job in and returns null, or why the host has to do it.
 
@@ -75,6 +75,10 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
     Job job(state.staging);
     if (const char* reason = describe(state, job)) return reason;
     if (job.nothing) return nullptr;
+    if (const char* reason = state.team->left_to_host(job.call)) {
+      if (!reporting()) state.repeats.keep(given, state.p, *state.team, job);  // else each is counted
+      return reason;
+    }
     job.load();
     if (const int result = state.team->run(job.call); result != 0) [[unlikely]]
       throw Failure{code_of(result)};
@@ -86,7 +90,8 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
   return dispatch(operation, Form::blocking, comm, serve, pass);
 }
 
-/// Serves a blocking call that was made before with such arguments; returns `unlike_any` where there was none.
+/// Serves a blocking call that was made before with such arguments; returns `unlike_any` where there was none, and
+/// `left_to_host` where that is to serve it.
 template <class... Arguments>
 int repeat(Operation operation, Wide wide_comm, const Given<Arguments...>& given) {
   const MPI_Comm comm = narrow<MPI_Comm>(wide_comm);
@@ -95,6 +100,8 @@ int repeat(Operation operation, Wide wide_comm, const Given<Arguments...>& given
     return unlike_any;
   const Repeats::Repeat* known = state->repeats.find(given, state->p);
   if (!known) return unlike_any;
+  if (known->prepared->choice.host) [[unlikely]]
+    return left_to_host;
   int result;
   try {
     result = state->team->run(*known->prepared, known->bases(given.send, given.recv), &known->reduction);
@@ -180,8 +187,10 @@ OMNES_EXPORT(Finalize, void) {
 #define OMNES_FORMS(blocking_name, nonblocking_name, persistent_name, operation, parameters, arguments, description) \
   OMNES_EXPORT(blocking_name, OMNES_BEFORE parameters Wide comm) {                                                   \
     if (const int code = repeat(Operation::operation, comm, Given(Operation::operation OMNES_AFTER arguments));      \
-        code != unlike_any) [[likely]]                                                                               \
+        code >= 0) [[likely]]                                                                                        \
       return code;                                                                                                   \
+    else if (code == left_to_host)                                                                                   \
+      return call_host(host.blocking_name, OMNES_BEFORE arguments comm);                                             \
     const auto first = [](OMNES_BEFORE parameters Wide comm) __attribute__((noinline)) {                             \
       return blocking(                                                                                               \
           Operation::operation, comm, Given(Operation::operation OMNES_AFTER arguments),                             \

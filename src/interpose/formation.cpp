@@ -13,6 +13,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "interpose/background.hpp"
 #include "interpose/engine.hpp"
 #include "interpose/failure.hpp"
 #include "interpose/memory.hpp"
@@ -182,6 +183,7 @@ void describe_team(State& state, MPI_Comm comm) {
   setup.waiting.others = &engine::under_way;
   setup.shares_memory = w.medium.has_value();
   setup.own_cpus = w.own_cpus(state.ranks);
+  setup.host = host_lets_others_go_on();
   std::unordered_map<std::uint64_t, int> first;  // rank with that memory
   for (int r = 0; r < state.p; ++r) {
     if (introduction(r).fingerprint != introduction(0).fingerprint) {

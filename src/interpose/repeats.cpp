@@ -7,19 +7,20 @@ namespace omnes {
 
 bool Repeats::describe(Repeat& repeat, Team& team, const Job& job, const void* send, const void* recv) {
   const Call& call = job.call;
-  if (!job.is_straight() || (call.reduction && call.reduction->context)) return false;
+  if (call.reduction && call.reduction->context) return false;
   // Arrays of the neighborhoods have as many elements as the rank has neighbors, not p.
   if (call.neighbors && !(call.send_counts.empty() && call.recv_counts.empty())) return false;
-  std::shared_ptr<Prepared> prepared = team.prepare(call, Form::blocking);
-  if (prepared->needs_all_counts) return false;
-
-  repeat.prepared = std::move(prepared);
-  repeat.send = {call.send, send};
-  repeat.recv = {call.recv, recv};
-  repeat.reduction = call.reduction ? *call.reduction : Reduction{};
   // The counts of reduce_scatter are those of what is sent, though they come last.
   repeat.reads_sent = !call.send_counts.empty();
   repeat.reads_received = !call.recv_counts.empty() || call.operation == Operation::reduce_scatter;
+  std::shared_ptr<Prepared> prepared = team.prepare(call, Form::blocking);
+  if (!prepared->choice.host) {
+    if (!job.is_straight() || prepared->needs_all_counts) return false;
+    repeat.send = {call.send, send};
+    repeat.recv = {call.recv, recv};
+    repeat.reduction = call.reduction ? *call.reduction : Reduction{};
+  }
+  repeat.prepared = std::move(prepared);
   return true;
 }
 

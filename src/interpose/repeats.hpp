@@ -8,7 +8,8 @@
 // the other buffer's. Of an array (counts, displacements, datatypes) its elements, where this rank's call has to read
 // them: elsewhere it may be anything.
 // What is kept: only calls whose data lie in their buffers in a row, which run in one stage, and which combine, if at
-// all, by a kernel of ours: so nothing refers to an operation that the program may free.
+// all, by a kernel of ours: so nothing refers to an operation that the program may free. Also which ones are left to the
+// host.
 //
 // Why it is correct: all that was checked and decided depends on what is compared, and on these:
 // * datatypes: before a freed one's handle can come back, the caches of datatypes are emptied, and with them this one;
@@ -111,7 +112,7 @@ class Repeats {
 
     std::array<std::uint64_t, most_words> word{};
     std::uint64_t types = nothing_kept;  ///< the generation of their caches
-    std::shared_ptr<Prepared> prepared;
+    std::shared_ptr<Prepared> prepared;  ///< or why it is left to the host
     Start send, recv;
     Reduction reduction;  ///< without a function where none is needed
     bool reads_sent = false, reads_received = false;

@@ -15,7 +15,7 @@ namespace {
 
 nb::dict described(const Choice& choice) {
   nb::dict d;
-  d["algorithm"] = choice.algorithm->name;
+  d["algorithm"] = choice.algorithm ? choice.algorithm->name : to_string(choice);
   d["radix"] = choice.radix;
   d["segment"] = choice.segment;
   d["text"] = to_string(choice);
@@ -86,7 +86,7 @@ std::shared_ptr<const model::Machine> known_machine(const Settings& settings, co
 /// The model is asked as by ranks that have a CPU each.
 nb::dict choose(const std::string& name, int p, std::size_t bytes, std::size_t elements, bool commutative,
                 const std::vector<std::int32_t>& node, bool shared_memory, const std::string& table,
-                const std::string& machine, bool ask_model) {
+                const std::string& machine, bool ask_model, bool host) {
   const Settings settings = settings_with(table);
   const Selector selector(settings);
   const auto known = known_machine(settings, machine);
@@ -95,7 +95,8 @@ nb::dict choose(const std::string& name, int p, std::size_t bytes, std::size_t e
                     .bytes = bytes,
                     .elements = elements,
                     .commutative = commutative,
-                    .machine_file = known != nullptr};
+                    .machine_file = known != nullptr,
+                    .host = host};
   question.lie_on(node, shared_memory);
   Placement placement{p, {}};
   if (!node.empty()) {
@@ -135,7 +136,7 @@ void bind_selection(nb::module_& m) {
   m.def("parse_choice", parse, nb::arg("operation"), nb::arg("text"));
   m.def("choose", choose, nb::arg("operation"), nb::arg("p"), nb::arg("bytes"), nb::arg("elements"),
         nb::arg("commutative") = true, nb::arg("node") = std::vector<std::int32_t>{}, nb::arg("shared_memory") = true,
-        nb::arg("table") = "", nb::arg("machine") = "", nb::arg("model") = true);
+        nb::arg("table") = "", nb::arg("machine") = "", nb::arg("model") = true, nb::arg("host") = false);
   m.def("candidates", candidates_of, nb::arg("operation"), nb::arg("part_bytes"));
   m.def("default_settings", default_settings);
   m.def("rules", rules, nb::arg("table") = "");

@@ -86,6 +86,7 @@ struct Team::State {
     asked.p = setup.p;
     asked.lie_on(setup.node, setup.shares_memory);
     asked.own_cpus = setup.own_cpus;
+    asked.host = setup.host;
     asked.machine_file = setup.machine != nullptr;
     if (!setup.placement && !setup.node.empty())
       setup.placement = {setup.p, {{"node", std::vector<std::int32_t>(setup.node.begin(), setup.node.end())}}};
@@ -154,6 +155,13 @@ struct Team::State {
                                                  [this](const Question& asked_now) { return advise(asked_now); });
 
     auto prepared = std::make_shared<Prepared>();
+    prepared->choice = answer.choice;
+    prepared->why = answer.why;
+    if (answer.choice.host) {
+      prepared->algorithm = to_string(answer.choice);
+      prepared->why = "left to the MPI by " + answer.why;
+      return prepared;
+    }
     if (renumbering)
       prepared->renumbered =
           renumbering->find(answer.choice, call.operation, call.root, known_bytes(call), key.commutative());
@@ -169,10 +177,9 @@ struct Team::State {
     prepared->count = call.count;
     prepared->send_counts.assign(call.send_counts.begin(), call.send_counts.end());
     prepared->recv_counts.assign(call.recv_counts.begin(), call.recv_counts.end());
-    prepared->choice = answer.choice;
     prepared->algorithm = to_string(answer.choice) + prepared->renumbered.text();
     prepared->advice = answer.advice;
-    prepared->why = answer.why + reason(prepared->renumbered);
+    prepared->why += reason(prepared->renumbered);
     return prepared;
   }
 
@@ -305,6 +312,11 @@ Team::~Team() = default;
 int Team::p() const { return state_->setup.p; }
 int Team::rank() const { return state_->setup.rank; }
 int Team::nodes() const { return state_->asked.nodes; }
+
+const char* Team::left_to_host(const Call& call) {
+  const Prepared& prepared = *state_->prepared_for(call, Form::blocking);
+  return prepared.choice.host ? prepared.why.c_str() : nullptr;
+}
 
 int Team::run(const Call& call) {
   const std::shared_ptr<Prepared>& prepared = state_->prepared_for(call, Form::blocking);

@@ -71,6 +71,7 @@ struct TeamSetup {
   bool shares_memory = true;  ///< the ranks of a node reach each other through shared memory
   shm::WaitPolicy waiting;
   bool own_cpus = true;                ///< no two of them share a CPU, on any node
+  bool host = false;                   ///< there is a host to which blocking calls may be left
   const Selector* selector = nullptr;  ///< must outlive the team
   /// For choices that are left to the model, and for renumbering; equal on all ranks. Null: the default.
   std::shared_ptr<const model::Machine> machine = {};
@@ -133,7 +134,10 @@ class Team {
   /// The lane of blocking calls: opened before the first run(). `endpoint` has the ranks on this rank's node, in rank
   /// order; null when they do not share memory. The port's isend may be null when shared memory reaches everybody.
   Lane& lane() { return lane_; }
-  /// Runs the call to its end. Returns what Lane::run does.
+  /// Why a blocking call is left to the host, which the caller has to see to, then; null: it is not. What the data are
+  /// need not be known yet.
+  const char* left_to_host(const Call& call);
+  /// Runs the call, which is not left to the host, to its end. Returns what Lane::run does.
   int run(const Call& call);
   /// Runs again, to its end and perhaps with other buffers, what prepare() returned for a blocking call that is done in
   /// one stage.

@@ -23,7 +23,7 @@ struct Unit {
   char letter;
   std::size_t bytes;
 };
-constexpr std::string_view by_model = "model";
+constexpr std::string_view by_model = "model", by_host = "host";
 /// Beside an algorithm's own radix and no segments: of trees and digits what machines prefer, and enough segments to fill
 /// a pipeline of a few ranks.
 constexpr std::array<int, 2> radices_tried = {4, 8};
@@ -40,14 +40,15 @@ bool read_integer(std::string_view text, Integer& value) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-Choice named(Operation operation, std::string_view wanted) {
+/// besides: what else would have been valid.
+Choice named(Operation operation, std::string_view wanted, const std::string& besides) {
   if (const Algorithm* algorithm = find_algorithm(operation, wanted)) return {.algorithm = algorithm};
   if (const Alias* alias = find_alias(operation, wanted))
     return {.algorithm = find_algorithm(operation, alias->algorithm), .radix = alias->radix};
   std::string valid;
   for (const Algorithm* algorithm : catalogue())
     if (algorithm->operation == operation) valid += (valid.empty() ? "" : ", ") + std::string(algorithm->name);
-  refuse("no algorithm " + quoted(wanted) + " for " + std::string(name(operation)) + "; valid: " + valid);
+  refuse("no algorithm " + quoted(wanted) + " for " + std::string(name(operation)) + "; valid: " + valid + besides);
 }
 
 /// "core=NAME[:k=N], l2=..., l3=..."
@@ -132,6 +133,18 @@ void read_parameter(Choice& choice, std::string_view text, int alias_radix) {
   }
 }
 
+Choice parse(Operation operation, std::string_view text, const std::string& besides) {
+  const std::size_t colon = text.find(':');
+  Choice choice = named(operation, text.substr(0, colon), besides);
+  const int alias_radix = choice.radix;
+  for (std::size_t at = colon; at != text.npos;) {
+    const std::size_t first = at + 1;
+    at = text.find_first_of(choice.algorithm->hierarchical ? "," : ":,", first);
+    read_parameter(choice, text.substr(first, at - first), alias_radix);
+  }
+  return choice;
+}
+
 }  // namespace
 
 int parse_number(std::string_view text, int lowest, int highest) {
@@ -163,20 +176,12 @@ std::string bytes_text(std::size_t bytes) {
   return std::to_string(bytes);
 }
 
-Choice parse_choice(Operation operation, std::string_view text) {
-  const std::size_t colon = text.find(':');
-  Choice choice = named(operation, text.substr(0, colon));
-  const int alias_radix = choice.radix;
-  for (std::size_t at = colon; at != text.npos;) {
-    const std::size_t first = at + 1;
-    at = text.find_first_of(choice.algorithm->hierarchical ? "," : ":,", first);
-    read_parameter(choice, text.substr(first, at - first), alias_radix);
-  }
-  return choice;
-}
+Choice parse_choice(Operation operation, std::string_view text) { return parse(operation, text, ""); }
 
 Choice parse_wish(Operation operation, std::string_view text) {
-  return text == by_model ? Choice{} : parse_choice(operation, text);
+  if (text == by_model) return {};
+  if (text == by_host) return {.host = true};
+  return parse(operation, text, "; or " + std::string(by_model) + ", " + std::string(by_host));
 }
 
 std::vector<Choice> candidates(Operation operation, std::size_t part_bytes) {
@@ -194,7 +199,7 @@ std::vector<Choice> candidates(Operation operation, std::size_t part_bytes) {
 }
 
 std::string to_string(const Choice& choice) {
-  if (!choice.algorithm) return std::string(by_model);
+  if (!choice.algorithm) return std::string(choice.host ? by_host : by_model);
   std::string text;
   const auto add = [&](const std::string& parameter) { text += (text.empty() ? ":" : ",") + parameter; };
   if (choice.radix != 0) add("k=" + std::to_string(choice.radix));

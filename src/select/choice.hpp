@@ -11,11 +11,13 @@
 namespace omnes {
 
 struct Choice {
-  const Algorithm* algorithm = nullptr;  ///< null: whatever the model holds for the fastest
+  const Algorithm* algorithm = nullptr;  ///< null: `host`, or whatever the model holds for the fastest
   int radix = 0;                         ///< 0: the algorithm's default
   std::size_t segment = 0;               ///< bytes; 0: not segmented
   Composition levels = {};               ///< of hierarchical algorithms: those that are named
+  bool host = false;                     ///< the host MPI is to do it, by whatever algorithm it has
 
+  bool by_model() const { return !algorithm && !host; }
   bool composed() const { return algorithm && algorithm->hierarchical; }
   bool operator==(const Choice&) const = default;
 };
@@ -23,7 +25,7 @@ struct Choice {
 /// Parses "name[:k=N][,segment=BYTES]", with "LEVEL=NAME[:k=N]" for the levels of hierarchical algorithms; an alias
 /// becomes what it means. Throws std::invalid_argument: one line, with what is valid.
 Choice parse_choice(Operation operation, std::string_view text);
-/// The same, or "model". What may be asked for by variables, communicators and tables.
+/// The same, or "model", or "host". What may be asked for by variables, communicators and tables.
 Choice parse_wish(Operation operation, std::string_view text);
 /// The inverse of both, without aliases.
 std::string to_string(const Choice& choice);

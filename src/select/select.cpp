@@ -17,6 +17,8 @@ std::size_t shortest_in_memory() {
   return bytes;
 }
 
+constexpr const char* host_stops_others = "while it waits, operations under way would not go on with this MPI";
+
 }  // namespace
 
 Selector::Selector(const Settings& settings, std::string_view table)
@@ -50,6 +52,11 @@ Answer Selector::choose(const Question& question, const std::optional<Choice>& f
     if (choice.algorithm) {
       if (!serves(choice, name)) return std::nullopt;
       return Answer{choice, passed_over + who};
+    }
+    if (choice.host) {
+      if (question.blocking && question.host) return Answer{choice, passed_over + who};
+      passed_over += name + ": " + (question.blocking ? host_stops_others : "serves blocking calls only") + "; ";
+      return std::nullopt;
     }
     const Advice advice = model ? model(asked(question)) : Advice{{}, "is not asked here"};
     if (advice.choice) return Answer{*advice.choice, passed_over + who + "; the model: " + advice.why, advice.why};

@@ -117,7 +117,7 @@ Rule read_rule(Operation operation, const toml::node& node, int number, const So
 void check_last(const Rule& last, const Source& source) {
   const std::string which = "the last rule of " + std::string(name(last.operation));
   if (!last.unconditional()) source.refuse(which + " may have no conditions");
-  if (!last.choice.algorithm) source.refuse(which + " may not leave the choice to the model");
+  if (!last.choice.algorithm) source.refuse(which + " may not leave it to the " + to_string(last.choice));
   const Question hardest{.operation = last.operation, .p = 3, .commutative = false, .nodes = 2};
   const std::string reason = why_not(last.choice, hardest, true);
   if (!reason.empty())

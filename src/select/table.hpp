@@ -4,7 +4,7 @@
 // bcast = [{ one_node = true, max_bytes = "16K", use = "linear" }, { use = "knomial:k=4" }]
 // Conditions, all optional: min_ranks, max_ranks, min_bytes, max_bytes (of one part), min_nodes, max_nodes, all
 // inclusive; commutative, one_node, shared_memory, shared_heap, own_cpus, machine_file. To use "model" leaves the choice to
-// it; where it cannot say, the next rule is asked. Each list of the compiled-in table ends with a rule that
+// it; where it cannot say, the next rule is asked. To use "host" leaves blocking calls to the host MPI, if it may be. Each list of the compiled-in table ends with a rule that
 // fits always, so that there is an answer to every question. A table of the user's has rules for what it likes; they
 // come before the compiled-in ones.
 #pragma once
@@ -31,6 +31,7 @@ struct Question {
   bool own_cpus = true;       ///< no two ranks share a CPU
   bool machine_file = false;  ///< a machine file of the user's says what messages cost here
   bool blocking = true;       ///< else nonblocking or persistent
+  bool host = false;          ///< blocking calls may be left to the host MPI: meanwhile operations under way go on
   std::shared_ptr<const Hierarchy> hierarchy = {};  ///< where the ranks lie; null: nothing is known
 
   /// Says where p ranks lie. node: of each, any numbers; empty: all are on one. share: the ranks of a node share memory.

@@ -172,7 +172,9 @@ TEST(Table, WrongOnesAreOneClearLine) {
       {table("{use='linear'}", "{use='ring'}"),
        "decision table: the last rule of allreduce has to serve everything, but ring needs a commutative operation"},
       {table("{use='linear'}", "{use='model'}"),
-       "decision table: the last rule of allreduce may not leave the choice to the model"},
+       "decision table: the last rule of allreduce may not leave it to the model"},
+      {table("{use='linear'}", "{use='host'}"),
+       "decision table: the last rule of allreduce may not leave it to the host"},
       {table("{use='linear'}", "{use='knomial'}"),
        "decision table: the last rule of allreduce has to serve everything, but knomial does not combine from the "
        "left, as OMNES_REPRODUCIBLE=1 asks"},
@@ -316,6 +318,35 @@ TEST(Selector, AsksTheModel) {
     const Answer answer = c.selector.choose(question, forced, c.model);
     EXPECT_EQ(to_string(answer.choice) + " by " + answer.why, c.wanted);
   }
+}
+
+TEST(Selector, LeavesBlockingCallsToTheHostIfItMay) {
+  struct Case {
+    Selector selector;
+    bool blocking, host;
+    std::string wanted;
+  };
+  const auto by_rule = with({}, table("{max_ranks=4, use='host'}, {use='binary'}"));
+  const auto by_variable = with({"OMNES_BCAST=host", "OMNES_IBCAST=chain"}, table("{use='binary'}"));
+  const std::string stops = "host: while it waits, operations under way would not go on with this MPI; ";
+  const std::vector<Case> cases = {
+      {by_rule, true, true, "host by table rule 1 of bcast: max_ranks = 4"},
+      {by_rule, true, false, "binary by " + stops + "table rule 2 of bcast: always"},
+      {by_rule, false, true, "binary by host: serves blocking calls only; table rule 2 of bcast: always"},
+      {by_variable, true, true, "host by OMNES_BCAST"},
+      {by_variable, false, true, "chain by OMNES_IBCAST"},
+      {by_variable, true, false, "binary by OMNES_BCAST=" + stops + "table rule 1 of bcast: always"},
+  };
+  for (const Case& c : cases) {
+    const Question question{
+        .operation = Operation::bcast, .p = 4, .bytes = 8, .blocking = c.blocking, .host = c.host};
+    const Answer answer = c.selector.choose(question);
+    EXPECT_EQ(to_string(answer.choice) + " by " + answer.why, c.wanted);
+  }
+  EXPECT_EQ(complaint([] { with({"OMNES_IBCAST=host"}); }),
+            "OMNES_IBCAST: \"host\" is not valid: only blocking calls are left to the host (OMNES_BCAST=host); valid: "
+            "an algorithm, or model");
+  EXPECT_TRUE(complaint([] { with({"OMNES_SCAN=modell"}); }).ends_with("recursive_doubling, smp; or model, host"));
 }
 
 TEST(Selector, OffersTheModelWhatCanDoIt) {

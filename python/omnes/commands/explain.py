@@ -82,14 +82,17 @@ def explain(
 ) -> dict[str, Any]:
     """measured: seconds by candidate, where a table has them. table: a file, or "off"; empty: the environment's.
     cyclic: ranks are dealt to the nodes in turns; times are still those of consecutive ones."""
-    chosen = modelling.chosen(operation, ranks, size, commutative, table, machine.text)
+    chosen = modelling.chosen(operation, ranks, size, commutative, table, machine.text, host=True)
     names = _core.candidates(operation, size)
-    names += [name for name in (chosen["text"], *(measured or {})) if name not in names]
+    known = (chosen["text"], *(measured or {}))
+    names += [name for name in known if name not in (*names, tables.HOST)]
     costs, excluded = modelling.costs(operation, names, ranks, [size], machine, commutative)
-    able = [
+    able: list[dict[str, Any]] = [
         {"candidate": name, "predicted": seconds, "measured": (measured or {}).get(name)}
         for name, (seconds,) in sorted(costs.items(), key=lambda item: item[1])
     ]
+    if tables.HOST in known:  # of which nothing is known
+        able.append({"candidate": tables.HOST, "predicted": None, "measured": (measured or {}).get(tables.HOST)})
     others = [entry["candidate"] for entry in able if entry["candidate"] != chosen["text"]]
     return {
         "operation": operation,
@@ -109,6 +112,8 @@ def _renumbering(
     operation: str, choice: str, ranks: Ranks, size: int, machine: Machine, commutative: bool, cyclic: bool
 ) -> dict[str, Any]:
     """By the machine's speeds; without a file, by those that a job would know."""
+    if choice == tables.HOST:
+        return {"renumbered": False, "text": choice, "gain": 0.0, "why": "as only the algorithms of omnes can be"}
     sizes = [min(ranks.per_node, ranks.count - first) for first in range(0, ranks.count, ranks.per_node)]
     levels = placing.from_pattern(",".join(map(str, sizes)), cyclic).levels if len(sizes) > 1 else []
     with from_core():
@@ -126,8 +131,12 @@ def _show(answer: dict[str, Any], title: str) -> None:
     table.add_column("")
     for entry in answer["candidates"]:
         notes = {answer["choice"]: "[bold]chosen[/]", answer["runner_up"]: "runner-up"}
-        row = [entry["candidate"], units.format_us(entry["predicted"])]
-        row.append(f"{entry['predicted'] / max(answer['candidates'][0]['predicted'], 1e-12):.2f}")
+        row = [entry["candidate"]]
+        if entry["predicted"] is None:
+            row += ["-", "-"]
+        else:
+            fastest = max(answer["candidates"][0]["predicted"], 1e-12)
+            row += [units.format_us(entry["predicted"]), f"{entry['predicted'] / fastest:.2f}"]
         if measured:
             row.append(units.format_us(entry["measured"]) if entry["measured"] is not None else "-")
         table.add_row(*row, notes.get(entry["candidate"], ""))

@@ -40,10 +40,10 @@ class Case:
     def knows_size(self) -> bool:
         return self.operation != "barrier" and self.operation not in SIZE_UNKNOWN
 
-    def default(self) -> str:
-        """What omnes chooses by itself."""
+    def default(self, host: bool) -> str:
+        """What omnes chooses by itself. host: calls may be left to the MPI."""
         size = self.bytes if self.knows_size else 0
-        return modelling.chosen(self.operation, self.ranks, size, table=tables.OFF)["text"]
+        return modelling.chosen(self.operation, self.ranks, size, table=tables.OFF, host=host)["text"]
 
 
 def tunable() -> list[str]:
@@ -88,21 +88,24 @@ def of_profile(profile: dict[str, Any], operations: Sequence[str]) -> list[Case]
     return cases
 
 
-def candidates(case: Case, machine: Machine, most: int) -> list[str]:
-    """The present choice, and up to so many others that the model holds for the fastest at this size or next to it.
+def candidates(case: Case, machine: Machine, most: int, host: bool) -> list[str]:
+    """The present choice, the MPI's own where calls may be left to it, and up to so many others that the model holds
+    for the fastest at this size or next to it.
 
     What costs the same to the last digit at all sizes is the same schedule under another name, as on two ranks all
     trees are.
     """
-    default = case.default()
-    names = [default, *(name for name in _core.candidates(case.operation, case.bytes) if name != default)]
+    default = case.default(host)
+    named = dict.fromkeys([default, *_core.candidates(case.operation, case.bytes)])
+    names = [name for name in named if name != tables.HOST]
     sizes = sorted({case.bytes // 2, case.bytes, case.bytes * 2})
     costs, _ = modelling.costs(case.operation, names, case.ranks, sizes, machine)
     fastest = [min(at) for at in zip(*costs.values())]
     loss = {name: min(cost / best for cost, best in zip(costs[name], fastest)) for name in costs}
-    chosen, seen = [default], {tuple(costs.get(default, ()))}
+    chosen = list(dict.fromkeys([default, *[tables.HOST] * host]))
+    wanted, seen = len(chosen) + most, {tuple(costs.get(default, ()))}
     for name in sorted(loss, key=loss.__getitem__):
-        if len(chosen) > most:
+        if len(chosen) == wanted:
             break
         if tuple(costs[name]) not in seen:
             chosen.append(name)

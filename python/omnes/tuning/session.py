@@ -76,7 +76,7 @@ class Session:
             for ranks in dict.fromkeys(case.ranks for case in cases):
                 of_ranks = [case for case in cases if case.ranks == ranks]
                 with self._job(ranks) as job:
-                    here = [self._search(case, candidates(case, self.model, self.most), job) for case in of_ranks]
+                    here = [self._search(case, self._candidates(case), job) for case in of_ranks]
                     if self.refine:
                         here += self._crossings(here, job)
                 with self._job(ranks) as job:
@@ -102,10 +102,19 @@ class Session:
             if middle is None:
                 continue
             self._total += 1
-            new = self._search(middle, list(dict.fromkeys([middle.default(), left.likely, right.likely])), job)
+            names = dict.fromkeys([middle.default(self._may_leave), left.likely, right.likely])
+            new = self._search(middle, list(names), job)
             added.append(new)
             todo += [(left, new), (new, right)]
         return added
+
+    @property
+    def _may_leave(self) -> bool:
+        """Open MPI lets operations under way go on while it waits, so calls may be left to it."""
+        return self.spec.mpi.family == "ompi"
+
+    def _candidates(self, case: Case) -> list[str]:
+        return candidates(case, self.model, self.most, self._may_leave)
 
     def _search(self, case: Case, names: Sequence[str], job: Callable[[], Job]) -> Found:
         key = self._key("search", case)
