@@ -338,8 +338,7 @@ TEST(Selector, LeavesBlockingCallsToTheHostIfItMay) {
       {by_variable, true, false, "binary by OMNES_BCAST=" + stops + "table rule 1 of bcast: always"},
   };
   for (const Case& c : cases) {
-    const Question question{
-        .operation = Operation::bcast, .p = 4, .bytes = 8, .blocking = c.blocking, .host = c.host};
+    const Question question{.operation = Operation::bcast, .p = 4, .bytes = 8, .blocking = c.blocking, .host = c.host};
     const Answer answer = c.selector.choose(question);
     EXPECT_EQ(to_string(answer.choice) + " by " + answer.why, c.wanted);
   }

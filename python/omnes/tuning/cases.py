@@ -6,6 +6,7 @@ parts, no rule may ask for a size: their cases serve all sizes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -88,6 +89,14 @@ def of_profile(profile: dict[str, Any], operations: Sequence[str]) -> list[Case]
     return cases
 
 
+def _composed(case: Case) -> list[str]:
+    """For ranks on several nodes, what the compiled-in rules compose: all that could be composed is too much."""
+    if case.ranks.nodes == 1:
+        return []
+    uses = {rule["use"]: None for rule in _core.rules(tables.OFF) if rule["operation"] == case.operation}
+    return [use for use in uses if re.match("hierarchical|lanes", use)]
+
+
 def candidates(case: Case, machine: Machine, most: int, host: bool) -> list[str]:
     """The present choice, the MPI's own where calls may be left to it, and up to so many others that the model holds
     for the fastest at this size or next to it.
@@ -96,7 +105,7 @@ def candidates(case: Case, machine: Machine, most: int, host: bool) -> list[str]
     trees are.
     """
     default = case.default(host)
-    named = dict.fromkeys([default, *_core.candidates(case.operation, case.bytes)])
+    named = dict.fromkeys([default, *_core.candidates(case.operation, case.bytes), *_composed(case)])
     names = [name for name in named if name != tables.HOST]
     sizes = sorted({case.bytes // 2, case.bytes, case.bytes * 2})
     costs, _ = modelling.costs(case.operation, names, case.ranks, sizes, machine)
