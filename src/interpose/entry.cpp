@@ -98,6 +98,8 @@ int repeat(Operation operation, Wide wide_comm, const Given<Arguments...>& given
   State* const state = known_state(comm);
   if (!state || revoked(comm)) [[unlikely]]
     return unlike_any;
+  if (state->repeats.left_to_host(operation)) [[unlikely]]
+    return left_to_host;
   const Repeats::Repeat* known = state->repeats.find(given, state->p);
   if (!known) return unlike_any;
   if (known->prepared->choice.host) [[unlikely]]

@@ -14,7 +14,10 @@ bool Repeats::describe(Repeat& repeat, Team& team, const Job& job, const void* s
   repeat.reads_sent = !call.send_counts.empty();
   repeat.reads_received = !call.recv_counts.empty() || call.operation == Operation::reduce_scatter;
   std::shared_ptr<Prepared> prepared = team.prepare(call, Form::blocking);
-  if (!prepared->choice.host) {
+  if (prepared->choice.host) {
+    // Where ranks do not know all parts, nothing but the team drives the choice.
+    if (!knows_parts(call.operation)) left_ |= std::uint32_t{1} << static_cast<int>(call.operation);
+  } else {
     if (!job.is_straight() || prepared->needs_all_counts) return false;
     repeat.send = {call.send, send};
     repeat.recv = {call.recv, recv};

@@ -121,6 +121,9 @@ class Repeats {
     Bases bases(const void* of_send, void* of_recv) const { return {{send.in(of_send), recv.in(of_recv), nullptr}}; }
   };
 
+  /// Whether the host serves all calls of the operation, whatever their arguments.
+  bool left_to_host(Operation operation) const { return left_ >> static_cast<int>(operation) & 1; }
+
   /// The call of a communicator of p ranks that has been made before with such arguments, or null.
   template <class... Arguments>
   const Repeat* find(const Given<Arguments...>& given, int p) const {
@@ -146,7 +149,10 @@ class Repeats {
     repeat.types = TypeCache::generation();
   }
 
-  void forget() { repeats_ = {}; }
+  void forget() {
+    repeats_ = {};
+    left_ = 0;
+  }
 
  private:
   static constexpr int place_bits = 4;  // 2^4 calls that take turns are what a loop of a program has
@@ -158,7 +164,7 @@ class Repeats {
     return sum * 0x9E3779B97F4A7C15u >> (64 - place_bits);  // Fibonacci hashing: 2^64 / golden ratio
   }
 
-  static bool describe(Repeat& repeat, Team& team, const Job& job, const void* send, const void* recv);
+  bool describe(Repeat& repeat, Team& team, const Job& job, const void* send, const void* recv);
 
   template <class Array>
   static bool is_read(const Repeat& repeat, const Array& array) {
@@ -201,6 +207,8 @@ class Repeats {
     }
   }
 
+  std::uint32_t left_ = 0;  // a bit for each operation
+  static_assert(operation_count <= 32);
   std::array<Repeat, 1 << place_bits> repeats_;
 };
 

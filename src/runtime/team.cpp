@@ -101,7 +101,7 @@ struct Team::State {
     switch (call.operation) {
       case Operation::allgatherv: return sum(call.recv_counts) / call.recv_counts.size() * call.element;
       case Operation::reduce_scatter: return sum(call.send_counts) / call.send_counts.size() * call.element;
-      default: return unequal(call.operation) ? std::nullopt : std::optional(call.count * call.element);
+      default: return knows_parts(call.operation) ? std::optional(call.count * call.element) : std::nullopt;
     }
   }
   static std::size_t common_bytes(const Call& call) { return known_bytes(call).value_or(0); }

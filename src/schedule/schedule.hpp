@@ -46,6 +46,10 @@ std::optional<Operation> operation_named(std::string_view name);
 Operation regular(Operation operation);
 /// True for operations whose parts may differ in size (gatherv, alltoallw, reduce_scatter ...).
 inline bool unequal(Operation operation) { return regular(operation) != operation; }
+/// Whether each rank knows the size of every part.
+inline bool knows_parts(Operation operation) {
+  return !unequal(operation) || operation == Operation::allgatherv || operation == Operation::reduce_scatter;
+}
 /// True for operations that combine contributions (reduce, allreduce, reduce_scatter, scan ...).
 bool reduces(Operation operation);
 /// True for operations with a root rank.
