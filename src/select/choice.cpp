@@ -178,10 +178,10 @@ std::string bytes_text(std::size_t bytes) {
 
 Choice parse_choice(Operation operation, std::string_view text) { return parse(operation, text, ""); }
 
-Choice parse_wish(Operation operation, std::string_view text) {
+Choice parse_wish(Operation operation, std::string_view text, bool blocking) {
   if (text == by_model) return {};
-  if (text == by_host) return {.host = true};
-  return parse(operation, text, "; or " + std::string(by_model) + ", " + std::string(by_host));
+  if (text == by_host && blocking) return {.host = true};
+  return parse(operation, text, "; or " + std::string(by_model) + (blocking ? ", " + std::string(by_host) : ""));
 }
 
 std::vector<Choice> candidates(Operation operation, std::size_t part_bytes) {

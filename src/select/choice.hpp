@@ -25,8 +25,9 @@ struct Choice {
 /// Parses "name[:k=N][,segment=BYTES]", with "LEVEL=NAME[:k=N]" for the levels of hierarchical algorithms; an alias
 /// becomes what it means. Throws std::invalid_argument: one line, with what is valid.
 Choice parse_choice(Operation operation, std::string_view text);
-/// The same, or "model", or "host". What may be asked for by variables, communicators and tables.
-Choice parse_wish(Operation operation, std::string_view text);
+/// The same, or "model", or, as only blocking calls may be left to it, "host". What may be asked for by variables,
+/// communicators and tables.
+Choice parse_wish(Operation operation, std::string_view text, bool blocking = true);
 /// The inverse of both, without aliases.
 std::string to_string(const Choice& choice);
 

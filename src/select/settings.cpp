@@ -141,11 +141,6 @@ constexpr Variable variables[] = {
      }},
 };
 
-std::string only_blocking(Operation operation) {
-  return "\"host\" is not valid: only blocking calls are left to the host (" + variable_of(operation) +
-         "=host); valid: an algorithm, or model";
-}
-
 std::string known_variables() {
   std::string known;
   for (const Variable& variable : variables) known += std::string(prefix) + variable.name + ", ";
@@ -160,9 +155,7 @@ void read_variable(Settings& settings, std::string_view name, std::string_view t
     const auto operation = static_cast<Operation>(i);
     for (const bool blocking : {true, false}) {
       if (name != variable_of(operation, blocking)) continue;
-      const Choice wish = parse_wish(operation, text);
-      if (wish.host && !blocking) throw std::invalid_argument(only_blocking(operation));
-      (blocking ? settings.forced : settings.forced_not_blocking)[i] = wish;
+      (blocking ? settings.forced : settings.forced_not_blocking)[i] = parse_wish(operation, text, blocking);
       return;
     }
   }

@@ -181,9 +181,10 @@ TEST(Settings, WrongOnesAreOneClearLine) {
        "OMNES_SINGLE_COPY: \"never\" is not a number of bytes; valid: digits, and K, M or G for their powers of 1024;"
        " or off"},
       {"OMNES_STATS=", "OMNES_STATS: \"\" is not valid; valid: a folder"},
-      {"OMNES_SCATTERV=knomail", "OMNES_SCATTERV: no algorithm \"knomail\" for scatterv; valid: linear"},
+      {"OMNES_SCATTERV=knomail",
+       "OMNES_SCATTERV: no algorithm \"knomail\" for scatterv; valid: linear; or model, host"},
       {"OMNES_ASYNC=yes", "OMNES_ASYNC: \"yes\" is not valid; valid: 0, 1"},
-      {"OMNES_ISCATTERV=knomail", "OMNES_ISCATTERV: no algorithm \"knomail\" for scatterv; valid: linear"},
+      {"OMNES_ISCATTERV=knomail", "OMNES_ISCATTERV: no algorithm \"knomail\" for scatterv; valid: linear; or model"},
       {"OMNES_ALLREDUCEE=ring",
        "OMNES_ALLREDUCEE: no such variable; known: OMNES_ASYNC, OMNES_DIRECT_COPY, OMNES_FAKE_NODES, OMNES_HEAP, "
        "OMNES_LEVELS, OMNES_MACHINE, OMNES_OFF, OMNES_REMAP, OMNES_REPRODUCIBLE, OMNES_SINGLE_COPY, OMNES_SLOTS, "
