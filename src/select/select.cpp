@@ -17,7 +17,13 @@ std::size_t shortest_in_memory() {
   return bytes;
 }
 
-constexpr const char* host_stops_others = "while it waits, operations under way would not go on with this MPI";
+std::string why_not_host(const Question& question, bool reproducible) {
+  if (!question.blocking) return "serves blocking calls only";
+  if (!question.host) return "while it waits, operations under way would not go on with this MPI";
+  if (reproducible && reduces(question.operation))
+    return "need not combine from the left, as OMNES_REPRODUCIBLE=1 asks";
+  return "";
+}
 
 }  // namespace
 
@@ -54,8 +60,9 @@ Answer Selector::choose(const Question& question, const std::optional<Choice>& f
       return Answer{choice, passed_over + who};
     }
     if (choice.host) {
-      if (question.blocking && question.host) return Answer{choice, passed_over + who};
-      passed_over += name + ": " + (question.blocking ? host_stops_others : "serves blocking calls only") + "; ";
+      const std::string reason = why_not_host(question, reproducible_);
+      if (reason.empty()) return Answer{choice, passed_over + who};
+      passed_over += name + ": " + reason + "; ";
       return std::nullopt;
     }
     const Advice advice = model ? model(asked(question)) : Advice{{}, "is not asked here"};

@@ -342,6 +342,9 @@ TEST(Selector, LeavesBlockingCallsToTheHostIfItMay) {
     const Answer answer = c.selector.choose(question);
     EXPECT_EQ(to_string(answer.choice) + " by " + answer.why, c.wanted);
   }
+  const Selector reproducible = with({"OMNES_SCAN=host", "OMNES_REPRODUCIBLE=1"});
+  const Answer scan = reproducible.choose({.operation = Operation::scan, .p = 4, .bytes = 8, .host = true});
+  EXPECT_TRUE(scan.why.starts_with("OMNES_SCAN=host: need not combine from the left, as OMNES_REPRODUCIBLE=1 asks; "));
   EXPECT_TRUE(complaint([] { with({"OMNES_ISCAN=host"}); }).ends_with("recursive_doubling, smp; or model"));
   EXPECT_TRUE(complaint([] { with({"OMNES_SCAN=modell"}); }).ends_with("recursive_doubling, smp; or model, host"));
 }
