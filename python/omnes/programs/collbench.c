@@ -299,13 +299,17 @@ int main(int argc, char** argv) {
             omnes_is_loaded() ? "true" : "false");
 
   char line[256], verb[16];
+  int told = 0;
   while ((answers == NULL || fflush(answers) == 0) && fgets(line, sizeof line, commands)) {
-    if (sscanf(line, "%15s", verb) != 1 || strcmp(verb, "quit") == 0) break;
+    if (sscanf(line, "%15s", verb) != 1) break;
+    told = strcmp(verb, "quit") == 0;
+    if (told) break;
     const int understood = obey(line, &job);
     if (understood) meet();
     if (answers && understood) answer(answers, verb);
     if (answers && !understood) fprintf(answers, "{\"wrong\": \"no such command\"}\n");
   }
+  if (!told) MPI_Abort(MPI_COMM_WORLD, 1); /* who leads is gone, perhaps between telling one rank and the next */
   MPI_Op_free(&job.user);
   MPI_Comm_free(&job.ring);
   MPI_Finalize();
