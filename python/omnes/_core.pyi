@@ -73,6 +73,7 @@ def parse_choice(operation: str, text: str) -> dict[str, Any]: ...
 # rank; none: all ranks are on one. shared_memory: ranks of a node share it. table, here and below: a file in front of
 # the compiled-in one; "off": none; empty: the environment's, or the user's. machine: the text of a machine file; empty:
 # likewise. model: whether it is asked where a rule or a variable leaves the choice to it, as for ranks with a CPU each.
+# host: whether calls may be left to the host MPI; the algorithm is "host" then.
 def choose(
     operation: str,
     p: int,
@@ -95,8 +96,10 @@ def table_file(table: str = "") -> str: ...
 
 # All rules in the order in which they are asked: operation, text (where it stands, and its conditions), use, own (the
 # user's).
-def default_settings() -> dict[str, str]: ...
 def rules(table: str = "") -> list[dict[str, Any]]: ...
+
+# Of those that a table may set, where nobody sets them, as text.
+def default_settings() -> dict[str, str]: ...
 
 # Bytes of the shared-memory segment of p ranks, with the settings in force.
 def segment_bytes(p: int) -> int: ...

@@ -75,16 +75,17 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
     Job job(state.staging);
     if (const char* reason = describe(state, job)) return reason;
     if (job.nothing) return nullptr;
-    if (const char* reason = state.team->left_to_host(job.call)) {
-      if (!reporting()) state.repeats.keep(given, state.p, *state.team, job);  // else each is counted
-      return reason;
+    const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
+    if (prepared->choice.host) [[unlikely]] {
+      if (!reporting()) state.repeats.keep(given, state.p, prepared, job);  // else each is counted
+      return prepared->why.c_str();
     }
     job.load();
-    if (const int result = state.team->run(job.call); result != 0) [[unlikely]]
+    if (const int result = state.team->run(prepared, job.call); result != 0) [[unlikely]]
       throw Failure{code_of(result)};
     job.land();
     settle(operation);
-    state.repeats.keep(given, state.p, *state.team, job);
+    state.repeats.keep(given, state.p, prepared, job);
     return nullptr;
   };
   return dispatch(operation, Form::blocking, comm, serve, pass);

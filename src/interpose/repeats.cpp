@@ -5,7 +5,8 @@
 
 namespace omnes {
 
-bool Repeats::describe(Repeat& repeat, Team& team, const Job& job, const void* send, const void* recv) {
+bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
+                       const void* recv) {
   const Call& call = job.call;
   if (call.reduction && call.reduction->context) return false;
   // Arrays of the neighborhoods have as many elements as the rank has neighbors, not p.
@@ -13,7 +14,6 @@ bool Repeats::describe(Repeat& repeat, Team& team, const Job& job, const void* s
   // The counts of reduce_scatter are those of what is sent, though they come last.
   repeat.reads_sent = !call.send_counts.empty();
   repeat.reads_received = !call.recv_counts.empty() || call.operation == Operation::reduce_scatter;
-  std::shared_ptr<Prepared> prepared = team.prepare(call, Form::blocking);
   if (prepared->choice.host) {
     // Where ranks do not know all parts, nothing but the team drives the choice.
     if (!knows_parts(call.operation)) left_ |= std::uint32_t{1} << static_cast<int>(call.operation);
@@ -23,7 +23,7 @@ bool Repeats::describe(Repeat& repeat, Team& team, const Job& job, const void* s
     repeat.recv = {call.recv, recv};
     repeat.reduction = call.reduction ? *call.reduction : Reduction{};
   }
-  repeat.prepared = std::move(prepared);
+  repeat.prepared = prepared;
   return true;
 }
 

@@ -139,11 +139,11 @@ class Repeats {
 
   /// Keeps what these arguments came to, if it is of the kind that is kept.
   template <class... Arguments>
-  void keep(const Given<Arguments...>& given, int p, Team& team, const Job& job) {
+  void keep(const Given<Arguments...>& given, int p, const std::shared_ptr<Prepared>& prepared, const Job& job) {
     static_assert(Given<Arguments...>::words <= most_words);
     Repeat& repeat = repeats_[place(given)];
     repeat.types = nothing_kept;
-    if (!describe(repeat, team, job, given.send, given.recv)) return;
+    if (!describe(repeat, prepared, job, given.send, given.recv)) return;
     copy_elements(repeat, given.array.data(), given.arrays, p);
     std::copy(given.word.begin(), given.word.end(), repeat.word.begin());
     repeat.types = TypeCache::generation();
@@ -164,7 +164,8 @@ class Repeats {
     return sum * 0x9E3779B97F4A7C15u >> (64 - place_bits);  // Fibonacci hashing: 2^64 / golden ratio
   }
 
-  bool describe(Repeat& repeat, Team& team, const Job& job, const void* send, const void* recv);
+  bool describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
+                const void* recv);
 
   template <class Array>
   static bool is_read(const Repeat& repeat, const Array& array) {

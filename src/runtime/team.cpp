@@ -313,13 +313,7 @@ int Team::p() const { return state_->setup.p; }
 int Team::rank() const { return state_->setup.rank; }
 int Team::nodes() const { return state_->asked.nodes; }
 
-const char* Team::left_to_host(const Call& call) {
-  const Prepared& prepared = *state_->prepared_for(call, Form::blocking);
-  return prepared.choice.host ? prepared.why.c_str() : nullptr;
-}
-
-int Team::run(const Call& call) {
-  const std::shared_ptr<Prepared>& prepared = state_->prepared_for(call, Form::blocking);
+int Team::run(const std::shared_ptr<Prepared>& prepared, const Call& call) {
   if (prepared->needs_all_counts) [[unlikely]]
     return run_in_stages(prepared, call);
   return run(*prepared, bases_of(call), call.reduction);
@@ -348,7 +342,7 @@ int Team::run_in_stages(const std::shared_ptr<Prepared>& first, Call call) {
   return code;
 }
 
-std::shared_ptr<Prepared> Team::prepare(const Call& call, Form form) { return state_->prepared_for(call, form); }
+const std::shared_ptr<Prepared>& Team::prepare(const Call& call, Form form) { return state_->prepared_for(call, form); }
 
 std::shared_ptr<const Plan> Team::second_stage(const std::shared_ptr<const Prepared>& first, const Call& call,
                                                Form form) {

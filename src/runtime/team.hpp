@@ -134,11 +134,10 @@ class Team {
   /// The lane of blocking calls: opened before the first run(). `endpoint` has the ranks on this rank's node, in rank
   /// order; null when they do not share memory. The port's isend may be null when shared memory reaches everybody.
   Lane& lane() { return lane_; }
-  /// Why a blocking call is left to the host, which the caller has to see to, then; null: it is not. What the data are
-  /// need not be known yet.
-  const char* left_to_host(const Call& call);
   /// Runs the call, which is not left to the host, to its end. Returns what Lane::run does.
-  int run(const Call& call);
+  int run(const Call& call) { return run(prepare(call, Form::blocking), call); }
+  /// The same, with what prepare() returned for the call, wherever its data are by now.
+  int run(const std::shared_ptr<Prepared>& prepared, const Call& call);
   /// Runs again, to its end and perhaps with other buffers, what prepare() returned for a blocking call that is done in
   /// one stage.
   int run(Prepared& prepared, const Bases& bases, const Reduction* reduction) {
@@ -146,8 +145,9 @@ class Team {
       return run_counted(prepared, bases, reduction);
     return lane_.run(prepared.plan, bases, reduction, waiting_);
   }
-  /// What run() would run, for a lane's queue. Not while another thread is in run() or here.
-  std::shared_ptr<Prepared> prepare(const Call& call, Form form);
+  /// What run() would run, also for a lane's queue; or, of a blocking call, that it is left to the host, which the caller
+  /// has to see to. Wherever the data are. Not while another thread is in run() or here; the next question may replace it.
+  const std::shared_ptr<Prepared>& prepare(const Call& call, Form form);
   /// The operation itself, where all counts had to be exchanged first: `call` has them now. For each form by one thread
   /// at a time; of all else in a team it only reads what never changes.
   std::shared_ptr<const Plan> second_stage(const std::shared_ptr<const Prepared>& first, const Call& call, Form form);

@@ -127,9 +127,9 @@ static double batch(const struct kind* kind, int bytes, long calls) {
   double begin = MPI_Wtime(), total = 0;
   if (bytes <= SMALL) {
     kind->run(bytes, calls);
-    total = MPI_Wtime() - begin;
+    return (MPI_Wtime() - begin) / calls;
   }
-  for (long i = 0; i < calls && bytes > SMALL; ++i) {
+  for (long i = 0; i < calls; ++i) {
     write_data(bytes, i);
     meet(kind);
     begin = MPI_Wtime();
