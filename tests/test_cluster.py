@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import tomllib
 
 from cli import omnes
 from launching import ROOT, mpirun, the_mpi
@@ -170,6 +172,7 @@ def test_hosts_are_apart(cluster, tmp_path):
     assert code == 0 and "cannot access '/tmp/only-here'" in err
     lines = out.splitlines()
     assert lines[0] == "n3" and "tbf" in lines[1] and "rate 1Gbit" in lines[1]
+    assert re.search(r"burst 60\d\db", lines[1])  # two packets of two frames each
     assert lines[2:] == [
         "seen",
         "10.77.0.1       n1",
@@ -195,6 +198,24 @@ def test_mistakes_are_one_line(cluster, words, code, complaint):
 def test_what_the_machine_does_not_have_is_told(tmp_path):
     code, _, err = said_by(["env", f"PATH={tmp_path}", sys.executable, "-m", "omnes.cluster", "true"])
     assert (code, err) == (NotHere.exit_code, "omnes: no emulated cluster: there is no unshare; install util-linux\n")
+
+
+def test_packets_suit_the_link():
+    assert [network.packet(rate) for rate in ("10mbit", "1gbit", "10gbit", "1gbps", "100gbit")] == [
+        3028, 3028, 30000, 24000, 65536,
+    ]  # fmt: skip
+
+
+def test_measure_knows_of_no_shared_memory_where_ranks_share_none(cluster, tmp_path):
+    """A rank on each host, each bound as the cluster has it, not to the first core of all."""
+    output = tmp_path / "machine.toml"
+    words = [sys.executable, "-m", "omnes", "measure", "-n", "2", "--rounds", "5", "-o", str(output)]
+    words += ["--mpi", str(the_mpi("openmpi").launcher)]
+    code, out, err = said_by(Cluster(2, 1, bandwidth="1gbit", shared=(tmp_path,)).command(words), timeout=100)
+    assert code == 0, err
+    facts = tomllib.loads(output.read_text())
+    assert [level["name"] for level in facts["level"]] == ["network"] and "publish" not in facts["measured"]
+    assert "2 nodes" in out and "on a core each" not in out
 
 
 def test_each_host_has_its_switch():

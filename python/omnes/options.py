@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from omnes.cluster import check_rate
+from omnes.cluster import bytes_per_second
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -28,7 +28,7 @@ def machine_file(what_for: str = "") -> Option:
 def rate(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
     """Checks one of a link."""
     if text is not None:
-        check_rate(text)
+        bytes_per_second(text)
     return text
 
 

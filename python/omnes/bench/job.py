@@ -27,6 +27,7 @@ from omnes.mpi import Mpi
 _START_SECONDS = 60.0  # launching many ranks on few CPUs takes a while
 _STOP_SECONDS = 30.0  # spinning ranks that share CPUs are slow to finalise
 _LINE_BYTES = 128  # sizeof(struct line) in collbench.c
+_OPEN_MPI_BINDING = ("PRTE_MCA_hwloc_default_binding_policy", "OMPI_MCA_hwloc_base_binding_policy")
 # What a launcher says of a job that ended, the most telling first: the words of omnes, and words of any kind.
 _TELLING = (r"\bOMNES_\w+: ", r"(?i)error|signal|fault|cannot|not found")
 
@@ -194,6 +195,13 @@ def binding(mpi: Mpi, bind: bool) -> tuple[list[str], dict[str, str]]:
     if mpi.kind == "intel":
         return [], {"I_MPI_PIN": "1" if bind else "0"}
     return [], {}
+
+
+def binding_is_given(mpi: Mpi, environment: Mapping[str, str]) -> bool:
+    """Whether variables tell the launcher how to bind ranks."""
+    if mpi.open_mpi:
+        return any(name in environment for name in _OPEN_MPI_BINDING)
+    return ("I_MPI_PIN" if mpi.kind == "intel" else "HYDRA_BINDING") in environment
 
 
 def by_hosts(mpi: Mpi, spread: Spread) -> list[str]:

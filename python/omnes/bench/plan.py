@@ -75,7 +75,7 @@ def read(path: Path) -> Plan:
     ranks = _ranks(values["ranks"], values.pop("per_core"), values["bind"], path)
     units.parse_bytes(values["memory"])
     if values["bandwidth"]:
-        cluster.check_rate(values["bandwidth"])
+        cluster.bytes_per_second(values["bandwidth"])
         if values["hosts"] == 1:
             raise OmnesError(f"{path}: bandwidth is of links between hosts: give hosts, too")
     if values["hosts"] > 1 and (values["bind"] or any(count % values["hosts"] for count in ranks)):

@@ -29,10 +29,12 @@ class NotHere(OmnesError):
     exit_code = 77  # what test harnesses take for "skipped"
 
 
-def check_rate(text: str) -> None:
-    """Of a link."""
-    if not re.fullmatch(r"\d+(\.\d+)?[kmgt]?(bit|bps)", text):
-        raise OmnesError(f"'{text}' is no rate: write it as tc does, such as 1gbit or 500mbit")
+def bytes_per_second(rate: str) -> float:
+    """What tc understands by the rate of a link."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)(bit|bps)", rate)
+    if not match:
+        raise OmnesError(f"'{rate}' is no rate: write it as tc does, such as 1gbit or 500mbit")
+    return float(match[1]) * 1000 ** " kmgt".index(match[2] or " ") / (8 if match[3] == "bit" else 1)
 
 
 @dataclass(frozen=True)

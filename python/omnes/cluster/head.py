@@ -29,6 +29,7 @@ _VARIABLES = {
     "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
     "OMPI_MCA_orte_default_hostfile": f"{_PLACE}/open-mpi",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "HYDRA_BINDING": "none",
     "HYDRA_LAUNCHER": "ssh",
     "HYDRA_LAUNCHER_EXEC": f"{_PLACE}/bin/ssh",
     "HYDRA_HOST_FILE": f"{_PLACE}/hydra",
@@ -111,7 +112,9 @@ def _is_covered(folder: Path) -> bool:
 
 def _begin_host(cluster: Cluster, host: int, folders: Sequence[str]) -> subprocess.Popen[str]:
     words = [*NAMESPACES, "bash", str(_SCRIPTS / "own_folders.sh"), *folders, "--", "bash", str(_SCRIPTS / "host.sh")]
-    words += [cluster.names[host], network.with_prefix(host), *network.shape(cluster.bandwidth)]
+    words += [cluster.names[host], network.with_prefix(host)]
+    if rate := cluster.bandwidth:
+        words += [str(network.packet(rate)), *network.shape(rate)]
     pipe = subprocess.PIPE
     return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True)
 

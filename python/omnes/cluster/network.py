@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from omnes.cluster import Cluster
+from omnes.cluster import Cluster, bytes_per_second
 
 _HEAD = "10.77.255.254"
 _PREFIX = 16  # bits of the network
 _OF_A_BLOCK = 250  # hosts whose addresses differ in the last byte only
 MOST_HOSTS = 255 * _OF_A_BLOCK
+_PACKET_SECONDS = 24e-6  # on a shaped link
+_TWO_FRAMES, _LARGEST_PACKET = 2 * 1514, 65536  # bytes
 
 
 def address(host: int) -> str:
@@ -37,9 +39,15 @@ def links(cluster: Cluster, holders: Sequence[int]) -> Iterator[str]:
         yield f"link set {name} master s{switch} up"
 
 
-def shape(rate: str | None) -> list[str]:
-    """A bucket that holds no more than one packet of the largest size; waiting packets fill 50 ms."""
-    return f"tbf rate {rate} burst 64kb latency 50ms".split() if rate else []
+def packet(rate: str) -> int:
+    """Bytes of the largest that a link carries. The kernel makes packets of 64 KiB, which a slow link would pass on as
+    a whole, and all at once when it was idle; packets of fewer than two frames cost too much time."""
+    return min(max(round(bytes_per_second(rate) * _PACKET_SECONDS), _TWO_FRAMES), _LARGEST_PACKET)
+
+
+def shape(rate: str) -> list[str]:
+    """A bucket that holds two packets, as timers are late; waiting packets fill 50 ms."""
+    return f"tbf rate {rate} burst {2 * packet(rate)} latency 50ms".split()
 
 
 def shapes(cluster: Cluster) -> Iterator[str]:

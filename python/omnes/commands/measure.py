@@ -15,7 +15,7 @@ import click
 
 from omnes import _core, cpus, fitting, launch, mpi, options, programs, progress, units
 from omnes.bench import machine
-from omnes.bench.job import binding
+from omnes.bench.job import binding, binding_is_given
 from omnes.bench.measure import Samples
 from omnes.errors import OmnesError
 
@@ -55,7 +55,7 @@ def command(
 
     Messages of the host MPI are measured between two nodes, with more and more pairs of ranks at once; on one node,
     between two of its ranks. What omnes' shared memory costs is measured between two ranks of a node. Ranks are bound
-    to cores where they fit. Nothing else should run.
+    to cores where they fit, if launcher options or variables say nothing. Nothing else should run.
 
     \b
     omnes measure -n 2 -o machine.toml
@@ -66,8 +66,9 @@ def command(
         raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
     if not output.parent.is_dir():
         raise OmnesError(f"cannot write {output}: no folder {output.parent}")
-    bound = ranks <= cpus.usable_cores()
-    options, variables = ([], {}) if launcher_options else binding(chosen, bound)
+    told = bool(launcher_options) or binding_is_given(chosen, os.environ)
+    bound = not told and ranks <= cpus.usable_cores()
+    options, variables = ([], {}) if told else binding(chosen, bound)
     job = launch.prepare(
         [str(programs.build("costs", chosen)), str(rounds)],
         ranks,
