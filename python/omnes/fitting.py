@@ -86,8 +86,14 @@ def network_level(figures: Figures) -> dict[str, Any]:
     ]
     level = {"name": "network", "by": "messages", "send": work, "recv": work, "latency": latency, "wire": curve(wire)}
     level["exchange"] = max(Samples(ratios).median, 1.0) if ratios else 1.0
+    level["exchange_latency"] = max(figures.at("exchange") - empty, 0.0)
     if synchronous is not None:
         level["synchronous_from"] = synchronous
+    held = []
+    for size, seconds in figures.points("held"):
+        asking = 2 * latency if synchronous is not None and size >= synchronous else 0.0
+        held.append((size, max(seconds - work - asking, 0.0)))
+    level["held"] = curve(held)
     return level
 
 
@@ -110,7 +116,7 @@ def node_level(figures: Figures, call: float, reduction: Sequence[Point]) -> dic
     many = figures.at("many", 2048)
     work = max(min((many - figures.at("publish", TINY)) / (BURST - 1), (empty - call) / 2) - STEP, 0.0)
     latency = max(empty - call - 2 * (work + STEP), 0.0)
-    copied, single, single_publish, single_reduce = [], [], [], []
+    copied, copied_in, single, single_publish, single_reduce = [], [], [], [], []
     publish, pair, swap, combine = (dict(figures.points(what)) for what in ("publish", "pair", "swap", "combine"))
     gamma = dict(reduction)
     for size in sorted(publish):
@@ -118,7 +124,14 @@ def node_level(figures: Figures, call: float, reduction: Sequence[Point]) -> dic
             continue
         way = (publish[size] + pair[size]) / 2 - empty
         if size < SINGLE_FROM:
-            copied.append((size, max(way, 0.0) / (1 + min(1.0, FRAGMENT / size) if size else 2)))
+            way, first = max(way, 0.0), min(1.0, FRAGMENT / size)  # the receiver is so much of the copy behind
+            if first < 1:  # way = out + first * in, and both in turns when each sends: swap = out + in
+                both = max(swap[size] - empty, way)
+                copy_in = min(max((both - way) / (1 - first), copied_in[-1][1]), way / (1 + first))
+            else:
+                copy_in = way / 2
+            copied_in.append((size, copy_in))
+            copied.append((size, way - first * copy_in))
             continue
         single.append((size / 2, pair[size] - empty))  # both sides copy a half
         single_publish.append((size / 2, publish[size] - empty))
@@ -131,6 +144,7 @@ def node_level(figures: Figures, call: float, reduction: Sequence[Point]) -> dic
         "recv": work,
         "latency": latency,
         "copy": curve(copied),
+        "copy_in": curve(copied_in),
         "fragment": FRAGMENT,
         "single_from": SINGLE_FROM,
         "single": curve(_merged(single)),

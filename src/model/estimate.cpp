@@ -136,7 +136,7 @@ void Estimator::send(Rank& self, const Op& op) {
   if (near) {
     self.time += readers * near->send;
     post.single = bytes >= near->single_from;
-    const double copied = post.single ? 0 : near->copy(bytes);
+    const double copied = post.single ? 0 : near->copy_in(bytes);
     post.first = self.time + copied * near->first_share(bytes) + near->latency;
     self.time += copied;
     post.last = self.time + near->latency;
@@ -148,7 +148,9 @@ void Estimator::send(Rank& self, const Op& op) {
       if (!near) post.first = self.time;
       post.last = std::max(post.last, self.time);
       note_leaving(self, static_cast<std::uint8_t>(machine_.levels.size() - 1), bytes, far);
-      self.port_out = self.time + far * std::max(level.send, level.wire(bytes));
+      const double gap = std::max(level.send, level.wire(bytes));
+      self.port_out = self.time + far * gap;
+      self.ended = std::max(self.ended, self.port_out - gap + level.send + level.held(bytes));
       self.time += far * level.send;
     }
     self.published.push_back(post);
@@ -163,13 +165,18 @@ void Estimator::send(Rank& self, const Op& op) {
       continue;
     }
     self.time += level.send;
-    Post message{.to = peer, .single = bytes >= level.synchronous_from, .first = self.time + level.latency};
+    self.sent = self.time;
+    Post message{
+        .to = peer, .single = bytes >= level.synchronous_from, .first = self.time + level.latency, .sent = self.time};
     // One that waits for its reader is on its way at the earliest when that could be asked and could answer.
     const double begin = std::max(self.time + (message.single ? 2 * level.latency : 0), self.port_out);
     const double wire = level.wire(bytes) * (self.port_in > begin ? level.exchange : 1);
     self.port_out = begin + wire;
     message.last = begin;
-    if (!message.single) message.first = message.last = begin + level.latency + wire;
+    if (!message.single) {
+      message.first = message.last = begin + level.latency + wire;
+      self.ended = std::max(self.ended, begin + level.held(bytes));
+    }
     note_leaving(self, number, bytes, 1);
     self.posts.push_back(message);
   }
@@ -205,13 +212,14 @@ Estimator::Post Estimator::guessed(const Rank& self, const Op& op, const Level& 
   Post post;
   if (level.memory) {
     post.single = bytes >= level.single_from;
-    const double copied = post.single ? 0 : level.copy(bytes);
+    const double copied = post.single ? 0 : level.copy_in(bytes);
     post.first = time + copied * level.first_share(bytes) + level.latency;
     post.last = time + copied + level.latency;
   } else {
     post.single = !op.published && bytes >= level.synchronous_from;
     const double wire = level.wire(bytes) * (self.port_out > time ? level.exchange : 1);
     post.first = time + level.latency + (post.single ? 0 : wire);
+    post.sent = time;
   }
   return post;
 }
@@ -236,13 +244,15 @@ void Estimator::receive(Rank& self, const Op& op) {
     post.single = false;
   }
   if (reducing && !own_data(op.a)) self.time = std::max(self.time, self.ready);
-  const double begin = std::max(self.time, post.first) + machine_.step + level.recv;
+  double begin = std::max(self.time, post.first) + machine_.step + level.recv;
+  if (!level.memory && level.crossed(self.sent, post.sent)) begin += level.exchange_latency;
   if (!level.memory) {
     double arrived = begin;
     if (post.single) {  // the sender waits for this
       const double start = std::max(begin + level.latency, post.last);
       arrived = std::max(start + level.latency, self.port_in) + level.wire(bytes);
-      if (known) sender->ended = std::max(sender->ended, arrived);
+      const double free = level.held.pieces.empty() ? arrived : start + level.held(bytes);
+      if (known) sender->ended = std::max(sender->ended, free);
     } else {
       arrived = std::max(begin, self.port_in + level.wire(bytes));
     }

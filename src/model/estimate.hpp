@@ -36,7 +36,7 @@ class Estimator {
   struct Post {  ///< of a message; see Simulator
     int to = -1;
     bool single = false, taken = false;
-    double first = 0, last = 0;
+    double first = 0, last = 0, sent = -never;
   };
   struct Rank {
     int number = 0;
@@ -48,6 +48,7 @@ class Estimator {
     double ready = 0;                                  ///< when what it has received so far is there
     double ended = 0;                                  ///< when the last has taken what it waits with
     double port_out = 0, port_in = 0;
+    double sent = -never;           ///< when it last sent by the host MPI
     std::vector<double> left = {};  ///< bytes that have left its unit, by level
     std::vector<Post> posts = {}, published = {};
     std::size_t first_left = 0;                ///< of `posts`: all before it are taken

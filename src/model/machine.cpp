@@ -87,8 +87,11 @@ Level read_level(const toml::node& node, std::size_t place) {
         {"out", into(level.out)},
         {"wire", into(level.wire)},
         {"exchange", into(level.exchange)},
+        {"exchange_latency", into(level.exchange_latency)},
         {"synchronous_from", into(level.synchronous_from)},
+        {"held", into(level.held)},
         {"copy", into(level.copy)},
+        {"copy_in", into(level.copy_in)},
         {"fragment", into(level.fragment)},
         {"single_from", into(level.single_from)},
         {"single", into(level.single)},
@@ -101,6 +104,7 @@ Level read_level(const toml::node& node, std::size_t place) {
     refuse(where + (level.memory ? " has no copy" : " has no wire"));
   if (level.fragment < 1) refuse(where + " fragment: valid: bytes, 1 or more");
   if (level.exchange < 1) refuse(where + " exchange: valid: a factor, 1 or more");
+  if (level.copy_in.pieces.empty()) level.copy_in = level.copy;
   if (level.single.pieces.empty()) level.single_from = never;
   if (level.single_publish.pieces.empty()) level.single_publish = level.single;
   if (level.single_reduce.pieces.empty()) level.single_reduce = level.single;

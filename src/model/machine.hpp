@@ -45,16 +45,23 @@ struct Level {
   // The host MPI's messages.
   Curve wire;                       ///< on the way, beyond latency; a rank sends one message after the other
   double exchange = 1;              ///< times as long while the other end sends to us as well
+  double exchange_latency = 0;      ///< and so much later, whatever its size
   double synchronous_from = never;  ///< bytes from which the sender waits for the receiver
+  Curve held;                       ///< from when the message is on its way until its sender's data may change
 
   // Shared memory.
-  Curve copy;                  ///< one of the two copies: in by the sender, out by the receiver
+  Curve copy;                  ///< the receiver's of two copies, out of the slots
+  Curve copy_in;               ///< the sender's, into them; what it writes is mostly in its cache
   double fragment = 8192;      ///< bytes; the receiver follows the sender one fragment behind
   double single_from = never;  ///< bytes from which the receiver copies straight out of the sender's buffer
   Curve single;                ///< that copy, by one side alone; both share it where the sender has nothing else to do
   Curve single_publish;        ///< the same of a publish: its buffer often holds what has just come
   Curve single_reduce;         ///< the same with a reduction, all by the receiver
 
+  /// Whether two messages, sent at these times by two ranks to each other, were on the way at once.
+  bool crossed(double sent, double other) const {
+    return sent < other + latency + recv && other < sent + latency + recv;
+  }
   /// Of what is copied, the share before the other side can follow.
   double first_share(double bytes) const { return bytes > fragment ? fragment / bytes : 1; }
 };

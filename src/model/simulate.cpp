@@ -19,6 +19,7 @@ Outcome Simulator::run(const Tape& tape, double part_bytes) {
   last_step_.assign(classes, nothing);
   port_out_.assign(classes, 0);
   port_in_.assign(classes, 0);
+  sent_.assign(classes, -never);
   for (auto* shared : {&out_, &in_, &memory_}) {
     shared->resize(tape.share.size());
     for (std::size_t level = 0; level < tape.share.size(); ++level)
@@ -95,7 +96,7 @@ void Simulator::send(std::uint32_t number) {
   const int rank = step.rank;
   const double bytes = bytes_of(step);
   const TapeMessage* const messages = tape_->messages.data() + step.message;
-  double time = claim(number) + machine_.step;
+  double time = claim(number) + machine_.step, held = 0;
   std::uint32_t pending = 0;
 
   // To ranks that share memory: one copy, or none.
@@ -117,7 +118,7 @@ void Simulator::send(std::uint32_t number) {
     if (bytes >= near->single_from) {
       first = time + near->latency;
     } else {
-      const double copied = near->copy(bytes);
+      const double copied = near->copy_in(bytes);
       first = time + copied * near->first_share(bytes) + near->latency;
       time = copied_together(rank, near, time + copied, time, bytes);
     }
@@ -134,23 +135,27 @@ void Simulator::send(std::uint32_t number) {
     if (!far) continue;
     const Level& level = machine_.levels[message.level];
     time += level.send;
-    if (bytes >= level.synchronous_from) {
-      post = {time + level.latency, 0, true};
+    sent_[rank] = time;
+    post = {time + level.latency, time, bytes >= level.synchronous_from};
+    if (post.single) {
       pending += message.readers;
       hand_over(message, number, post.first, time, false);
     } else {
-      hand_over(message, number, cross(rank, message.to, message.level, time, bytes), time, false);
+      const Way way = cross(rank, message.to, message.level, time, bytes);
+      held = std::max(held, way.begin + level.held(bytes));
+      hand_over(message, number, way.end, time, false);
     }
   }
-  if (step.published && tape_->near_readers[rank] + 1 < tape_->symmetry.p) time = publish_far(number, time, bytes);
+  if (step.published && tape_->near_readers[rank] + 1 < tape_->symmetry.p)
+    time = publish_far(number, time, bytes, held);
   occupy(number, time);
   states_[number].waits = pending;
-  states_[number].done = time;
-  if (pending == 0) complete(number, time);
+  states_[number].done = std::max(time, held);
+  if (pending == 0) complete(number, states_[number].done);
 }
 
 // One message for each rank beyond the node, in order: each reader's place in it says when.
-double Simulator::publish_far(std::uint32_t number, double time, double bytes) {
+double Simulator::publish_far(std::uint32_t number, double time, double bytes, double& held) {
   const TapeStep& step = tape_->steps[number];
   const int far = tape_->symmetry.p - 1 - tape_->near_readers[step.rank];
   double gap = 0, send = 0;
@@ -170,6 +175,7 @@ double Simulator::publish_far(std::uint32_t number, double time, double bytes) {
     const int place = std::min(taker.place, far - 1);
     const double sent = time + level.send + place * gap;
     release(reader, sent + level.latency + wire, number, time);
+    held = std::max(held, sent + level.held(bytes));
   }
   port_out_[step.rank] = std::max(port_out_[step.rank], time + far * gap);
   return time + far * send;
@@ -181,16 +187,17 @@ void Simulator::receive(std::uint32_t number) {
   const double bytes = bytes_of(step);
   const bool reducing = step.kind == OpKind::recv_reduce;
   const Post& post = posts_[step.message];
-  const double begin = claim(number) + machine_.step + level.recv;
+  double begin = claim(number) + machine_.step + level.recv;
   const double combining = reducing && step.blocks > 0 ? gamma_(bytes) : 0;
+  if (!level.memory && level.crossed(sent_[step.rank], post.last)) begin += level.exchange_latency;
 
   if (!level.memory && !post.single) {  // it has arrived
     complete(number, occupy(number, begin + combining));
   } else if (!level.memory) {  // the sender waits for this
     occupy(number, begin);
-    const double arrived = cross(step.from, step.rank, step.level, begin + level.latency, bytes);
-    complete(number, reducing ? occupy(number, arrived + combining) : arrived);
-    ease(number, arrived);
+    const Way way = cross(step.from, step.rank, step.level, begin + level.latency, bytes);
+    complete(number, reducing ? occupy(number, way.end + combining) : way.end);
+    ease(number, level.held.pieces.empty() ? way.end : way.begin + level.held(bytes));
   } else if (!post.single) {
     const double work = std::max(level.copy(bytes), combining);
     const double behind = post.last + level.recv + work * level.first_share(bytes);
@@ -210,8 +217,8 @@ void Simulator::receive(std::uint32_t number) {
   }
 }
 
-// The host MPI's message, from when its sender has done its work; returns when it has arrived.
-double Simulator::cross(int from, int to, int number, double begin, double bytes) {
+// The host MPI's message, from when its sender has done its work; returns when it was on its way and when it has arrived.
+Simulator::Way Simulator::cross(int from, int to, int number, double begin, double bytes) {
   const Level& level = machine_.levels[number];
   begin = std::max(begin, port_out_[from]);
   double wire = level.wire(bytes);
@@ -230,7 +237,7 @@ double Simulator::cross(int from, int to, int number, double begin, double bytes
   }
   arrived = std::max(arrived, port_in_[to] + wire);
   port_in_[to] = arrived;
-  return arrived;
+  return {begin, arrived};
 }
 
 // When a copy that lasts until `done` if it is alone really ends, among the others on its unit of memory.

@@ -49,7 +49,7 @@ class Simulator {
   };
   struct Post {           ///< of a message
     double first = 0;     ///< when its first fragment can be read
-    double last = 0;      ///< and its last
+    double last = 0;      ///< and its last; of the host MPI's: when it was sent
     bool single = false;  ///< its sender waits until it has been taken
   };
   struct Event {
@@ -62,11 +62,14 @@ class Simulator {
 
   void take(std::uint32_t step);
   void send(std::uint32_t step);
-  double publish_far(std::uint32_t step, double time, double bytes);
+  double publish_far(std::uint32_t step, double time, double bytes, double& held);
   void receive(std::uint32_t step);
   double claim(std::uint32_t step);
   double occupy(std::uint32_t step, double until);
-  double cross(int from, int to, int level, double begin, double bytes);
+  struct Way {
+    double begin, end;
+  };
+  Way cross(int from, int to, int level, double begin, double bytes);
   double copied_together(int rank, const Level* level, double done, double begin, double bytes);
   std::uint32_t near_takers(const TapeMessage& message) const;
   void hand_over(const TapeMessage& message, std::uint32_t sender, double time, double path, bool near);
@@ -87,6 +90,7 @@ class Simulator {
   std::vector<double> idle_from_;         // of each rank's processor
   std::vector<std::uint32_t> last_step_;  // that occupied it
   std::vector<double> port_out_, port_in_;
+  std::vector<double> sent_;                            // when each rank last sent by the host MPI
   std::vector<std::vector<double>> out_, in_, memory_;  // [placement level][unit]: when what its ranks share is free
 };
 

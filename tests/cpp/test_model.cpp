@@ -66,6 +66,33 @@ TEST(Model, SharedMemoryByHand) {
               1e-9);  // both copy a half, and the sender hears of it
 }
 
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(Model, TheCopyIntoSlotsMayBeCheaper) {
+  const std::string machine = with(round_figures, "fragment", "copy_in = [[0, 0, 0.25e-9]]\nfragment");
+  EXPECT_NEAR(1e6 * predict(bcast, "linear", 2, 2, 1000, machine).seconds, 0.4 + 0.25 + 1, 1e-9);
+  EXPECT_NEAR(1e6 * predict(bcast, "linear", 2, 2, 10000, machine).seconds, 0.4 + 0.25 + 10, 1e-9);
+}
+
+TEST(Model, MessagesThatCrossAreLater) {
+  const std::string machine = with(round_figures, "wire", "exchange_latency = 0.5e-6\nwire");
+  EXPECT_NEAR(1e6 * predict(allreduce, "recursive_doubling", 4, 1, 1000, machine).seconds, 2 * 6, 1e-9);
+  EXPECT_NEAR(1e6 * predict(allreduce, "hierarchical_reduce_bcast", 2, 1, 1000, machine).seconds, 5.5 + 5, 1e-9);
+}
+
+TEST(Model, SendersGoOnWhenTheirDataAreHandedOver) {
+  const std::string machine = with(round_figures, "wire", "held = [[0, 0, 0.5e-9]]\nwire");
+  const auto sender_done = [](std::size_t bytes, const std::string& text) {
+    return 1e6 * predict(bcast, "knomial", 2, 1, bytes, text).rank_finished[0];
+  };
+  EXPECT_NEAR(sender_done(1000, round_figures), 1, 1e-9);
+  EXPECT_NEAR(sender_done(1000, machine), 1 + 0.5, 1e-9);
+  EXPECT_NEAR(sender_done(50000, round_figures), 1 + 2 + 1 + 2 + 2 + 50, 1e-9);  // until they are there
+  EXPECT_NEAR(sender_done(50000, machine), 1 + 2 + 1 + 2 + 25, 1e-9);
+}
+
 TEST(Model, ThePathAddsUp) {
   for (const char* choice : {"linear", "knomial", "sliced", "recursive_doubling", "rabenseifner", "ring:segment=1K"})
     for (const std::size_t bytes : {8, 4000, 60000, 1 << 20})
@@ -147,23 +174,20 @@ TEST(Model, ForSelection) {
 
 TEST(MachineFile, FaultsAreOneClearLine) {
   const std::string good = round_figures;
-  const auto with = [&](const std::string& from, const std::string& to) {
-    std::string text = good;
-    return text.replace(text.find(from), from.size(), to);
-  };
   const std::pair<std::string, std::string> cases[] = {
       {"", "machine file: does not say format = \"omnes machine\""},
-      {with("version = 1", "version = 2"), "machine file: version: valid: 1"},
-      {with("send = 1e-6", "sned = 1e-6"),
-       "machine file: no such entry: level 2 sned; valid: by, copy, exchange, fragment, latency, name, out, recv, "
+      {with(good, "version = 1", "version = 2"), "machine file: version: valid: 1"},
+      {with(good, "send = 1e-6", "sned = 1e-6"),
+       "machine file: no such entry: level 2 sned; valid: by, copy, copy_in, exchange, exchange_latency, fragment, "
+       "held, latency, name, out, recv, "
        "send, shared, single, "
        "single_from, single_publish, single_reduce, synchronous_from, wire"},
-      {with("latency = 2e-6", "latency = -1"), "machine file: level 2 latency: valid: a number, 0 or more"},
-      {with("\"messages\"", "\"pigeon\""), "machine file: level 2 by: valid: \"memory\", \"messages\""},
-      {with("wire = [[0, 0, 1e-9]]", "wire = [[8, 0, 1e-9]]"),
+      {with(good, "latency = 2e-6", "latency = -1"), "machine file: level 2 latency: valid: a number, 0 or more"},
+      {with(good, "\"messages\"", "\"pigeon\""), "machine file: level 2 by: valid: \"memory\", \"messages\""},
+      {with(good, "wire = [[0, 0, 1e-9]]", "wire = [[8, 0, 1e-9]]"),
        "machine file: level 2 wire: valid: [[from, alpha, beta], ...] with `from` 0 in the first and ascending"},
-      {with("\"network\"", "\"rack\""), "machine file: the last level is to be \"network\""},
-      {with("f64 sum", "f32 sum"), "machine file: reduce has no \"f64 sum\""},
+      {with(good, "\"network\"", "\"rack\""), "machine file: the last level is to be \"network\""},
+      {with(good, "f64 sum", "f32 sum"), "machine file: reduce has no \"f64 sum\""},
   };
   for (const auto& [text, wanted] : cases) {
     try {

@@ -5,6 +5,7 @@ Prints one JSON object a line: {"what": W, "bytes": B, "pairs": K, "seconds": [.
   one_way    a message of the host MPI to a rank on another node (to the next rank where there is one node), there and back
   exchange   both send to each other at once; K pairs of ranks of the same two nodes at once
   burst      one of many small messages sent one after the other
+  held       the part of that for which the sender is kept
   waits      1 when a send does not end before its receiver comes, else 0
   call       a collective of a rank alone
   publish    omnes: one rank publishes, the other reads; by turns
@@ -21,7 +22,7 @@ in its cache, they are written before each call, as programs do, and only the ca
 #include <stdlib.h>
 #include <string.h>
 
-enum { BURST = 64, PIECE = 32, MOST_ROUNDS = 64, MOST_CALLS = 4000, MOST_KINDS = 9, MOST_BYTES = 4 << 20 };
+enum { BURST = 64, PIECE = 32, MOST_ROUNDS = 64, MOST_CALLS = 4000, MOST_KINDS = 10, MOST_BYTES = 4 << 20 };
 enum { SMALL = 1024 };
 enum { LATE_ROUNDS = 3, MOST_PAIRS = 64, WIDEST = 2 }; /* of ranks; kinds with several pairs */
 static const double BATCH = 0.0008, LATE = 0.002;      /* seconds */
@@ -54,6 +55,16 @@ static void one_way(int bytes, long calls) {
 static void exchange(int bytes, long calls) {
   for (long i = 0; i < calls; ++i)
     MPI_Sendrecv(a, bytes, MPI_BYTE, partner, 2, b, bytes, MPI_BYTE, partner, 2, far, MPI_STATUS_IGNORE);
+}
+static double in_sends; /* seconds; of the rank that begins */
+static void held(int bytes, long calls) {
+  for (long i = 0; i < calls; ++i) {
+    if (!first) MPI_Recv(b, bytes, MPI_BYTE, partner, 8, far, MPI_STATUS_IGNORE);
+    const double begin = MPI_Wtime();
+    MPI_Send(a, bytes, MPI_BYTE, partner, 8, far);
+    if (first) in_sends += MPI_Wtime() - begin;
+    if (first) MPI_Recv(b, bytes, MPI_BYTE, partner, 8, far, MPI_STATUS_IGNORE);
+  }
 }
 static void burst(int bytes, long calls) {
   for (long i = 0; i < calls; ++i) {
@@ -125,6 +136,7 @@ static double batch(const struct kind* kind, int bytes, long calls) {
   PMPI_Barrier(kind->comm);
   kind->run(bytes, 1);
   double begin = MPI_Wtime(), total = 0;
+  in_sends = 0;
   if (bytes <= SMALL) {
     kind->run(bytes, calls);
     return (MPI_Wtime() - begin) / calls;
@@ -136,7 +148,7 @@ static double batch(const struct kind* kind, int bytes, long calls) {
     kind->run(bytes, 1);
     total += MPI_Wtime() - begin;
   }
-  return total / calls;
+  return (kind->run == held ? in_sends : total) / calls;
 }
 
 static void report(const char* what, int bytes, int pairs, const double* seconds, int count) {
@@ -251,6 +263,7 @@ int main(int argc, char** argv) {
   const struct kind kinds[] = {
       {"one_way", one_way, MPI_COMM_SELF, alone, 2, MOST_BYTES, 0},
       {"exchange", exchange, MPI_COMM_SELF, alone, 1, MOST_BYTES, 0},
+      {"held", held, MPI_COMM_SELF, alone, 1, MOST_BYTES, 2 * SMALL},
       {"burst", burst, MPI_COMM_SELF, alone, BURST, 64, 0},
       {"call", call, MPI_COMM_SELF, rank == 0, 1, 64, 0},
       {"publish", publish, node_pair, near, 2, MOST_BYTES, 0},
@@ -289,7 +302,8 @@ int main(int argc, char** argv) {
   }
   for (int i = 0; rank == 0 && i < filled; ++i)
     for (int k = 0; k < rows[i].count; ++k)
-      if (has(&rows[i], k)) report(rows[i].kinds[k].what, rows[i].bytes, rows[i].pairs, rows[i].seconds[k], rounds);
+      if (has(&rows[i], k) && (rows[i].kinds[k].comm == MPI_COMM_SELF || near))
+        report(rows[i].kinds[k].what, rows[i].bytes, rows[i].pairs, rows[i].seconds[k], rounds);
   for (int s = 0; s < SIZES; ++s) measure_waits(sizes[s]);
   if (near) {
     MPI_Comm* const ours[] = {&publishing, &many, &gathering, &swapping, &reducing, &node_pair};
