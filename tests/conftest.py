@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -30,3 +33,30 @@ def build(programs: Path):
         return compile_c(Path(__file__).parent / "programs" / f"{name}.c", of, programs, standard_abi)
 
     return compiled
+
+
+_BEGUN = time.time()
+_SHARED = Path("/dev/shm")
+_OF_MPIS = ("mpich_shm_*", "sm_segment.*")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Removes what jobs that a test killed could not: the MPIs' own shared memory that no process maps any more."""
+    if hasattr(session.config, "workerinput"):  # of a worker: others may still start jobs
+        return
+    left = [
+        path for pattern in _OF_MPIS for path in _SHARED.glob(pattern)
+        if path.stat().st_mtime >= _BEGUN and path.stat().st_uid == os.getuid()
+    ]  # fmt: skip
+    mapped = _all_maps() if left else ""
+    for path in left:
+        if str(path) not in mapped:
+            path.unlink(missing_ok=True)
+
+
+def _all_maps() -> str:
+    texts = []
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):  # it has ended, or is not ours
+            texts.append(maps.read_text(errors="replace"))
+    return "".join(texts)
