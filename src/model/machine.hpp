@@ -62,6 +62,10 @@ struct Level {
   bool crossed(double sent, double other) const {
     return sent < other + latency + recv && other < sent + latency + recv;
   }
+  /// When the sender of a long message goes on, which was on its way from `begin` and there at `arrived`.
+  double sender_free(double begin, double arrived, double bytes) const {
+    return held.pieces.empty() ? arrived : begin + held(bytes);
+  }
   /// Of what is copied, the share before the other side can follow.
   double first_share(double bytes) const { return bytes > fragment ? fragment / bytes : 1; }
 };

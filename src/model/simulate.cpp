@@ -197,7 +197,7 @@ void Simulator::receive(std::uint32_t number) {
     occupy(number, begin);
     const Way way = cross(step.from, step.rank, step.level, begin + level.latency, bytes);
     complete(number, reducing ? occupy(number, way.end + combining) : way.end);
-    ease(number, level.held.pieces.empty() ? way.end : way.begin + level.held(bytes));
+    ease(number, level.sender_free(way.begin, way.end, bytes));
   } else if (!post.single) {
     const double work = std::max(level.copy(bytes), combining);
     const double behind = post.last + level.recv + work * level.first_share(bytes);

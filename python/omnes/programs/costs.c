@@ -3,9 +3,9 @@
 usage: costs ROUNDS   (an MPI program, with omnes loaded; at least two ranks)
 Prints one JSON object a line: {"what": W, "bytes": B, "pairs": K, "seconds": [...]}, one value for each round.
   one_way    a message of the host MPI to a rank on another node (to the next rank where there is one node), there and back
+  held       the part of that for which the sender is kept
   exchange   both send to each other at once; K pairs of ranks of the same two nodes at once
   burst      one of many small messages sent one after the other
-  held       the part of that for which the sender is kept
   waits      1 when a send does not end before its receiver comes, else 0
   call       a collective of a rank alone
   publish    omnes: one rank publishes, the other reads; by turns
@@ -302,7 +302,7 @@ int main(int argc, char** argv) {
   }
   for (int i = 0; rank == 0 && i < filled; ++i)
     for (int k = 0; k < rows[i].count; ++k)
-      if (has(&rows[i], k) && (rows[i].kinds[k].comm == MPI_COMM_SELF || near))
+      if (has(&rows[i], k) && rows[i].kinds[k].takes_part)
         report(rows[i].kinds[k].what, rows[i].bytes, rows[i].pairs, rows[i].seconds[k], rounds);
   for (int s = 0; s < SIZES; ++s) measure_waits(sizes[s]);
   if (near) {
