@@ -80,6 +80,7 @@ def kill_after(records: int, words, folder: Path) -> None:
 
 def test_a_run_that_was_killed_goes_on_where_it_was(inputs, tmp_path):
     pytest.importorskip("matplotlib")
+    (tmp_path / "tiny.toml").write_text("launches = 2\n" + PLAN)
     kill_after(4, inputs, tmp_path)
     before = [record for record in records_in(tmp_path) if record["record"] == "cell"]
     with (tmp_path / "results.jsonl").open("a") as file:
@@ -89,19 +90,16 @@ def test_a_run_that_was_killed_goes_on_where_it_was(inputs, tmp_path):
     assert code == 0, err
     after = [record for record in records_in(tmp_path) if record["record"] == "cell"]
     assert after[: len(before)] == before and len(before) >= 2
-    assert [(cell["operation"], cell["bytes"]) for cell in after] == [
-        ("allreduce", 8),
-        ("allreduce", 1024),
-        ("bcast", 8),
-        ("bcast", 1024),
-        ("barrier", 0),
+    cells = [("allreduce", 8), ("allreduce", 1024), ("bcast", 8), ("bcast", 1024), ("barrier", 0)]
+    assert [(cell["launch"], cell["operation"], cell["bytes"]) for cell in after] == [
+        (launch, *cell) for launch in range(2) for cell in cells
     ]
     assert all(sorted(cell["seconds"]) == ["other", "ours", "stock"] and not cell["failed"] for cell in after)
     assert records_in(tmp_path)[-1] == {"record": "end"}
     assert out.split() == [str(tmp_path / name) for name in ("results.md", "results-tiny-2-ours.svg")]
 
     page = (tmp_path / "results.md").read_text()
-    assert "## tiny: 2 ranks, each bound to a core" in page and "| allreduce 1K |" in page
+    assert "## tiny: 2 ranks, each bound to a core" in page and "| allreduce 1K |" in page and ", 2 launches;" in page
     assert "| a cache line from one core to the next |" in page
     assert "allreduce" in (tmp_path / "results-tiny-2-ours.svg").read_text()
 
@@ -168,6 +166,7 @@ def test_unknown_plans_and_peers_are_errors_of_one_line(words, complaint):
         (PLAN.replace('"8,1K"', '"12"'), "cells: 12 bytes are no whole number of doubles"),
         (PLAN.replace("0.05", '"long"'), "seconds is to be like 1.0, not 'long'"),
         (PLAN.replace("why", "="), "tiny.toml: Invalid"),
+        ("launches = 0\n" + PLAN, "launches is to be 1 or more, not 0"),
         ('bandwidth = "quick"\n' + PLAN, "'quick' is no rate"),
         ('bandwidth = "1gbit"\n' + PLAN, "bandwidth is of links between hosts: give hosts, too"),
     ],
@@ -249,6 +248,23 @@ def test_a_packed_benchmark_needs_nothing_else(tmp_path):
 
 def test_the_operations_are_those_of_the_core():
     assert list(OPERATIONS) == list(_core.operations())
+
+
+def test_several_launches_count_by_their_medians(tmp_path):
+    """The peer is twice as fast in one of three, in which the third did not take part; one launch alone is no proof."""
+    records = Records(tmp_path / "r.jsonl")
+    records.add_campaign({"peers": {"a": {"omnes": False}, "b": {"omnes": False}, "ours": {"omnes": True}}})
+    cell = Cell("bcast", 8, "double")
+    for launch, (a, b) in enumerate([(0.5, None), (2.0, 3.0), (4.0, 5.0)]):
+        samples = {"a": Samples([a]), "ours": Samples([1.0])} | ({"b": Samples([b])} if b else {})
+        failed = {} if b else {"b": "said nothing"}
+        records.add_cell(Key("plan", 2, cell, launch), Measured(True, launch < 2, 1.0, samples, failed))
+    (table,) = compare.tables(Records(tmp_path / "r.jsonl"))
+    times = table.cells[cell]
+    assert (times.of("a"), times.of("b"), times.of("ours"), times.of("c")) == (2.0, 4.0, 1.0, None)
+    assert times.against("a", "ours") == 2.0 and times.between("a", "ours") == (0.5, 4.0)
+    assert times.against(None, "ours") is None and times.against("c", "ours") is None
+    assert (times.stable, times.seconds, times.failed) == (False, 3.0, {"b": "said nothing"})
 
 
 def test_the_best_peer_is_that_of_the_cell(tmp_path):

@@ -82,15 +82,17 @@ def run(plans: Sequence[Plan], peers: Sequence[Peer], folder: Path, records: Rec
         raise OmnesError(f"unset what would change the measurement: {' '.join(set_here)}")
     _begin(plans, peers, records)
     todo = [
-        (plan, ranks, [cell for cell in plan.cells_for(ranks) if Key(plan.name, ranks, cell) not in records.cells])
+        (plan, ranks, [key for key in keys if key not in records.cells])
         for plan in plans
         for ranks in plan.ranks
+        for launch in range(plan.launches)
+        for keys in [[Key(plan.name, ranks, cell, launch) for cell in plan.cells_for(ranks)]]
     ]
-    total = sum(len(cells) for _, _, cells in todo)
+    total = sum(len(keys) for _, _, keys in todo)
     done = 0
     started = time.monotonic()
-    for plan, ranks, cells in todo:
-        if not cells:
+    for plan, ranks, keys in todo:
+        if not keys:
             continue
         specs = [peer.job(folder) for peer in taking_part(plan, ranks, peers)]
         if plan.hosts == 1:
@@ -99,11 +101,10 @@ def run(plans: Sequence[Plan], peers: Sequence[Peer], folder: Path, records: Rec
             end_on_sigterm(stack)
             crew = Crew(specs, ranks, plan.bind, plan.spread)
             stack.callback(crew.close)
-            for cell in cells:
-                key = Key(plan.name, ranks, cell)
+            for key in keys:
                 left = (time.monotonic() - started) / done * (total - done) if done else None
                 progress(done, total, key, left)
-                records.add_cell(key, _measure(plan, cell, crew))
+                records.add_cell(key, _measure(plan, key.cell, crew))
                 done += 1
     if not records.ended:
         records.end()
@@ -167,7 +168,8 @@ def _measure(plan: Plan, cell: Cell, crew: Crew) -> Measured:
                     right.append(job)
                 except WrongResult as fault:
                     failed[fault.name] = fault.what
-            samples, stable = take_turns([(cell, job) for job in right], plan.seconds, plan.width)
+            lanes = [(cell, job) for job in right]
+            samples, stable = take_turns(lanes, plan.seconds / plan.launches, plan.width)
         except JobError as fault:
             failed[fault.name] = fault.what
             if isinstance(fault, JobLost):

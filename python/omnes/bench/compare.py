@@ -2,16 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from omnes.bench import limits
 from omnes.bench.job import Spread
-from omnes.bench.measure import Cell, ratio
-from omnes.bench.records import Key, Measured, Records
+from omnes.bench.measure import Cell, Samples, ratio
+from omnes.bench.records import Measured, Records
+from omnes.units import percentile
 
 BEST = "the best peer"
+
+
+@dataclass(frozen=True)
+class Times:
+    """A cell in all launches. What is said of it is the median of what is said of each."""
+
+    launches: Sequence[Measured]
+
+    @property
+    def bound(self) -> bool:
+        return self.launches[0].bound
+
+    @property
+    def stable(self) -> bool:
+        """Whether all medians are known well enough, in each launch."""
+        return all(launch.stable for launch in self.launches)
+
+    @property
+    def seconds(self) -> float:
+        """That it took."""
+        return sum(launch.seconds for launch in self.launches)
+
+    @property
+    def names(self) -> set[str]:
+        return {name for launch in self.launches for name in (*launch.samples, *launch.failed)}
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Who failed in some launch, and how, the last time."""
+        return {name: what for launch in self.launches for name, what in launch.failed.items()}
+
+    def of(self, name: str) -> float | None:
+        """Seconds per call; None where it was measured in no launch."""
+        medians = [launch.samples[name].median for launch in self.launches if name in launch.samples]
+        return percentile(medians, 0.5) if medians else None
+
+    def against(self, peer: str | None, ours: str) -> float | None:
+        """How many times faster ours is than the peer; None where no launch has both."""
+        medians = [samples.median for samples in self._ratios(peer, ours)] if peer else []
+        return percentile(medians, 0.5) if medians else None
+
+    def between(self, peer: str, ours: str) -> tuple[float, float]:
+        """Where the ratio lies with 95 % confidence, in all launches that have both."""
+        intervals = [samples.interval for samples in self._ratios(peer, ours)]
+        return min(low for low, _ in intervals), max(high for _, high in intervals)
+
+    def _ratios(self, peer: str, ours: str) -> list[Samples]:
+        both = [launch.samples for launch in self.launches if peer in launch.samples and ours in launch.samples]
+        return [ratio(samples[peer], samples[ours]) for samples in both]
 
 
 @dataclass(frozen=True)
@@ -21,7 +71,7 @@ class Table:
     plan: str
     ranks: int
     spread: Spread
-    cells: Mapping[Cell, Measured]
+    cells: Mapping[Cell, Times]
     peers: tuple[str, ...]
     omnes: tuple[str, ...]
     limits: Mapping[str, float]
@@ -44,8 +94,12 @@ class Table:
 def tables(records: Records) -> Iterator[Table]:
     kinds = {name: peer["omnes"] for name, peer in records.campaign["peers"].items()}
     for plan, ranks in dict.fromkeys((key.plan, key.ranks) for key in records.cells):
-        cells = {key.cell: of for key, of in records.cells.items() if key == Key(plan, ranks, key.cell)}
-        seen = {name for of in cells.values() for name in (*of.samples, *of.failed)}
+        launches: dict[Cell, list[Measured]] = {}
+        for key, measured in records.cells.items():
+            if (key.plan, key.ranks) == (plan, ranks):
+                launches.setdefault(key.cell, []).append(measured)
+        cells = {cell: Times(of) for cell, of in launches.items()}
+        seen = {name for of in cells.values() for name in of.names}
         names = {flag: tuple(name for name in kinds if name in seen and kinds[name] == flag) for flag in (False, True)}
         facts = records.campaign.get("plans", {}).get(plan, {})
         found = records.limits.get((plan, ranks), {})
@@ -53,24 +107,17 @@ def tables(records: Records) -> Iterator[Table]:
         yield Table(plan, ranks, spread, cells, names[False], names[True], found, records.campaign.get("machine", {}))
 
 
-def best_peer(table: Table, measured: Measured) -> str | None:
+def best_peer(table: Table, times: Times) -> str | None:
     """The fastest in this cell."""
-    there = [name for name in table.peers if name in measured.samples]
-    return min(there, key=lambda name: measured.samples[name].median, default=None)
-
-
-def against(measured: Measured, peer: str | None, ours: str) -> float | None:
-    """How many times faster ours is than the peer; None where one of them was not measured."""
-    if peer not in measured.samples or ours not in measured.samples:
-        return None
-    return ratio(measured.samples[peer], measured.samples[ours]).median
+    found = [(seconds, name) for name in table.peers if (seconds := times.of(name)) is not None]
+    return min(found)[1] if found else None
 
 
 def ratios(table: Table, peer: str, ours: str) -> dict[Cell, float]:
     """Of all cells where both were measured; the peer may be BEST."""
     found = {}
-    for cell, measured in table.cells.items():
-        value = against(measured, best_peer(table, measured) if peer == BEST else peer, ours)
+    for cell, times in table.cells.items():
+        value = times.against(best_peer(table, times) if peer == BEST else peer, ours)
         if value is not None:
             found[cell] = value
     return found

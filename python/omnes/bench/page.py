@@ -6,15 +6,16 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from omnes.bench import heatmap, limits
-from omnes.bench.compare import BEST, Table, against, best_peer, ratios, tables
-from omnes.bench.measure import Cell, ratio
-from omnes.bench.records import Measured, Records
+from omnes.bench.compare import BEST, Table, Times, best_peer, ratios, tables
+from omnes.bench.measure import Cell
+from omnes.bench.records import Records
 from omnes.units import format_bytes, format_us, geometric_mean
 
 _HOW = """\
 All jobs of a table are alive at once and take turns in every cell; results are checked before timing. Times are µs per
 call: the median over batches of the mean of the slowest rank. A ratio is a peer's time over omnes', the median of the
-ratios within rounds: above 1, omnes is faster. Every sample is in the JSON lines beside this page.
+ratios within rounds: above 1, omnes is faster. Of several launches of all jobs it is the median of theirs. Every sample
+is in the JSON lines beside this page.
 
 The limit of a cell is what cannot be left out: one hand-over of a cache line, and one copy of what the busiest rank
 receives, by one core, at the speed of the level of memory that holds its buffers; where ranks share a core, one after
@@ -55,16 +56,16 @@ def _head(records: Records, seen: Collection[str]) -> Iterator[str]:
 
 def _about(records: Records, table: Table) -> Iterator[str]:
     plan = records.campaign["plans"][table.plan]
-    stable = sum(measured.stable for measured in table.cells.values())
-    seconds = sum(measured.seconds for measured in table.cells.values())
+    stable = sum(times.stable for times in table.cells.values())
+    seconds = sum(times.seconds for times in table.cells.values())
+    launches = max(len(times.launches) for times in table.cells.values())
     yield plan["why"]
     yield (
-        f"{len(table.cells)} cells in {seconds / 60:.0f} minutes; in {stable} of them the medians are known to "
-        f"{plan['width']:.0%} with 95 % confidence, the others ended at their limit of {plan['seconds']:g} s."
+        f"{len(table.cells)} cells in {seconds / 60:.0f} minutes{f', {launches} launches' if launches > 1 else ''}; in "
+        f"{stable} of them the medians are known to {plan['width']:.0%} with 95 % confidence, the others ended at "
+        f"their limit of {plan['seconds']:g} s."
     )
-    failed = {
-        (name, what): cell for cell, measured in table.cells.items() for name, what in sorted(measured.failed.items())
-    }
+    failed = {(name, what): cell for cell, times in table.cells.items() for name, what in sorted(times.failed.items())}
     for (name, what), cell in failed.items():
         yield f"* {name} failed, last at {_label(cell)}: {what}"
 
@@ -90,21 +91,22 @@ def _slower(table: Table) -> Iterator[str]:
         beyond_noise = 0
         slower = {cell: value for cell, value in ratios(table, BEST, ours).items() if value < 1}
         for cell, value in sorted(slower.items(), key=lambda item: item[1]):
-            measured = table.cells[cell]
-            best = best_peer(table, measured)
+            times = table.cells[cell]
+            best = best_peer(table, times)
             assert best is not None  # or there were no ratio
-            low, high = ratio(measured.samples[best], measured.samples[ours]).interval
+            low, high = times.between(best, ours)
             beyond_noise += high < 1
-            times = [format_us(measured.samples[name].median) for name in (best, ours)]
+            both = [_us(times.of(name)) for name in (best, ours)]
             known = f"{low:.2f} to {high:.2f}"
-            rows.append([_label(cell), ours, best, *times, f"{value:.2f}", known, _us(table.least(cell))])
+            rows.append([_label(cell), ours, best, *both, f"{value:.2f}", known, _us(table.least(cell))])
         if slower:
             yield f"* {ours} is slower than the best peer in {len(slower)} cells, beyond noise in {beyond_noise}."
     if not rows:
         yield "No cell is slower than on the best peer."
         return
     yield ""
-    yield "Beyond noise: with 95 % confidence the median ratio to the fastest peer of that very cell is below 1."
+    yield "Beyond noise: in every launch the median ratio to the fastest peer of that very cell is below 1 with 95 %"
+    yield "confidence."
     yield ""
     heads = ["slower cell", "omnes", "best peer", "its µs", "omnes µs", "ratio", "between", "limit µs"]
     yield from _table(heads, rows)
@@ -119,13 +121,13 @@ def _limits(table: Table) -> Iterator[str]:
 
 def _times(table: Table) -> Iterator[str]:
     rows = []
-    for cell, measured in table.cells.items():
-        best = best_peer(table, measured)
-        times = {name: _time(measured, name) for name in (*table.peers, *table.omnes)}
+    for cell, times in table.cells.items():
+        best = best_peer(table, times)
+        shown = {name: _time(times, name) for name in (*table.peers, *table.omnes)}
         if best:
-            times[best] = f"*{times[best]}*"
-        values = [_number(against(measured, best, ours)) for ours in table.omnes]
-        rows.append([_label(cell), *times.values(), *values, _us(table.least(cell))])
+            shown[best] = f"*{shown[best]}*"
+        values = [_number(times.against(best, ours)) for ours in table.omnes]
+        rows.append([_label(cell), *shown.values(), *values, _us(table.least(cell))])
     heads = ["cell", *table.peers, *table.omnes, *(f"ratio {ours}" for ours in table.omnes), "limit"]
     yield from _table(heads, rows)
 
@@ -136,10 +138,8 @@ def _label(cell: Cell) -> str:
     return " ".join([cell.operation, *size, *cell.unusual])
 
 
-def _time(measured: Measured, name: str) -> str:
-    if name in measured.samples:
-        return format_us(measured.samples[name].median)
-    return "failed" if name in measured.failed else "-"
+def _time(times: Times, name: str) -> str:
+    return "failed" if times.of(name) is None and name in times.failed else _us(times.of(name))
 
 
 def _us(seconds: float | None) -> str:

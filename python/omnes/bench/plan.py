@@ -22,7 +22,8 @@ _DEFAULTS = {
     "hosts": 1,  # that the ranks lie on, of an emulated cluster
     "bandwidth": "",  # of each host's link, such as 1gbit; else as fast as the kernel copies
     "bind": True,
-    "seconds": 1.0,  # of a cell, at most
+    "launches": 1,  # of all jobs, one after the other: what differs from launch to launch is noise, too
+    "seconds": 1.0,  # of a cell in all launches, at most
     "width": STABLE_WIDTH,  # of the medians' confidence intervals, where a cell may end earlier
     "memory": "1G",  # of one rank's buffers: cells that need more are left out
     "peers": [],  # names; none: all that take part
@@ -47,6 +48,7 @@ class Plan:
     hosts: int
     bandwidth: str
     bind: bool
+    launches: int
     seconds: float
     width: float
     memory: str
@@ -74,6 +76,8 @@ def read(path: Path) -> Plan:
     values = settings.over_defaults(settings.load(path), _DEFAULTS, str(path))
     ranks = _ranks(values["ranks"], values.pop("per_core"), values["bind"], path)
     units.parse_bytes(values["memory"])
+    if values["launches"] < 1:
+        raise OmnesError(f"{path}: launches is to be 1 or more, not {values['launches']}")
     if values["bandwidth"]:
         cluster.bytes_per_second(values["bandwidth"])
         if values["hosts"] == 1:

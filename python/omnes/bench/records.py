@@ -20,11 +20,12 @@ from omnes.errors import OmnesError
 
 @dataclass(frozen=True)
 class Key:
-    """A cell of a plan, with so many ranks."""
+    """A cell of a plan, with so many ranks, in one launch of all jobs."""
 
     plan: str
     ranks: int
     cell: Cell
+    launch: int = 0
 
     def __str__(self) -> str:
         return f"{self.plan}, {self.ranks} ranks: {self.cell}"
@@ -85,6 +86,7 @@ class Records:
             {
                 "plan": key.plan,
                 "ranks": key.ranks,
+                "launch": key.launch,
                 **vars(key.cell),
                 "bound": measured.bound,
                 "stable": measured.stable,
@@ -115,8 +117,7 @@ def _short(value: float) -> float:
 
 
 def _parse(record: dict[str, Any]) -> tuple[Key, Measured]:
-    key = Key(
-        record.pop("plan"), record.pop("ranks"), Cell(**{name: record[name] for name in Cell.__dataclass_fields__})
-    )
+    cell = Cell(**{name: record[name] for name in Cell.__dataclass_fields__})
+    key = Key(record.pop("plan"), record.pop("ranks"), cell, record.pop("launch", 0))
     samples = {name: Samples(values) for name, values in record["seconds"].items()}
     return key, Measured(record["bound"], record["stable"], record["took"], samples, record["failed"])
