@@ -112,7 +112,8 @@ int test(void* context, std::span<PortRequest* const> requests) {
   return error_in(code, {statuses.data(), static_cast<std::size_t>(count)});
 }
 
-// In a simulation requests are completed where they are waited for, and nowhere else.
+// In a simulation requests are completed where they are waited for, and nowhere else: in the order in which they come,
+// as to complete one takes simulated time.
 
 int look(void*, std::span<PortRequest* const> requests) {
   for (PortRequest* request : requests) request->through = handle_of(*request) == handles.request_null;
@@ -124,8 +125,7 @@ int wait(void*, std::span<PortRequest* const> requests, bool for_all) {
   for (const PortRequest* request : requests) waiting.push_back(handle_of(*request));
   int code = MPI_SUCCESS;
   if (for_all) {
-    for (MPI_Request& request : waiting)
-      if (const int failed = host.Wait(&request, MPI_STATUS_IGNORE); failed != MPI_SUCCESS) code = failed;
+    code = host.Waitall(static_cast<int>(waiting.size()), waiting.data(), MPI_STATUSES_IGNORE);
   } else {
     int index = 0;
     code = host.Waitany(static_cast<int>(waiting.size()), waiting.data(), &index, MPI_STATUS_IGNORE);
