@@ -2,6 +2,7 @@
 #include "runtime/executor.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "transport/shm/copy.hpp"
@@ -17,7 +18,7 @@ constexpr int polls_in_order = 64;
 
 int Executor::run(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
   take(plan, bases, reduction);
-  const std::size_t done = run_in_order(polls_in_order);
+  const std::size_t done = plan.collects ? 0 : run_in_order(polls_in_order);
   if (done == plan.steps.size()) [[likely]]
     return error_;
   go_on_in_any_order(done);
@@ -37,8 +38,9 @@ int Executor::run(const Plan& plan, const Bases& bases, const Reduction* reducti
 void Executor::begin(const Plan& plan, const Bases& bases, const Reduction* reduction) {
   take(plan, bases, reduction);
   active_.clear();
-  const std::size_t done = run_in_order(0);
+  const std::size_t done = plan.collects ? 0 : run_in_order(0);
   if (done < plan.steps.size()) go_on_in_any_order(done);
+  if (plan.collects) advance();
 }
 
 inline void Executor::take(const Plan& plan, const Bases& bases, const Reduction* reduction) {
@@ -47,12 +49,14 @@ inline void Executor::take(const Plan& plan, const Bases& bases, const Reduction
   reduction_ = reduction;
   element_ = plan.element;
   error_ = 0;
+  copies_left_ = plan.collects;
   const std::size_t n = plan.steps.size();
   if (room_ < n) [[unlikely]] {
     moving_.resize(n);
     waits_for_.resize(n);
     room_ = n;
   }
+  if (plan.collects) moving_[0] = Moving{};  // that is not tried in order
 }
 
 // Returns how many steps are done; the next one, if any, may have been tried.
@@ -86,8 +90,10 @@ void Executor::go_on_in_any_order(std::size_t tried) {
   }
   if (moving_[tried].started) release(steps[tried].first_start, steps[tried].start_count);
   // A message that finds its receive posted lands where it belongs; others are kept by the host and copied once more.
+  // Senders in shared memory that are told in time copy while this rank copies its own part.
   std::ranges::sort(active_, {}, [&](std::uint32_t i) {
-    return std::pair(steps[i].route != Route::port || steps[i].kind == OpKind::send, i);
+    const bool posts = steps[i].route == Route::port && steps[i].kind != OpKind::send;
+    return std::tuple(!posts, plan_->collects && steps[i].route == Route::local, i);
   });
 }
 
@@ -114,6 +120,7 @@ bool Executor::advance() {
     }
   }
   active_.resize(kept);
+  copies_left_ = false;
   return moved;
 }
 
@@ -187,6 +194,7 @@ inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
     }
     outcome = moving.request.through ? Outcome::done : Outcome::started;
   } else if (step.kind == OpKind::recv || step.staged) {
+    moving.transfer.busy_reader = copies_left_;
     const bool done = step.published ? endpoint_->recv_published(step.peer, into, step.bytes, moving.transfer)
                                      : endpoint_->recv(step.peer, into, step.bytes, moving.transfer);
     if (done) outcome = Outcome::done;

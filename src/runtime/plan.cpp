@@ -16,6 +16,9 @@ constexpr std::size_t align_blocks_from = 4 * cache_line;  // bytes per block be
 // More would be tested in vain.
 constexpr std::size_t landings_ahead = 2;
 
+// Bytes of a copy in whose time a sender can be told that it may copy, too.
+constexpr std::size_t long_copy = 32 * 1024;
+
 std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
 /// Of a piece of what the rank of that part sends to `to`, as all ranks know it.
@@ -224,6 +227,16 @@ class Binder {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> starts_, ends_;  // who waits for whose start, for whose end
 };
 
+bool collects(const Plan& plan) {
+  const auto is_long = [](const Step& step, OpKind kind, Route route) {
+    return step.kind == kind && step.route == route && step.waits_for == 0 && step.bytes >= long_copy;
+  };
+  const auto copies = [&](const Step& step) { return is_long(step, OpKind::copy, Route::local); };
+  const auto receives = [&](const Step& step) { return is_long(step, OpKind::recv, Route::shm); };
+  return std::ranges::any_of(plan.steps, copies) &&
+         std::ranges::all_of(plan.steps, [&](const Step& step) { return copies(step) || receives(step); });
+}
+
 }  // namespace
 
 Parts unequal_parts(std::span<const std::size_t> counts) {
@@ -258,6 +271,7 @@ Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, bo
   Plan plan = Binder(schedule, layout, reach, direct).bind();
   const auto first_message = std::ranges::find(plan.steps, Route::port, &Step::route);
   plan.before_messages = static_cast<std::size_t>(first_message - plan.steps.begin());
+  plan.collects = collects(plan);
   return plan;
 }
 

@@ -371,7 +371,8 @@ namespace {
 constexpr std::size_t many = 1500;  // elements: several segments
 
 // The ranks of a case, as threads.
-void run_case(const Case& c, const Selector& selector, std::optional<Placement> placement = {}) {
+void run_case(const Case& c, const Selector& selector, std::optional<Placement> placement = {},
+              bool single_copies = false) {
   const int nodes = c.over == Over::both ? 2 : 1;
   Mailbox mailbox;
   std::vector<int> node(c.p);
@@ -398,6 +399,8 @@ void run_case(const Case& c, const Selector& selector, std::optional<Placement> 
     const auto local = static_cast<int>(std::count(node.begin(), node.begin() + r, node[r]));
     endpoints[r] = std::make_unique<shm::Endpoint>(segments[node[r]], local);
   }
+  for (const auto& endpoint : endpoints)
+    if (single_copies && endpoint) endpoint->probe_single_copy();
   std::vector<std::thread> threads;
   for (int r = 0; r < c.p; ++r) {
     threads.emplace_back([&, r] {
@@ -467,6 +470,16 @@ TEST_P(EveryAlgorithm, MovesAndCombinesRealData) {
       }
     }
   }
+}
+
+// Long messages that are copied once: senders do it for a root that copies its own part meanwhile.
+TEST(Collecting, LongPartsInSharedMemory) {
+  const Algorithm& linear = *find_algorithm(Operation::gather, "linear");
+  constexpr std::size_t elements = 20'000;  // 160 kB
+  for (const Operation operation : {Operation::gather, Operation::gatherv})
+    for (const int p : {2, 5})
+      for (const bool in_place : {false, true})
+        run_case({operation, &linear, p, p / 2, 0, elements, in_place, Over::memory, false}, Selector({}), {}, true);
 }
 
 // On nodes that ranks were dealt to in turns, and on some of unequal sizes; what is renumbered is known from the team.

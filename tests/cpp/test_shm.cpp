@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -205,6 +206,65 @@ TEST(Endpoint, BuffersFragmentsButNotSingleCopies) {
   EXPECT_TRUE(third.step());
   EXPECT_EQ(second.data, single.data);
   EXPECT_EQ(third.data, next.data);
+}
+
+constexpr std::size_t shared = 100'000;  // bytes of a message whose copying both sides share
+
+TEST(Endpoint, LetsTheSenderCopyAllForABusyReader) {
+  Ranks ranks(Geometry{2, 8, f});
+  ranks.allow_single_copy(f);
+  Sending out{ranks[0], {1}, pattern(shared, 1)};
+  Receiving in{ranks[1], 0, false, false, Bytes(shared)};
+  in.transfer.busy_reader = true;
+  EXPECT_FALSE(out.step());
+  EXPECT_FALSE(in.step());
+  EXPECT_EQ(in.data, Bytes(shared));
+  EXPECT_FALSE(out.step());  // copies; the reader has not heard of it yet
+  EXPECT_EQ(in.data, out.data);
+  EXPECT_TRUE(in.step());
+  EXPECT_TRUE(out.step());
+}
+
+TEST(Endpoint, CopiesAloneWhereTheSenderDoesNot) {
+  for (const bool busy : {false, true}) {
+    Ranks ranks(Geometry{2, 8, f});
+    ranks.allow_single_copy(f);
+    for (unsigned seed = 1; seed <= 3; ++seed) {  // what an earlier message's offer left does no harm
+      Sending out{ranks[0], {1}, pattern(shared, seed)};
+      Receiving in{ranks[1], 0, false, false, Bytes(shared)};
+      in.transfer.busy_reader = busy;
+      EXPECT_FALSE(out.step());
+      EXPECT_EQ(in.step(), !busy);
+      in.transfer.busy_reader = false;
+      EXPECT_TRUE(in.step());
+      EXPECT_EQ(in.data, out.data);
+      EXPECT_TRUE(out.step());
+    }
+  }
+}
+
+// The reader is busy for a while that is different each time, so that each order of offer, claim and withdrawal is met.
+TEST(Endpoint, SharesCopiesWheneverBothCome) {
+  Ranks ranks(Geometry{2, 8, f});
+  ranks.allow_single_copy(f);
+  constexpr unsigned messages = 200;
+  std::thread sender([&] {
+    for (unsigned seed = 0; seed < messages; ++seed) {
+      Sending out{ranks[0], {1}, pattern(shared + 8 * seed, seed)};
+      while (!out.step()) std::this_thread::yield();
+    }
+  });
+  unsigned wrong = 0;
+  for (unsigned seed = 0; seed < messages; ++seed) {
+    const Bytes expected = pattern(shared + 8 * seed, seed);
+    Receiving in{ranks[1], 0, false, false, Bytes(expected.size())};
+    in.transfer.busy_reader = seed % 4 != 0;
+    while (!in.step()) std::this_thread::sleep_for(std::chrono::microseconds(seed / 4 * 2));
+    if (in.data != expected) ++wrong;
+  }
+  sender.join();
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_FALSE(ranks[1].mismatch());
 }
 
 TEST(Endpoint, UsesSlotsWhereAReaderCannotRead) {

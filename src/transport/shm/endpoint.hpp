@@ -52,7 +52,7 @@ struct Sink {
 
 /// Progress of one message; zero-initialise before the first call.
 struct Transfer {
-  enum class Stage : std::uint8_t { fresh, fragments, split, posted, shared, complete };
+  enum class Stage : std::uint8_t { fresh, fragments, split, posted, offered_half, offered_whole, complete };
 
   std::size_t done = 0;       ///< bytes
   std::uint32_t last = 0;     ///< sequence number whose consumption completes a posted single copy
@@ -60,6 +60,9 @@ struct Transfer {
   std::uint16_t split = 0;    ///< split sets: which entry of the endpoint's pool, + 1
   Stage stage = Stage::fresh;
   bool squeezed = false;  ///< goes on inline, in as many lines as its ring has
+  /// Of a receive, for its caller to set: this rank has something else to do first, so that its sender may as well copy
+  /// all of a long message.
+  bool busy_reader = false;
 
   /// Everything is handed to the readers; the buffer must stay until the send is complete, but the channel is free for
   /// the next message.

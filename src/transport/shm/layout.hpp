@@ -60,8 +60,8 @@ struct RemoteBuffer {
 /// What a reader tells the owner of a ring.
 struct Intake {
   std::atomic<std::uint32_t> taken;  ///< fragments taken
-  std::atomic<std::uint64_t> offer;  ///< of half the work of a single copy, see single_copy.cpp; 0: none
-  std::atomic<std::uint64_t> into;   ///< address of the half that is offered
+  std::atomic<std::uint64_t> offer;  ///< to share the work of a single copy, see single_copy.cpp; 0: none
+  std::atomic<std::uint64_t> into;   ///< where what is offered belongs
 };
 
 /// Ways to read a peer's memory.

@@ -2,14 +2,16 @@
 //
 // How. The reader offers the second half of the message to the sender, which waits anyway, and pulls the first half. A
 // sender that sees the offer accepts it and pushes the second half. If it has not by the time the first half is done,
-// the reader withdraws the offer and pulls the rest.
+// the reader withdraws the offer and pulls the rest. A reader that has something else to do first (busy_reader) offers
+// the whole message; when it comes back, and nobody has accepted, it withdraws that offer and goes on as above.
 //
-// Why it is correct. `offer` holds the message's sequence number and the offer's state. Two transitions compete, open
-// -> claimed by the sender and open -> none by the reader; both are a compare-and-swap, so exactly one happens, and the
-// number makes sure that the sender claims the very offer that it has read `into` for. It is the one word with two
-// writers and the one read-modify-write of the transport: once per long message. After claimed, only the sender writes
-// the word (release, after its push), and the reader waits for that (acquire) before it completes, so nobody writes
-// into a buffer whose receive is over.
+// Why it is correct. `offer` holds the message's sequence number and the offer's state. Two transitions compete, from
+// half or whole to claimed by the sender, and to none by the reader; both are a compare-and-swap, so exactly one
+// happens, and number and state make sure that the sender claims the very offer that it has read `into` for: a message's
+// offers are at most whole, none, half, in this order. It is the one word with two writers and the one
+// read-modify-write of the transport: once per long message, or twice. After claimed, only the sender writes the word
+// (release, after its push), and the reader waits for that (acquire) before it completes, so nobody writes into a
+// buffer whose receive is over.
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,7 +25,7 @@ namespace omnes::shm {
 
 namespace {
 
-enum class Offer : std::uint64_t { none, open, claimed, written, failed };
+enum class Offer : std::uint64_t { none, half, whole, claimed, written, failed };
 std::uint64_t offer_word(Offer state, std::uint32_t sequence) {
   return std::uint64_t{sequence} << 3 | static_cast<std::uint64_t>(state);
 }
@@ -119,26 +121,40 @@ bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void
     pull(from, {source.address, std::min(bytes, source.bytes)}, into);
     return true;
   }
-  const std::size_t half = first_half(bytes);
-  const RemoteBuffer rest{source.address + half, bytes - half};
-  std::byte* const into_rest = static_cast<std::byte*>(into) + half;
-  std::atomic<std::uint64_t>& offer = in.intake->offer;
+  using Stage = Transfer::Stage;
   const std::uint32_t sequence = in.taken + 1;
-  if (transfer.stage == Transfer::Stage::fresh) {
-    in.intake->into.store(reinterpret_cast<std::uint64_t>(into_rest), std::memory_order_relaxed);
-    offer.store(offer_word(Offer::open, sequence), std::memory_order_release);
+  std::atomic<std::uint64_t>& offer = in.intake->offer;
+  const auto offer_from = [&](Offer what, std::size_t start) {
+    in.intake->into.store(reinterpret_cast<std::uint64_t>(into) + start, std::memory_order_relaxed);
+    offer.store(offer_word(what, sequence), std::memory_order_release);
     wake(from);
+  };
+  const auto withdrawn = [&](Offer what) {
+    std::uint64_t word = offer_word(what, sequence);
+    return offer.compare_exchange_strong(word, 0, std::memory_order_relaxed);
+  };
+  const auto pull_from = [&](std::size_t start) {
+    pull(from, {source.address + start, bytes - start}, static_cast<std::byte*>(into) + start);
+  };
+  const std::size_t half = first_half(bytes);
+  if (transfer.stage == Stage::fresh && transfer.busy_reader) {
+    offer_from(Offer::whole, 0);
+    transfer.stage = Stage::offered_whole;
+    return false;
+  }
+  if (transfer.stage == Stage::offered_whole && withdrawn(Offer::whole)) transfer.stage = Stage::fresh;
+  if (transfer.stage == Stage::fresh) {
+    offer_from(Offer::half, half);
     pull(from, {source.address, half}, into);
-    std::uint64_t open = offer_word(Offer::open, sequence);
-    if (offer.compare_exchange_strong(open, 0, std::memory_order_relaxed)) {
-      pull(from, rest, into_rest);
+    if (withdrawn(Offer::half)) {
+      pull_from(half);
       return true;
     }
-    transfer.stage = Transfer::Stage::shared;
+    transfer.stage = Stage::offered_half;
   }
   const std::uint64_t state = offer.load(std::memory_order_acquire);
   if (state == offer_word(Offer::claimed, sequence)) return false;
-  if (state == offer_word(Offer::failed, sequence)) pull(from, rest, into_rest);
+  if (state == offer_word(Offer::failed, sequence)) pull_from(transfer.stage == Stage::offered_half ? half : 0);
   return true;
 }
 
@@ -159,18 +175,20 @@ bool Endpoint::take_single(Inbox&, int from, const RemoteBuffer& source, const S
   return true;
 }
 
-// Pushes the second half of posted message `sequence` to those readers that offer it.
+// Pushes what they offer of posted message `sequence` to its readers.
 void Endpoint::help(const Target& to, const std::byte* data, std::size_t bytes, std::uint32_t sequence) {
   for (const std::int32_t reader : to.readers) {
     const Peer& peer = peers_[reader];
     Intake& intake = to.published ? peer.consumed->published : peer.consumed->pair;
-    std::uint64_t open = offer_word(Offer::open, sequence);
-    if (intake.offer.load(std::memory_order_acquire) != open || (peer.access.pid == 0 && !peer.access.heap)) continue;
+    std::uint64_t open = intake.offer.load(std::memory_order_acquire);
+    const bool whole = open == offer_word(Offer::whole, sequence);
+    if (!whole && open != offer_word(Offer::half, sequence)) continue;
+    if (peer.access.pid == 0 && !peer.access.heap) continue;
     const std::uint64_t into = intake.into.load(std::memory_order_relaxed);
     if (!intake.offer.compare_exchange_strong(open, offer_word(Offer::claimed, sequence), std::memory_order_relaxed))
       continue;
-    const std::size_t half = first_half(bytes);
-    const bool failed = !push(peer.access, into, data + half, bytes - half);
+    const std::size_t start = whole ? 0 : first_half(bytes);
+    const bool failed = !push(peer.access, into, data + start, bytes - start);
     intake.offer.store(offer_word(failed ? Offer::failed : Offer::written, sequence), std::memory_order_release);
     wake(reader);
   }
