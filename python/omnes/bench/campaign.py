@@ -82,11 +82,10 @@ def run(plans: Sequence[Plan], peers: Sequence[Peer], folder: Path, records: Rec
         raise OmnesError(f"unset what would change the measurement: {' '.join(set_here)}")
     _begin(plans, peers, records)
     todo = [
-        (plan, ranks, [key for key in keys if key not in records.cells])
+        (plan, ranks, [key for key in _keys(plan, ranks, launch) if key not in records.cells])
         for plan in plans
         for ranks in plan.ranks
         for launch in range(plan.launches)
-        for keys in [[Key(plan.name, ranks, cell, launch) for cell in plan.cells_for(ranks)]]
     ]
     total = sum(len(keys) for _, _, keys in todo)
     done = 0
@@ -108,6 +107,10 @@ def run(plans: Sequence[Plan], peers: Sequence[Peer], folder: Path, records: Rec
                 done += 1
     if not records.ended:
         records.end()
+
+
+def _keys(plan: Plan, ranks: int, launch: int) -> list[Key]:
+    return [Key(plan.name, ranks, cell, launch) for cell in plan.cells_for(ranks)]
 
 
 def where(folder: Path) -> Path:
