@@ -18,7 +18,7 @@ constexpr int polls_in_order = 64;
 
 int Executor::run(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
   take(plan, bases, reduction);
-  const std::size_t done = plan.collects ? 0 : run_in_order(polls_in_order);
+  const std::size_t done = run_in_order(polls_in_order);
   if (done == plan.steps.size()) [[likely]]
     return error_;
   go_on_in_any_order(done);
@@ -38,7 +38,7 @@ int Executor::run(const Plan& plan, const Bases& bases, const Reduction* reducti
 void Executor::begin(const Plan& plan, const Bases& bases, const Reduction* reduction) {
   take(plan, bases, reduction);
   active_.clear();
-  const std::size_t done = plan.collects ? 0 : run_in_order(0);
+  const std::size_t done = run_in_order(0);
   if (done < plan.steps.size()) go_on_in_any_order(done);
   if (plan.collects) advance();
 }
@@ -56,12 +56,11 @@ inline void Executor::take(const Plan& plan, const Bases& bases, const Reduction
     waits_for_.resize(n);
     room_ = n;
   }
-  if (plan.collects) moving_[0] = Moving{};  // that is not tried in order
 }
 
 // Returns how many steps are done; the next one, if any, may have been tried.
 inline std::size_t Executor::run_in_order(int most_polls) {
-  const std::size_t n = plan_->before_messages;
+  const std::size_t n = plan_->collects ? 0 : plan_->before_messages;
   for (std::size_t i = 0; i < n; ++i) {
     const Step& step = plan_->steps[i];
     Moving& moving = moving_[i];

@@ -123,13 +123,10 @@ int look(void*, std::span<PortRequest* const> requests) {
 int wait(void*, std::span<PortRequest* const> requests, bool for_all) {
   std::vector<MPI_Request> waiting;
   for (const PortRequest* request : requests) waiting.push_back(handle_of(*request));
-  int code = MPI_SUCCESS;
-  if (for_all) {
-    code = host.Waitall(static_cast<int>(waiting.size()), waiting.data(), MPI_STATUSES_IGNORE);
-  } else {
-    int index = 0;
-    code = host.Waitany(static_cast<int>(waiting.size()), waiting.data(), &index, MPI_STATUS_IGNORE);
-  }
+  const auto count = static_cast<int>(waiting.size());
+  int index = 0;
+  const int code = for_all ? host.Waitall(count, waiting.data(), MPI_STATUSES_IGNORE)
+                           : host.Waitany(count, waiting.data(), &index, MPI_STATUS_IGNORE);
   for (std::size_t i = 0; i < waiting.size(); ++i) keep(*requests[i], waiting[i]);
   return code;
 }
