@@ -40,7 +40,7 @@ void Executor::begin(const Plan& plan, const Bases& bases, const Reduction* redu
   active_.clear();
   const std::size_t done = run_in_order(0);
   if (done < plan.steps.size()) go_on_in_any_order(done);
-  if (plan.collects) advance();
+  if (plan.copies_beside) advance();
 }
 
 inline void Executor::take(const Plan& plan, const Bases& bases, const Reduction* reduction) {
@@ -49,7 +49,7 @@ inline void Executor::take(const Plan& plan, const Bases& bases, const Reduction
   reduction_ = reduction;
   element_ = plan.element;
   error_ = 0;
-  copies_left_ = plan.collects;
+  copies_left_ = plan.copies_beside;
   const std::size_t n = plan.steps.size();
   if (room_ < n) [[unlikely]] {
     moving_.resize(n);
@@ -60,7 +60,7 @@ inline void Executor::take(const Plan& plan, const Bases& bases, const Reduction
 
 // Returns how many steps are done; the next one, if any, may have been tried.
 inline std::size_t Executor::run_in_order(int most_polls) {
-  const std::size_t n = plan_->collects ? 0 : plan_->before_messages;
+  const std::size_t n = plan_->copies_beside ? 0 : plan_->before_messages;
   for (std::size_t i = 0; i < n; ++i) {
     const Step& step = plan_->steps[i];
     Moving& moving = moving_[i];
@@ -89,10 +89,10 @@ void Executor::go_on_in_any_order(std::size_t tried) {
   }
   if (moving_[tried].started) release(steps[tried].first_start, steps[tried].start_count);
   // A message that finds its receive posted lands where it belongs; others are kept by the host and copied once more.
-  // Senders in shared memory that are told in time copy while this rank copies its own part.
+  // Peers in shared memory that are told in time copy while this rank copies its own part.
   std::ranges::sort(active_, {}, [&](std::uint32_t i) {
     const bool posts = steps[i].route == Route::port && steps[i].kind != OpKind::send;
-    return std::tuple(!posts, plan_->collects && steps[i].route == Route::local, i);
+    return std::tuple(!posts, plan_->copies_beside && steps[i].route == Route::local, i);
   });
 }
 
@@ -168,6 +168,7 @@ inline Executor::Outcome Executor::move(const Step& step, Moving& moving) {
 inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
   const std::byte* data = bases_[step.a];
   if (step.route == Route::shm) {
+    moving.transfer.busy = copies_left_;
     const bool done = step.published ? endpoint_->publish(data, step.bytes, moving.transfer)
                                      : endpoint_->send({plan_->readers.data() + step.first_reader, step.reader_count},
                                                        data, step.bytes, moving.transfer);
@@ -193,7 +194,7 @@ inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
     }
     outcome = moving.request.through ? Outcome::done : Outcome::started;
   } else if (step.kind == OpKind::recv || step.staged) {
-    moving.transfer.busy_reader = copies_left_;
+    moving.transfer.busy = copies_left_;
     const bool done = step.published ? endpoint_->recv_published(step.peer, into, step.bytes, moving.transfer)
                                      : endpoint_->recv(step.peer, into, step.bytes, moving.transfer);
     if (done) outcome = Outcome::done;

@@ -2,7 +2,7 @@
 // far as it goes at the moment (begin, then advance until finished).
 //
 // How: first straight down the list, as long as each step ends at once or after a few polls: no bookkeeping, which is all that a small message
-// needs. (A plan that collects long messages begins with the second way.) From the first step on that takes longer or is a message of the host, in any order that the releases allow, receives from the host first: `active` holds the steps that may move, oldest first; a
+// needs. (A plan that copies beside long messages begins with the second way.) From the first step on that takes longer or is a message of the host, in any order that the releases allow, receives from the host first: `active` holds the steps that may move, oldest first; a
 // pass tries each once; those that end release others, which join the same pass; a pass in which nothing moves is a wait (shm::Waiter).
 // Why it is correct: dependencies point backwards, so list order satisfies them. But waiting in list order alone could deadlock (a later send may be
 // what others wait for), hence the bound on the polls.
@@ -80,7 +80,7 @@ class Executor {
   std::vector<std::uint32_t> waits_for_;
   std::vector<std::uint32_t> active_;
   std::size_t held_back_ = 0;  // steps that have not become active yet
-  bool copies_left_ = false;   // of a plan that collects: this rank's own part is not copied yet
+  bool copies_left_ = false;   // of a plan that copies beside its messages: this rank's own part is not copied yet
   std::vector<PortRequest*> awaited_;
   std::vector<Moving> moving_;
 };

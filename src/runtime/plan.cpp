@@ -227,14 +227,16 @@ class Binder {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> starts_, ends_;  // who waits for whose start, for whose end
 };
 
-bool collects(const Plan& plan) {
+bool copies_beside(const Plan& plan) {
   const auto is_long = [](const Step& step, OpKind kind, Route route) {
     return step.kind == kind && step.route == route && step.waits_for == 0 && step.bytes >= long_copy;
   };
   const auto copies = [&](const Step& step) { return is_long(step, OpKind::copy, Route::local); };
-  const auto receives = [&](const Step& step) { return is_long(step, OpKind::recv, Route::shm); };
-  return std::ranges::any_of(plan.steps, copies) &&
-         std::ranges::all_of(plan.steps, [&](const Step& step) { return copies(step) || receives(step); });
+  const auto only_copies_and = [&](OpKind kind) {
+    return std::ranges::all_of(plan.steps,
+                               [&](const Step& step) { return copies(step) || is_long(step, kind, Route::shm); });
+  };
+  return std::ranges::any_of(plan.steps, copies) && (only_copies_and(OpKind::send) || only_copies_and(OpKind::recv));
 }
 
 }  // namespace
@@ -271,7 +273,7 @@ Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, bo
   Plan plan = Binder(schedule, layout, reach, direct).bind();
   const auto first_message = std::ranges::find(plan.steps, Route::port, &Step::route);
   plan.before_messages = static_cast<std::size_t>(first_message - plan.steps.begin());
-  plan.collects = collects(plan);
+  plan.copies_beside = copies_beside(plan);
   return plan;
 }
 

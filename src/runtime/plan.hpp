@@ -82,8 +82,8 @@ struct Plan {
 
   bool messages() const { return before_messages < steps.size(); }
   bool truncates = false;  ///< with all counts: this rank expects other ones than its partners send
-  /// This rank receives long messages and copies its own part, no more: while it copies, their senders can, too.
-  bool collects = false;
+  /// This rank copies its own part, and either only sends or only receives long messages beside: while it copies, its peers can, too.
+  bool copies_beside = false;
 };
 
 /// `direct`: an incoming operand may be combined straight from shared memory, piece by piece (predefined types); otherwise it is staged.

@@ -472,14 +472,16 @@ TEST_P(EveryAlgorithm, MovesAndCombinesRealData) {
   }
 }
 
-// Long messages that are copied once: senders do it for a root that copies its own part meanwhile.
-TEST(Collecting, LongPartsInSharedMemory) {
-  const Algorithm& linear = *find_algorithm(Operation::gather, "linear");
-  constexpr std::size_t elements = 20'000;  // 160 kB
-  for (const Operation operation : {Operation::gather, Operation::gatherv})
+// Long messages that are copied once: others help a root that copies its own part meanwhile.
+TEST(CopiesBeside, LongPartsInSharedMemory) {
+  for (const Operation operation : {Operation::gather, Operation::gatherv, Operation::scatter, Operation::scatterv}) {
+    const bool gathers = operation == Operation::gather || operation == Operation::gatherv;
+    const Algorithm& linear = *find_algorithm(gathers ? Operation::gather : Operation::scatter, "linear");
+    constexpr std::size_t elements = 20'000;  // 160 kB
     for (const int p : {2, 5})
       for (const bool in_place : {false, true})
         run_case({operation, &linear, p, p / 2, 0, elements, in_place, Over::memory, false}, Selector({}), {}, true);
+  }
 }
 
 // On nodes that ranks were dealt to in turns, and on some of unequal sizes; what is renumbered is known from the team.

@@ -215,7 +215,7 @@ TEST(Endpoint, LetsTheSenderCopyAllForABusyReader) {
   ranks.allow_single_copy(f);
   Sending out{ranks[0], {1}, pattern(shared, 1)};
   Receiving in{ranks[1], 0, false, false, Bytes(shared)};
-  in.transfer.busy_reader = true;
+  in.transfer.busy = true;
   EXPECT_FALSE(out.step());
   EXPECT_FALSE(in.step());
   EXPECT_EQ(in.data, Bytes(shared));
@@ -232,10 +232,10 @@ TEST(Endpoint, CopiesAloneWhereTheSenderDoesNot) {
     for (unsigned seed = 1; seed <= 3; ++seed) {  // what an earlier message's offer left does no harm
       Sending out{ranks[0], {1}, pattern(shared, seed)};
       Receiving in{ranks[1], 0, false, false, Bytes(shared)};
-      in.transfer.busy_reader = busy;
+      in.transfer.busy = busy;
       EXPECT_FALSE(out.step());
       EXPECT_EQ(in.step(), !busy);
-      in.transfer.busy_reader = false;
+      in.transfer.busy = false;
       EXPECT_TRUE(in.step());
       EXPECT_EQ(in.data, out.data);
       EXPECT_TRUE(out.step());
@@ -243,7 +243,29 @@ TEST(Endpoint, CopiesAloneWhereTheSenderDoesNot) {
   }
 }
 
-// The reader is busy for a while that is different each time, so that each order of offer, claim and withdrawal is met.
+TEST(Endpoint, OffersNothingWhileItsOwnMessagesAreRead) {
+  Ranks ranks(Geometry{2, 8, f});
+  ranks.allow_single_copy(f);
+  Sending there{ranks[0], {1}, pattern(shared, 1)}, back{ranks[1], {0}, pattern(shared, 2)};
+  EXPECT_FALSE(there.step());
+  EXPECT_FALSE(back.step());
+  Receiving at_1{ranks[1], 0, false, false, Bytes(shared)}, at_0{ranks[0], 1, false, false, Bytes(shared)};
+  at_1.transfer.busy = true;  // would offer all otherwise
+  EXPECT_TRUE(at_1.step());
+  EXPECT_TRUE(at_0.step());
+  EXPECT_TRUE(there.step());
+  EXPECT_TRUE(back.step());
+  EXPECT_EQ(at_1.data, there.data);
+  EXPECT_EQ(at_0.data, back.data);
+  Sending later{ranks[0], {1}, pattern(shared, 3)};  // rank 1's own message is through
+  EXPECT_FALSE(later.step());
+  Receiving offering{ranks[1], 0, false, false, Bytes(shared)};
+  offering.transfer.busy = true;
+  EXPECT_FALSE(offering.step());
+}
+
+// The reader is busy for a while that is different each time, so that each order of offer, claim and withdrawal is met;
+// so is the sender, at times, which is offered less.
 TEST(Endpoint, SharesCopiesWheneverBothCome) {
   Ranks ranks(Geometry{2, 8, f});
   ranks.allow_single_copy(f);
@@ -251,6 +273,7 @@ TEST(Endpoint, SharesCopiesWheneverBothCome) {
   std::thread sender([&] {
     for (unsigned seed = 0; seed < messages; ++seed) {
       Sending out{ranks[0], {1}, pattern(shared + 8 * seed, seed)};
+      out.transfer.busy = seed % 3 == 0;
       while (!out.step()) std::this_thread::yield();
     }
   });
@@ -258,7 +281,7 @@ TEST(Endpoint, SharesCopiesWheneverBothCome) {
   for (unsigned seed = 0; seed < messages; ++seed) {
     const Bytes expected = pattern(shared + 8 * seed, seed);
     Receiving in{ranks[1], 0, false, false, Bytes(expected.size())};
-    in.transfer.busy_reader = seed % 4 != 0;
+    in.transfer.busy = seed % 4 != 0;
     while (!in.step()) std::this_thread::sleep_for(std::chrono::microseconds(seed / 4 * 2));
     if (in.data != expected) ++wrong;
   }

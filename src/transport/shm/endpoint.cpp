@@ -154,17 +154,20 @@ bool Endpoint::send_slowly(const Target& to, const std::byte* data, std::size_t 
       split(to, transfer);
       return send_split(to, data, bytes, transfer);
     } else if (room(to)) {
-      const RemoteBuffer source{reinterpret_cast<std::uint64_t>(data), bytes};
+      const RemoteBuffer source{reinterpret_cast<std::uint64_t>(data), bytes, transfer.busy};
       post(to, header(Carry::single, true, 0), &source, sizeof source);
       transfer.last = to.published ? published_.sent : peers_[to.readers[0]].out.sent;
       transfer.stage = Stage::posted;
+      ++posted_;
     } else {
       return false;
     }
   }
   if (transfer.stage == Stage::posted) {
     help(to, data, bytes, transfer.last);
-    return taken(to.published ? everyone : to.readers[0], transfer.last);
+    const bool complete = taken(to.published ? everyone : to.readers[0], transfer.last);
+    if (complete) --posted_;
+    return complete;
   }
   return send_fragments(to, data, bytes, transfer);
 }

@@ -52,7 +52,7 @@ struct Sink {
 
 /// Progress of one message; zero-initialise before the first call.
 struct Transfer {
-  enum class Stage : std::uint8_t { fresh, fragments, split, posted, offered_half, offered_whole, complete };
+  enum class Stage : std::uint8_t { fresh, fragments, split, posted, offered_part, offered_whole, complete };
 
   std::size_t done = 0;       ///< bytes
   std::uint32_t last = 0;     ///< sequence number whose consumption completes a posted single copy
@@ -60,9 +60,9 @@ struct Transfer {
   std::uint16_t split = 0;    ///< split sets: which entry of the endpoint's pool, + 1
   Stage stage = Stage::fresh;
   bool squeezed = false;  ///< goes on inline, in as many lines as its ring has
-  /// Of a receive, for its caller to set: this rank has something else to do first, so that its sender may as well copy
-  /// all of a long message.
-  bool busy_reader = false;
+  /// For its caller to set: this rank has something else to do first, so that its peer may as well copy more of a long
+  /// message. Of a send, it counts when the message is posted; of a receive, in each call.
+  bool busy = false;
 
   /// Everything is handed to the readers; the buffer must stay until the send is complete, but the channel is free for
   /// the next message.
@@ -301,6 +301,7 @@ class Endpoint {
   Outbox published_;
   std::vector<std::vector<Use>> slot_uses_;
   int next_slot_ = 0;
+  std::uint32_t posted_ = 0;   // single copies that are not complete
   std::uint32_t starved_ = 0;  // how often in a row a message has found no free slot, up to what is endured
   std::vector<std::vector<Transfer>> splits_;  // pool: one transfer per reader of a set
   std::vector<std::byte> staging_;

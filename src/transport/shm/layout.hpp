@@ -55,6 +55,7 @@ static_assert(sizeof(Line) == line_bytes);
 struct RemoteBuffer {
   std::uint64_t address;
   std::uint64_t bytes;
+  bool busy_sender = false;  ///< its owner has something else to do before it can help
 };
 
 /// What a reader tells the owner of a ring.

@@ -2,13 +2,15 @@
 //
 // How. The reader offers the second half of the message to the sender, which waits anyway, and pulls the first half. A
 // sender that sees the offer accepts it and pushes the second half. If it has not by the time the first half is done,
-// the reader withdraws the offer and pulls the rest. A reader that has something else to do first (busy_reader) offers
-// the whole message; when it comes back, and nobody has accepted, it withdraws that offer and goes on as above.
+// the reader withdraws the offer and pulls the rest. A sender that said that it is busy is offered the last third only.
+// A reader that is busy offers the whole message; when it comes back, and nobody has accepted, it withdraws that offer
+// and goes on as above. A reader that has posted single copies of its own takes part in an exchange, in which its sender
+// reads, too: it offers nothing.
 //
 // Why it is correct. `offer` holds the message's sequence number and the offer's state. Two transitions compete, from
-// half or whole to claimed by the sender, and to none by the reader; both are a compare-and-swap, so exactly one
-// happens, and number and state make sure that the sender claims the very offer that it has read `into` for: a message's
-// offers are at most whole, none, half, in this order. It is the one word with two writers and the one
+// an offer to claimed by the sender, and to none by the reader; both are a compare-and-swap, so exactly one happens, and
+// number and state make sure that the sender claims the very offer that it has read `into` for: a message's offers are
+// at most whole, none, half or third, in this order. It is the one word with two writers and the one
 // read-modify-write of the transport: once per long message, or twice. After claimed, only the sender writes the word
 // (release, after its push), and the reader waits for that (acquire) before it completes, so nobody writes into a
 // buffer whose receive is over.
@@ -25,7 +27,7 @@ namespace omnes::shm {
 
 namespace {
 
-enum class Offer : std::uint64_t { none, half, whole, claimed, written, failed };
+enum class Offer : std::uint64_t { none, third, half, whole, claimed, written, failed };
 std::uint64_t offer_word(Offer state, std::uint32_t sequence) {
   return std::uint64_t{sequence} << 3 | static_cast<std::uint64_t>(state);
 }
@@ -37,9 +39,12 @@ constexpr std::size_t staging_bytes = 128 * 1024;
 // Bytes from which on sharing is worth the hand-overs by which both sides agree: copying so many takes 2 to 6 us.
 constexpr std::size_t shared_from = 32 * 1024;
 
-// Bytes of the half that the reader pulls; whole cache lines, so that the two sides write none in common but by
+// Where the offered part of a message starts; whole cache lines, so that the two sides write none in common but by
 // misalignment.
-std::size_t first_half(std::size_t bytes) { return bytes / 2 / line_bytes * line_bytes; }
+std::size_t start_of(Offer offer, std::size_t bytes) {
+  const std::size_t kept = offer == Offer::third ? bytes / 3 * 2 : offer == Offer::half ? bytes / 2 : 0;
+  return kept / line_bytes * line_bytes;
+}
 
 // Where the source is mapped here, else null.
 const std::byte* mapped(const Access& access, const RemoteBuffer& source) {
@@ -111,21 +116,21 @@ void Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
 
 // Both sides should copy equally fast: by mappings of each other's heaps, or by system calls.
 bool Endpoint::worth_sharing(int from, const RemoteBuffer& source, const void* into) const {
-  if (source.bytes < shared_from) return false;
+  if (source.bytes < shared_from || posted_ > 0) return false;
   return mapped(peers_[from].access, source) == nullptr || (heap_ != nullptr && heap_->holds(into));
 }
 
 bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void* into, std::size_t bytes,
                            Transfer& transfer) {
-  if (source.bytes != bytes || !worth_sharing(from, source, into)) {
+  using Stage = Transfer::Stage;
+  if (source.bytes != bytes || (transfer.stage == Stage::fresh && !worth_sharing(from, source, into))) {
     pull(from, {source.address, std::min(bytes, source.bytes)}, into);
     return true;
   }
-  using Stage = Transfer::Stage;
   const std::uint32_t sequence = in.taken + 1;
   std::atomic<std::uint64_t>& offer = in.intake->offer;
-  const auto offer_from = [&](Offer what, std::size_t start) {
-    in.intake->into.store(reinterpret_cast<std::uint64_t>(into) + start, std::memory_order_relaxed);
+  const auto make = [&](Offer what) {
+    in.intake->into.store(reinterpret_cast<std::uint64_t>(into) + start_of(what, bytes), std::memory_order_relaxed);
     offer.store(offer_word(what, sequence), std::memory_order_release);
     wake(from);
   };
@@ -136,25 +141,26 @@ bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void
   const auto pull_from = [&](std::size_t start) {
     pull(from, {source.address + start, bytes - start}, static_cast<std::byte*>(into) + start);
   };
-  const std::size_t half = first_half(bytes);
-  if (transfer.stage == Stage::fresh && transfer.busy_reader) {
-    offer_from(Offer::whole, 0);
+  const Offer part = source.busy_sender ? Offer::third : Offer::half;
+  const std::size_t start = start_of(part, bytes);
+  if (transfer.stage == Stage::fresh && transfer.busy) {
+    make(Offer::whole);
     transfer.stage = Stage::offered_whole;
     return false;
   }
   if (transfer.stage == Stage::offered_whole && withdrawn(Offer::whole)) transfer.stage = Stage::fresh;
   if (transfer.stage == Stage::fresh) {
-    offer_from(Offer::half, half);
-    pull(from, {source.address, half}, into);
-    if (withdrawn(Offer::half)) {
-      pull_from(half);
+    make(part);
+    pull(from, {source.address, start}, into);
+    if (withdrawn(part)) {
+      pull_from(start);
       return true;
     }
-    transfer.stage = Stage::offered_half;
+    transfer.stage = Stage::offered_part;
   }
   const std::uint64_t state = offer.load(std::memory_order_acquire);
   if (state == offer_word(Offer::claimed, sequence)) return false;
-  if (state == offer_word(Offer::failed, sequence)) pull_from(transfer.stage == Stage::offered_half ? half : 0);
+  if (state == offer_word(Offer::failed, sequence)) pull_from(transfer.stage == Stage::offered_part ? start : 0);
   return true;
 }
 
@@ -181,13 +187,13 @@ void Endpoint::help(const Target& to, const std::byte* data, std::size_t bytes, 
     const Peer& peer = peers_[reader];
     Intake& intake = to.published ? peer.consumed->published : peer.consumed->pair;
     std::uint64_t open = intake.offer.load(std::memory_order_acquire);
-    const bool whole = open == offer_word(Offer::whole, sequence);
-    if (!whole && open != offer_word(Offer::half, sequence)) continue;
+    const auto what = static_cast<Offer>(open & 7);
+    if (open != offer_word(what, sequence) || what < Offer::third || what > Offer::whole) continue;
     if (peer.access.pid == 0 && !peer.access.heap) continue;
     const std::uint64_t into = intake.into.load(std::memory_order_relaxed);
     if (!intake.offer.compare_exchange_strong(open, offer_word(Offer::claimed, sequence), std::memory_order_relaxed))
       continue;
-    const std::size_t start = whole ? 0 : first_half(bytes);
+    const std::size_t start = start_of(what, bytes);
     const bool failed = !push(peer.access, into, data + start, bytes - start);
     intake.offer.store(offer_word(failed ? Offer::failed : Offer::written, sequence), std::memory_order_release);
     wake(reader);
