@@ -26,6 +26,8 @@ NODES = {"OMNES_FAKE_NODES": "2", **_FORCED}
 # Ranks outnumber CPUs in tests; without these the MPIs spin and take minutes.
 YIELDING = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
+    "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+    "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
     "MPIR_CVAR_POSIX_POLL_FREQUENCY": "1",

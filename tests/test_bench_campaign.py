@@ -161,6 +161,7 @@ def test_unknown_plans_and_peers_are_errors_of_one_line(words, complaint):
     [
         (PLAN.replace("ranks = [2]", ""), "give ranks, a list of numbers from 2 on, or per_core"),
         (PLAN.replace("[2]", "[1]"), "give ranks, a list of numbers from 2 on, or per_core"),
+        (PLAN.replace("ranks = [2]", "per_core = [1]"), "give ranks, a list of numbers from 2 on, or per_core"),
         (PLAN.replace("allreduce", "sort"), "cells: operations: there is no 'sort'; valid: barrier, bcast"),
         (PLAN.replace("sizes", "size"), "cells: there is no 'size'; valid: operations, sizes"),
         (PLAN.replace('"8,1K"', '"12"'), "cells: 12 bytes are no whole number of doubles"),

@@ -18,7 +18,7 @@ from omnes.errors import OmnesError
 _DEFAULTS = {
     "why": settings.REQUIRED,
     "ranks": [],  # the whole plan for each; bound ones that have no core each are left out
-    "per_core": 0,  # or so many for each core
+    "per_core": [],  # or so many for each core
     "hosts": 1,  # that the ranks lie on, of an emulated cluster
     "bandwidth": "",  # of each host's link, such as 1gbit; else as fast as the kernel copies
     "bind": True,
@@ -89,11 +89,12 @@ def read(path: Path) -> Plan:
     return Plan(path.stem, **values)
 
 
-def _ranks(ranks: Sequence[int], per_core: int, bind: bool, path: Path) -> list[int]:
-    if bool(ranks) == bool(per_core) or not all(isinstance(count, int) and count >= 2 for count in ranks):
-        raise OmnesError(f"{path}: give ranks, a list of numbers from 2 on, or per_core, one of them")
+def _ranks(ranks: Sequence[int], per_core: Sequence[int], bind: bool, path: Path) -> list[int]:
+    given = [*ranks, *per_core]
+    if bool(ranks) == bool(per_core) or not all(isinstance(count, int) and count >= 2 for count in given):
+        raise OmnesError(f"{path}: give ranks, a list of numbers from 2 on, or per_core, such a list, one of them")
     if per_core:
-        return [per_core * cpus.usable_cores()]
+        return [count * cpus.usable_cores() for count in per_core]
     return [count for count in ranks if not bind or count <= cpus.usable_cores()]
 
 
