@@ -1,6 +1,6 @@
 """Every algorithm of every operation in all three forms, against computed results, in MPI programs of many sizes.
 
-One launch tries all algorithms of an operation: each is forced on a communicator of its own. OMNES_TEST_FULL=1 in the
+One launch tries all algorithms of an operation: each is forced on a communicator of its own. FULL_TESTS=1 in the
 environment tries 2 to 9 ranks rather than a few, and every transport.
 """
 
@@ -16,7 +16,7 @@ from launching import NODES, mpirun
 from omnes import _core
 from omnes.mpi import Mpi
 
-FULL = os.environ.get("OMNES_TEST_FULL") == "1"
+FULL = os.environ.get("FULL_TESTS") == "1"
 # A power of two, for the algorithms that need it, and, where a launch is quick, a number that is neither that nor even.
 RANKS = {"ompi": range(2, 10), "mpich": range(2, 10)} if FULL else {"ompi": [4], "mpich": [5]}
 TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": NODES}

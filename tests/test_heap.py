@@ -1,4 +1,4 @@
-"""Memory that the ranks of a node map: that of MPI_Alloc_mem, and with OMNES_HEAP=shared all large allocations."""
+"""Memory that the ranks of a node map: MPI_Alloc_mem's, shared windows, with OMNES_HEAP=shared all large allocations."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import pytest
 from launching import mpirun, the_mpi
 from omnes import libraries
 
-MODES = {"alloc_mem": {}, "shared": {"OMNES_HEAP": "shared"}}
+MODES = {
+    "alloc_mem": {"OMNES_SINGLE_COPY": "off"},
+    "shared": {"OMNES_HEAP": "shared", "OMNES_SINGLE_COPY": "off"},
+    "windows": {"OMNES_DIRECT_COPY": "4K"},
+}
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_programs_run_as_ever(mpi, build, mode):
-    run = mpirun(mpi, 3, build("heap", mpi), mode, variables={**MODES[mode], "OMNES_SINGLE_COPY": "off"})
+    run = mpirun(mpi, 3, build("heap", mpi), mode, variables=MODES[mode])
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
 

@@ -2,6 +2,7 @@
 // wrapping numbers.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -288,6 +289,42 @@ TEST(Endpoint, SharesCopiesWheneverBothCome) {
   sender.join();
   EXPECT_EQ(wrong, 0u);
   EXPECT_FALSE(ranks[1].mismatch());
+}
+
+// What a rank has in a shared window is read where the window lies here: the reader's mapping shows other data than its owner's address, so that it can be told.
+TEST(Endpoint, ReadsSharedWindowsInPlace) {
+  Ranks ranks(Geometry{3, 8, f});
+  ranks.allow_single_copy(1 << 30);
+  Bytes own = pattern(4 * f, 1), here = pattern(4 * f, 2);
+  const auto address = reinterpret_cast<std::uintptr_t>(own.data());
+  SharedWindows of_owner, of_reader, of_others;
+  of_owner.add(7, {getpid(), address, own.size(), nullptr}, {});
+  of_reader.add(7, {}, {{getpid(), address, own.size(), reinterpret_cast<std::byte*>(here.data())}});
+  ranks[0].use_windows(&of_owner);
+  ranks[1].use_windows(&of_reader);
+  ranks[2].use_windows(&of_others);
+  for (const bool through_sink : {false, true}) {
+    Receiving in1{ranks[1], 0, false, through_sink, Bytes(own.size())};
+    Receiving in2{ranks[2], 0, false, through_sink, Bytes(own.size())};
+    const std::int32_t readers[] = {1, 2};
+    Transfer out;
+    EXPECT_FALSE(ranks[0].send(readers, own.data(), own.size(), out));
+    EXPECT_TRUE(out.posted());
+    EXPECT_TRUE(in1.step());
+    EXPECT_TRUE(in2.step());
+    EXPECT_TRUE(ranks[0].send(readers, own.data(), own.size(), out));
+    EXPECT_EQ(in1.data, here);
+    EXPECT_EQ(in2.data, own);  // no rank of the window: by system calls
+  }
+  of_owner.remove(7);
+  const std::int32_t reader[] = {1};
+  Receiving in{ranks[1], 0, false, false, Bytes(own.size())};
+  Transfer out;
+  EXPECT_TRUE(ranks[0].send(reader, own.data(), own.size(), out));  // through slots
+  EXPECT_TRUE(in.step());
+  EXPECT_EQ(in.data, own);
+  EXPECT_FALSE(of_owner.holds(own.data(), own.size()));
+  EXPECT_EQ(of_reader.here(getpid(), address + 1, own.size()), nullptr);  // not all of it
 }
 
 TEST(Endpoint, UsesSlotsWhereAReaderCannotRead) {

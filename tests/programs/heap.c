@@ -65,6 +65,35 @@ static void allocated_by_mpi(void) {
   }
 }
 
+// Buffers in the window of these ranks; the others have theirs elsewhere.
+static void allocated_for_a_window(MPI_Comm of, int count) {
+  const MPI_Aint bytes = 2 * count * (MPI_Aint)sizeof(double);
+  double* base;
+  MPI_Win window = MPI_WIN_NULL;
+  if (of != MPI_COMM_NULL) {
+    MPI_Win_allocate_shared(bytes, sizeof(double), MPI_INFO_NULL, of, &base, &window);
+  } else {
+    base = malloc(bytes);
+  }
+  collectives(base, base + count, count);
+  if (of != MPI_COMM_NULL) {
+    MPI_Win_free(&window);
+    if (window != MPI_WIN_NULL) fail("a window was not freed");
+  } else {
+    free(base);
+  }
+}
+
+static void windows(void) {
+  MPI_Comm some;
+  MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, -rank, &some);
+  for (int count = 1000; count <= 1000000; count *= 10) {
+    allocated_for_a_window(MPI_COMM_WORLD, count);
+    allocated_for_a_window(some, count);
+  }
+  if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
+}
+
 static void a_fork(double* data, int count) {
   for (int i = 0; i < count; ++i) data[i] = i;
   const pid_t child = fork();
@@ -124,6 +153,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   allocated_by_mpi();
+  windows();
   double* after = malloc(1000000 * sizeof *after);
   double* small = malloc(1000);
   expect_mapped(before, shared, "memory from before MPI_Init");

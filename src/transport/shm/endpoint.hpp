@@ -37,6 +37,7 @@
 #include "transport/shm/heap.hpp"
 #include "transport/shm/layout.hpp"
 #include "transport/shm/segment.hpp"
+#include "transport/shm/shared_windows.hpp"
 #include "transport/shm/waiting.hpp"
 
 namespace omnes::shm {
@@ -104,6 +105,9 @@ class Endpoint {
     heap_ = heap;
     limit_inline_messages();
   }
+
+  /// Sends of so many bytes that lie in a shared window are single copies, too.
+  void use_windows(const SharedWindows* windows) { windows_ = windows; }
 
   /// Makes sure that no sleeper is missed, at the price of a fence for each message: for ranks that sleep often.
   void fence_wakes() { fence_wakes_ = true; }
@@ -267,6 +271,7 @@ class Endpoint {
   void split(const Target& to, Transfer& transfer);
   void post(const Target& to, std::uint64_t header, const void* payload, std::size_t payload_bytes);
   bool single(const Target& to, const std::byte* data, std::size_t bytes) const;
+  bool in_window(const void* data, std::size_t bytes) const;
   bool may_be_read_by(const Target& to, std::uint32_t ways) const;
   bool room(const Target& to);
   bool idle(const Target& to);
@@ -279,6 +284,7 @@ class Endpoint {
   template <class Into>
   bool receive_slowly(Inbox& in, int from, Into into, std::size_t bytes, Transfer& transfer);
   // single_copy.cpp
+  const std::byte* mapped(int from, const RemoteBuffer& source) const;
   void pull(int from, const RemoteBuffer& source, void* into);
   bool take_single(Inbox& in, int from, const RemoteBuffer& source, void* into, std::size_t bytes, Transfer& transfer);
   bool take_single(Inbox& in, int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes, Transfer&);
@@ -295,7 +301,8 @@ class Endpoint {
   std::size_t inline_up_to_ = inline_message_bytes;  // bytes that go inline at once where there is room
   std::size_t single_copy_from_;
   std::size_t direct_copy_from_ = 0;
-  const Heap* heap_ = nullptr;  // own; null: none that peers know
+  const Heap* heap_ = nullptr;              // own; null: none that peers know
+  const SharedWindows* windows_ = nullptr;  // of this process
   // What moves.
   std::vector<Peer> peers_;
   Outbox published_;

@@ -56,6 +56,7 @@ struct RemoteBuffer {
   std::uint64_t address;
   std::uint64_t bytes;
   bool busy_sender = false;  ///< its owner has something else to do before it can help
+  bool in_window = false;    ///< in the owner's part of a shared window
 };
 
 /// What a reader tells the owner of a ring.

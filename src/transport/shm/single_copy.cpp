@@ -46,9 +46,10 @@ std::size_t start_of(Offer offer, std::size_t bytes) {
   return kept / line_bytes * line_bytes;
 }
 
-// Where the source is mapped here, else null.
-const std::byte* mapped(const Access& access, const RemoteBuffer& source) {
-  return access.heap ? access.heap->here(source.address, source.bytes) : nullptr;
+RemoteBuffer part_of(RemoteBuffer source, std::size_t start, std::size_t bytes) {
+  source.address += start;
+  source.bytes = bytes;
+  return source;
 }
 
 // Writes into a peer's memory.
@@ -93,7 +94,12 @@ bool Endpoint::single(const Target& to, const std::byte* data, std::size_t bytes
   if (bytes <= inline_bytes) return false;
   if (heap_ != nullptr && bytes >= direct_copy_from_ && heap_->holds(data) && may_be_read_by(to, by_mapping))
     return true;
-  return bytes >= single_copy_from_ && may_be_read_by(to, by_call);
+  // Readers that are no ranks of the window read by calls.
+  return (bytes >= single_copy_from_ || in_window(data, bytes)) && may_be_read_by(to, by_call);
+}
+
+bool Endpoint::in_window(const void* data, std::size_t bytes) const {
+  return windows_ != nullptr && bytes >= direct_copy_from_ && windows_->holds(data, bytes);
 }
 
 bool Endpoint::may_be_read_by(const Target& to, std::uint32_t way) const {
@@ -102,13 +108,20 @@ bool Endpoint::may_be_read_by(const Target& to, std::uint32_t way) const {
   });
 }
 
-void Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
+// Where the source is mapped here, else null.
+const std::byte* Endpoint::mapped(int from, const RemoteBuffer& source) const {
   const Access& access = peers_[from].access;
-  if (const std::byte* data = mapped(access, source)) {
+  if (source.in_window && windows_ != nullptr)
+    if (const std::byte* data = windows_->here(access.pid, source.address, source.bytes)) return data;
+  return access.heap ? access.heap->here(source.address, source.bytes) : nullptr;
+}
+
+void Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
+  if (const std::byte* data = mapped(from, source)) {
     copy_bytes(into, data, source.bytes);
     return;
   }
-  const int error = read_process(access.pid, source.address, into, source.bytes);
+  const int error = read_process(peers_[from].access.pid, source.address, into, source.bytes);
   if (error == 0) return;
   if (copy_error_ == 0) copy_error_ = error;
   mismatch_ = true;
@@ -117,14 +130,14 @@ void Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
 // Both sides should copy equally fast: by mappings of each other's heaps, or by system calls.
 bool Endpoint::worth_sharing(int from, const RemoteBuffer& source, const void* into) const {
   if (source.bytes < shared_from || posted_ > 0) return false;
-  return mapped(peers_[from].access, source) == nullptr || (heap_ != nullptr && heap_->holds(into));
+  return mapped(from, source) == nullptr || (heap_ != nullptr && heap_->holds(into));
 }
 
 bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void* into, std::size_t bytes,
                            Transfer& transfer) {
   using Stage = Transfer::Stage;
   if (source.bytes != bytes || (transfer.stage == Stage::fresh && !worth_sharing(from, source, into))) {
-    pull(from, {source.address, std::min(bytes, source.bytes)}, into);
+    pull(from, part_of(source, 0, std::min(bytes, source.bytes)), into);
     return true;
   }
   const std::uint32_t sequence = in.taken + 1;
@@ -139,7 +152,7 @@ bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void
     return offer.compare_exchange_strong(word, 0, std::memory_order_relaxed);
   };
   const auto pull_from = [&](std::size_t start) {
-    pull(from, {source.address + start, bytes - start}, static_cast<std::byte*>(into) + start);
+    pull(from, part_of(source, start, bytes - start), static_cast<std::byte*>(into) + start);
   };
   const Offer part = source.busy_sender ? Offer::third : Offer::half;
   const std::size_t start = start_of(part, bytes);
@@ -151,7 +164,7 @@ bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void
   if (transfer.stage == Stage::offered_whole && withdrawn(Offer::whole)) transfer.stage = Stage::fresh;
   if (transfer.stage == Stage::fresh) {
     make(part);
-    pull(from, {source.address, start}, into);
+    pull(from, part_of(source, 0, start), into);
     if (withdrawn(part)) {
       pull_from(start);
       return true;
@@ -167,14 +180,14 @@ bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void
 bool Endpoint::take_single(Inbox&, int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes,
                            Transfer&) {
   const std::size_t end = std::min(bytes, source.bytes);
-  if (const std::byte* data = mapped(peers_[from].access, source)) {
+  if (const std::byte* data = mapped(from, source)) {
     sink.fn(sink.context, 0, data, end);
     return true;
   }
   staging_.resize(staging_bytes);
   for (std::size_t done = 0; done < end && copy_error_ == 0;) {
     const std::size_t n = std::min(staging_bytes, end - done);
-    pull(from, {source.address + done, n}, staging_.data());
+    pull(from, part_of(source, done, n), staging_.data());
     if (copy_error_ == 0) sink.fn(sink.context, done, staging_.data(), n);
     done += n;
   }
