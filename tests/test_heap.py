@@ -1,4 +1,4 @@
-"""Memory that the ranks of a node map: MPI_Alloc_mem's, shared windows, with OMNES_HEAP=shared all large allocations."""
+"""Memory that the ranks of a node map: of MPI_Alloc_mem, shared windows, of OMNES_HEAP=shared all that is large."""
 
 from __future__ import annotations
 
