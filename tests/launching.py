@@ -24,16 +24,7 @@ _FORCED = {f"OMNES_{name.upper()}": "hierarchical" if name in _COMPOSED else "li
 NODES = {"OMNES_FAKE_NODES": "2", **_FORCED}
 
 # Ranks outnumber CPUs in tests; without these the MPIs spin and take minutes.
-YIELDING = {
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-    "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
-    "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
-    "MPIR_CVAR_POSIX_POLL_FREQUENCY": "1",
-    "I_MPI_WAIT_MODE": "1",
-    "I_MPI_THREAD_YIELD": "2",
-}
+YIELDING = {"OMPI_MCA_mpi_yield_when_idle": "1", **mpi.YIELDING["hydra"], **mpi.YIELDING["intel"]}
 
 
 def the_mpi(name: str) -> mpi.Mpi:

@@ -57,6 +57,17 @@ def test_flags_only_where_needed(build, mpi):
         )
 
 
+def test_ranks_that_share_cpus_yield(build, mpi, monkeypatch):
+    program, many = build("exits", mpi), cpus.usable_cpus() + 1
+    variable, switch = "MPIR_CVAR_CH4_PROGRESS_THROTTLE", ["-genv", "MPIR_CVAR_CH4_PROGRESS_THROTTLE", "1"]
+    words = dry_run("-n", many, program)
+    assert (" ".join(switch) in " ".join(words)) == (not mpi.open_mpi)
+    for few in (dry_run("-n", 1, program), dry_run("--no-omnes", "-n", many, program)):
+        assert variable not in few
+    monkeypatch.setenv(variable, "0")  # the user's own
+    assert variable not in dry_run("-n", many, program)
+
+
 def test_an_allocation_says_how_many_ranks_there_are(build, mpi, monkeypatch):
     for name in ("SLURM_JOB_ID", "PRTE_MCA_prte_default_hostfile"):
         with monkeypatch.context() as patch:

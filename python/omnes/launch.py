@@ -73,6 +73,9 @@ def prepare(
     if ranks is not None:
         launch.command += ["-n", str(ranks)]
     passed = {name: value for name, value in os.environ.items() if name.startswith("OMNES_")}
+    if with_omnes and ranks is not None and ranks > cpus.usable_cpus() and not may_leave_machine(launcher_options):
+        yielding = mpi.YIELDING.get(chosen.kind, {})
+        passed.update({name: value for name, value in yielding.items() if name not in os.environ})
     passed.update(variables or {})
     if with_omnes:
         earlier = os.environ.get("LD_PRELOAD")

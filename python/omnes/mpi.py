@@ -30,6 +30,22 @@ _PLACES = (
     "/opt/intel/oneapi/mpi/latest/bin",
 )
 
+# What has waiting ranks yield, by kind of launcher. Without it these MPIs spin, and a message takes milliseconds where
+# ranks share CPUs. Open MPI yields by itself when it is told to oversubscribe.
+YIELDING = {
+    "hydra": {
+        # MPICH 4
+        "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+        "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
+        # MPICH 5
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
+        # both
+        "MPIR_CVAR_POSIX_POLL_FREQUENCY": "1",
+    },
+    "intel": {"I_MPI_WAIT_MODE": "1", "I_MPI_THREAD_YIELD": "2"},
+}
+
 
 @dataclass(frozen=True)
 class Mpi:

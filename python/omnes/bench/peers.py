@@ -17,18 +17,7 @@ from omnes import pypi
 from omnes.bench import settings
 from omnes.bench.job import JobSpec
 from omnes.errors import OmnesError
-from omnes.mpi import Mpi
-
-# What users set when ranks share CPUs; without it these MPIs spin. Open MPI yields by itself when it is told to
-# oversubscribe.
-SHARED_CPUS = {
-    "hydra": {
-        "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
-        "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
-        "MPIR_CVAR_POSIX_POLL_FREQUENCY": "1",
-    },
-    "intel": {"I_MPI_WAIT_MODE": "1", "I_MPI_THREAD_YIELD": "2"},
-}
+from omnes.mpi import YIELDING, Mpi
 
 # What omnes comes with, whatever table and machine file the user has.
 COMPILED_IN = {"OMNES_TABLE": "off", "OMNES_MACHINE": "off"}
@@ -43,8 +32,8 @@ def jobs(
         of = "" if len(mpis) == 1 else f" {mpi.name}"
         stock = f"stock{of}"
         specs.append(JobSpec(stock, mpi))
-        if oversubscribed and mpi.kind in SHARED_CPUS:
-            specs.append(JobSpec(f"{stock}, yielding", mpi, variables=SHARED_CPUS[mpi.kind]))
+        if oversubscribed and mpi.kind in YIELDING:
+            specs.append(JobSpec(f"{stock}, yielding", mpi, variables=YIELDING[mpi.kind]))
         for peer in peers:
             name, variables = _parse_peer(peer)
             specs.append(JobSpec(f"{name}{of}", mpi, variables=variables))

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from omnes.cluster import NAMESPACES, Cluster, NotHere, network
+from omnes.mpi import YIELDING
 
 _PLACE = Path("/dev/shm/cluster")
 _SCRIPTS = Path(__file__).resolve().parent
@@ -45,11 +46,9 @@ _VARIABLES = {
 # Where hosts share CPUs, which no MPI can see: without these, waiting ranks keep them from those waited for.
 _YIELDING = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    **YIELDING["hydra"],
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
-    "MPIR_CVAR_POSIX_POLL_FREQUENCY": "1",
-    "I_MPI_WAIT_MODE": "1",
-    "I_MPI_THREAD_YIELD": "2",
+    **YIELDING["intel"],
 }
 
 
