@@ -83,6 +83,12 @@ def test_overlap_of_all_operations(mpi):
             assert all(len(job["samples"][name]) >= 5 and job[name] > 0 for name in overlap.TIMES)
 
 
+def test_overlap_with_a_sleep(mpi):
+    data = bench("--nonblocking", "--asleep", "ibcast", "-n", 2, "-b", "1M", "--mpi", mpi.prefix)
+    (cell,) = data["cells"]
+    assert data["asleep"] and all(job["computation"] > 1e-6 for job in cell["jobs"].values())
+
+
 def test_nonblocking_operations_may_be_named_as_in_mpi(mpi):
     data = bench("--nonblocking", "iscan", "allgatherv", "-n", 3, "-b", 8, "--counts", "equal", "--mpi", mpi.prefix)
     assert cells(data) == [("scan", 8, "equal"), ("allgatherv", 8, "equal")]
@@ -168,6 +174,7 @@ def test_where_the_stock_mpi_is_wrong_it_says_so_and_leaves_that_mpi_out(capsys)
         (("bcast", "--counts", "unequal"), "only these have unequal counts: gatherv, "),
         (("--persistent", "--nonblocking"), "two measurements: give one of them"),
         (("--tests", "3"), "add --nonblocking"),
+        (("--asleep",), "add --nonblocking"),
         (("--persistent", "--buffers", "cold"), "a persistent operation has one buffer"),
         (("--reduction", "minloc", "--type", "int"), "reduction minloc is for double_int, not for int"),
         (("bcast", "--reduction", "user"), "none of these has a user reduction and warm buffers: bcast"),

@@ -2,6 +2,7 @@
 #include "interpose/background.hpp"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <atomic>
@@ -82,6 +83,9 @@ void remove_hook() {}
 #endif
 
 void run() {
+  // When it wakes, whoever has the CPU goes on: the program, which has just called us. It runs when that sleeps or has had its share.
+  const sched_param no_priority{};
+  sched_setscheduler(0, SCHED_BATCH, &no_priority);
   int level = 0;
   const bool may_call_host = host.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
   const auto allowed = may_call_host ? engine::Allowed::everything : engine::Allowed::nothing;

@@ -270,6 +270,14 @@ bool settle_all() {
   return true;
 }
 
+/// Whether the thread had better do it from the start: what copies for long keeps the program from computing, and this
+/// needs no call of the host.
+bool for_the_thread(const Pending& pending) {
+  constexpr std::size_t long_step = 32 * 1024;  // bytes, 3 us or more; the thread comes within 10 us
+  return process().settings.async && !pending.flight.calls_host &&
+         std::ranges::any_of(pending.flight.plan->steps, [](const Step& step) { return step.bytes >= long_step; });
+}
+
 /// Puts a loaded job on its way; behind the gate.
 void take_off(Pending& pending) {
   const Call& call = pending.job.call;
@@ -284,7 +292,11 @@ void take_off(Pending& pending) {
   }
   if (pending.lane->front() == nullptr) lanes.push_back({pending.state.get(), pending.lane});
   pending.lane->enqueue(pending.flight);
-  advance_inside();
+  if (for_the_thread(pending)) {
+    moving_count.store(static_cast<int>(lanes.size() + forming.size()), std::memory_order_relaxed);
+  } else {
+    advance_inside();
+  }
 }
 
 /// Whether it has ended, and nobody else sees to it from now on; behind the gate.
@@ -471,6 +483,8 @@ static void progress_while(Condition condition) {
   if (policy.oversubscribed) {
     in_bed = bed();
     policy.asleep = in_bed.get();
+  } else if (process().settings.async) {
+    policy.oversubscribed = true;  // the thread that this one waits for may be on the same CPU
   }
   shm::Waiter waiter(policy);
   while (condition()) {

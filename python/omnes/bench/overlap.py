@@ -49,17 +49,17 @@ def percent(pure: float, computation: float, total: float) -> float:
     return min(100.0, max(0.0, 100.0 - (total - computation) / pure * 100.0))
 
 
-def measure(cell: Cell, jobs: Sequence[Job], seconds: float, tests: int) -> dict[str, Overlap]:
-    """Times a nonblocking cell on all jobs whose results are right."""
+def measure(cell: Cell, jobs: Sequence[Job], seconds: float, tests: int, asleep: bool) -> dict[str, Overlap]:
+    """Times a nonblocking cell on all jobs whose results are right; asleep: ranks sleep instead of computing."""
     jobs = checked(cell, jobs)
-    plans = {job.spec.name: _calibrate(cell, job, tests) for job in jobs}
+    plans = {job.spec.name: _calibrate(cell, job, tests, asleep) for job in jobs}
     results = {job.spec.name: Overlap() for job in jobs}
     order = list(jobs)
     deadline = time.monotonic() + seconds
     rounds = 0
     while jobs and (rounds < MIN_ROUNDS or time.monotonic() < deadline):
         for job in order:
-            times = _batch(cell, job, *plans[job.spec.name], tests)
+            times = _batch(cell, job, *plans[job.spec.name], tests, asleep)
             for name in TIMES:
                 getattr(results[job.spec.name], name).values.append(times[name])
         order = order[1:] + order[:1]
@@ -67,17 +67,17 @@ def measure(cell: Cell, jobs: Sequence[Job], seconds: float, tests: int) -> dict
     return results
 
 
-def _batch(cell: Cell, job: Job, calls: int, units: int, tests: int) -> dict[str, float]:
-    return job.ask(f"overlap {cell} {calls} {WARM_CALLS} {units} {tests}", ANSWER_SECONDS)
+def _batch(cell: Cell, job: Job, calls: int, units: int, tests: int, asleep: bool) -> dict[str, float]:
+    return job.ask(f"overlap{'-asleep' * asleep} {cell} {calls} {WARM_CALLS} {units} {tests}", ANSWER_SECONDS)
 
 
-def _calibrate(cell: Cell, job: Job, tests: int) -> tuple[int, int]:
-    """Calls that fill a batch, and units of computation that take as long as the operation alone."""
-    unit = max(job.ask("unit", ANSWER_SECONDS)["seconds"], 1e-9)
+def _calibrate(cell: Cell, job: Job, tests: int, asleep: bool) -> tuple[int, int]:
+    """Calls that fill a batch, and units of computation (nanoseconds of sleep) that take as long as the operation."""
+    unit = 1e-9 if asleep else max(job.ask("unit", ANSWER_SECONDS)["seconds"], 1e-9)
     units = 0
     calls = TRIAL_CALLS
     for _ in range(2):
-        pure = max(_batch(cell, job, calls, units, tests)["pure"], 1e-8)
+        pure = max(_batch(cell, job, calls, units, tests, asleep)["pure"], 1e-8)
         units = max(1, round(pure / unit))
         calls = max(2, min(MAX_CALLS, int(BATCH_SECONDS / pure)))
     return calls, units

@@ -73,6 +73,7 @@ from omnes.errors import OmnesError
     metavar="N",
     help="With --nonblocking: MPI_Test so many times in the computation.",
 )
+@click.option("--asleep", is_flag=True, help="With --nonblocking: sleep instead of computing, as if a GPU did it.")
 @click.option("--persistent", is_flag=True, help="Measure the blocking, nonblocking and persistent form side by side.")
 @click.option(
     "--mpi",
@@ -143,6 +144,7 @@ def command(
     buffers: str,
     nonblocking: bool,
     tests: int,
+    asleep: bool,
     persistent: bool,
     places: tuple[str, ...],
     settings: tuple[str, ...],
@@ -189,6 +191,8 @@ def command(
         raise OmnesError("--nonblocking and --persistent are two measurements: give one of them")
     if tests and not nonblocking:
         raise OmnesError("--tests are made while a nonblocking operation is pending: add --nonblocking")
+    if asleep and not nonblocking:
+        raise OmnesError("--asleep is what ranks do while a nonblocking operation is pending: add --nonblocking")
     if persistent and buffers != "warm":
         raise OmnesError("a persistent operation has one buffer, which calls keep warm: leave out --buffers")
     names = _operations(operations, nonblocking)
@@ -228,13 +232,13 @@ def command(
         hidden: dict[Cell, dict[str, overlap.Overlap]] = {}
 
         def one(cell: Cell, jobs: Sequence[Job]) -> None:
-            hidden[cell] = overlap.measure(cell, jobs, seconds, tests)
+            hidden[cell] = overlap.measure(cell, jobs, seconds, tests, asleep)
 
         commands = session.with_jobs(specs, todo, ranks, bound, f"{ranks} ranks", one, spread)
-        data.update(tests=tests, cells=overlap.as_data(specs, hidden))
+        data.update(tests=tests, asleep=asleep, cells=overlap.as_data(specs, hidden))
 
         def shown(of_mpi: Sequence[JobSpec], what: str) -> Table:
-            return overlap.table(of_mpi, hidden, f"{what}, {tests} tests" if tests else what)
+            return overlap.table(of_mpi, hidden, what + f", {tests} tests" * bool(tests) + ", asleep" * asleep)
 
     else:
         forms = session.FORMS if persistent else ("blocking",)

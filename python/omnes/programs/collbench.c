@@ -6,6 +6,7 @@ OPERATION BYTES TYPE COUNTS FORM REDUCTION BUFFERS, such as "gatherv 1024 double
   check CALL                           ->  {"ok": true}                   or {"wrong": "..."}
   time CALL CALLS WARM                 ->  {"seconds": S}, of one call    or {"wrong": "..."}
   overlap CALL CALLS WARM UNITS TESTS  ->  {"pure": S, "computation": S, "total": S}, or {"wrong": "..."}
+  overlap-asleep CALL CALLS WARM NANOSECONDS TESTS: the same, asleep instead of computing
   unit                                 ->  {"seconds": S}, of one unit of computation
   choose OPERATION CHOICE              ->  {"ok": true}; omnes runs this algorithm from now on
   quit
@@ -21,6 +22,7 @@ MPI under test. After each batch the last result is checked, outside the time. *
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,6 +46,7 @@ struct line {
 
 static struct line* lines;
 static unsigned long meetings;
+static int asleep; /* instead of computing */
 
 static double now(void) {
   struct timespec t;
@@ -64,7 +67,13 @@ static void meet(void) {
       }
 }
 
+/* Computes so many units, or sleeps as many nanoseconds: then the CPU is free for others. */
 static void compute(long units) {
+  if (asleep) {
+    const struct timespec length = {units / 1000000000, units % 1000000000};
+    nanosleep(&length, NULL);
+    return;
+  }
   double x = lines[rank].sink;
   for (long i = 0; i < CHAIN * units; ++i) x = x * 0.75 + 0.25;
   lines[rank].sink = x;
@@ -205,7 +214,7 @@ static void answer(FILE* answers, const char* verb) {
     }
   if (strcmp(verb, "check") == 0 || strcmp(verb, "choose") == 0)
     fprintf(answers, "{\"ok\": true}\n");
-  else if (strcmp(verb, "overlap") == 0)
+  else if (strncmp(verb, "overlap", 7) == 0)
     fprintf(answers, "{\"pure\": %.9e, \"computation\": %.9e, \"total\": %.9e}\n", slowest(PURE), slowest(COMPUTATION),
             slowest(TOTAL));
   else
@@ -244,6 +253,8 @@ static int obey(const char* line, struct job* job) {
   if (strcmp(verb, "choose") == 0 && sscanf(line, "%*s %31s %127s", operation, choice) == 2)
     return choose(job, operation, choice), 1;
   if (words < 8) return 0;
+  asleep = strcmp(verb, "overlap-asleep") == 0;
+  prctl(PR_SET_TIMERSLACK, asleep ? 1UL : 0UL); /* wake when told, or within 50 us, which is usual */
   const int o = operation_named(operation), t = place(type, types, TYPES), f = place(form, forms, FORMS);
   const int r = place(reduction, reductions, REDUCTIONS), cold = strcmp(buffers, "cold") == 0;
   if (o < 0 || t < 0 || f < 0 || r < 0) return 0;
@@ -257,7 +268,7 @@ static int obey(const char* line, struct job* job) {
     check(job, (enum form)f);
   else if (words == 10 && strcmp(verb, "time") == 0)
     measure(job, (enum form)f, calls, warm);
-  else if (words == 12 && strcmp(verb, "overlap") == 0)
+  else if (words == 12 && (strcmp(verb, "overlap") == 0 || asleep))
     overlap(job, (enum form)f, calls, warm, units, tests);
   else
     return 0;
