@@ -1,14 +1,14 @@
 """How much of a nonblocking operation hides behind a computation, on several jobs in turn.
 
 How: for each call collbench times the operation alone (I-call and Wait: pure), a computation alone, calibrated to take
-about as long, and the operation with the computation between I-call and Wait (total). The overlap is the share of the
-operation that the total does not show:
+about as long, and the operation with the computation between I-call and Wait (total). The overlap is the share of what
+can hide, the shorter of the two, that the total does not show:
 
-    100 - (total - computation) / pure * 100, between 0 and 100
+    100 * (pure + computation - total) / min(pure, computation), between 0 and 100
 
-This is the formula of IMB-NBC (Intel MPI Benchmarks User Guide, "Measuring Communication and Computation Overlap"),
-(pure + computation - total) / min(pure, computation), where the computation is at least as long as the operation. A
-computation makes no MPI calls, unless tests are spread through it.
+This is the formula of IMB-NBC (Intel MPI Benchmarks User Guide, "Measuring Communication and Computation Overlap"). A
+computation makes no MPI calls, unless tests are spread through it; it may also be a sleep, which leaves the CPU to
+others.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Overlap:
 
 
 def percent(pure: float, computation: float, total: float) -> float:
-    return min(100.0, max(0.0, 100.0 - (total - computation) / pure * 100.0))
+    return 100.0 * min(1.0, max(0.0, (pure + computation - total) / min(pure, computation)))
 
 
 def measure(cell: Cell, jobs: Sequence[Job], seconds: float, tests: int, asleep: bool) -> dict[str, Overlap]:
