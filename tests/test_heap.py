@@ -1,4 +1,4 @@
-"""Memory that the ranks of a node map: of MPI_Alloc_mem, shared windows, of OMNES_HEAP=shared all that is large."""
+"""Memory that ranks of a node map: MPI_Alloc_mem's, shared windows', all large pieces with OMNES_HEAP=shared."""
 
 from __future__ import annotations
 

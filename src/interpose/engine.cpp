@@ -170,6 +170,9 @@ void ended(void* context, int code) {
   landed_count.store(static_cast<int>(landed.size()), std::memory_order_relaxed);
 }
 
+/// Behind the gate.
+void count_moving() { moving_count.store(static_cast<int>(lanes.size() + forming.size()), std::memory_order_relaxed); }
+
 /// Behind the gate. Formations go on here, too.
 bool advance_inside(Allowed allowed = Allowed::everything) {
   bool moved = false;
@@ -205,7 +208,7 @@ bool advance_inside(Allowed allowed = Allowed::everything) {
       lanes.pop_back();
     }
   }
-  moving_count.store(static_cast<int>(lanes.size() + forming.size()), std::memory_order_relaxed);
+  count_moving();
   return moved;
 }
 
@@ -274,8 +277,7 @@ bool settle_all() {
 /// needs no call of the host.
 bool for_the_thread(const Pending& pending) {
   constexpr std::size_t long_step = 32 * 1024;  // bytes, 3 us or more; the thread comes within 10 us
-  return process().settings.async && !pending.flight.calls_host &&
-         std::ranges::any_of(pending.flight.plan->steps, [](const Step& step) { return step.bytes >= long_step; });
+  return process().settings.async && !pending.flight.calls_host && pending.flight.plan->longest >= long_step;
 }
 
 /// Puts a loaded job on its way; behind the gate.
@@ -293,7 +295,7 @@ void take_off(Pending& pending) {
   if (pending.lane->front() == nullptr) lanes.push_back({pending.state.get(), pending.lane});
   pending.lane->enqueue(pending.flight);
   if (for_the_thread(pending)) {
-    moving_count.store(static_cast<int>(lanes.size() + forming.size()), std::memory_order_relaxed);
+    count_moving();
   } else {
     advance_inside();
   }

@@ -117,8 +117,7 @@ void open(State& state, Lanes& lanes, int index, Lane& lane) {
     const Settings& settings = process().settings;
     if (settings.single_copy) endpoint->set_single_copy_from(*settings.single_copy);
     endpoint->set_direct_copy_from(settings.direct_copy, own_heap());
-    if constexpr (!simulated)
-      if (settings.heap != HeapUse::off) endpoint->use_windows(&shared_windows());
+    if constexpr (!simulated) endpoint->use_windows(&shared_windows());
     const shm::WaitPolicy& waiting = state.team->waiting();
     if ((waiting.oversubscribed && !waiting.yields_reach) || process().settings.async) endpoint->fence_wakes();
   }

@@ -48,8 +48,8 @@
   X(Type_contiguous) X(Type_create_struct) X(Type_commit) X(Type_free)                                    \
   X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr)                                                 \
   X(Pack) X(Unpack) X(Reduce_local) X(Op_commutative) X(Op_free)                                          \
-  X(Win_create) X(Win_allocate) X(Win_allocate_shared) X(Win_create_dynamic) X(Win_shared_query) X(Win_free) \
-  X(Alloc_mem) X(Free_mem)                                                                                \
+  X(Win_create) X(Win_allocate) X(Win_allocate_shared) X(Win_create_dynamic)                              \
+  X(Win_shared_query) X(Win_free) X(Alloc_mem) X(Free_mem)                                                \
   X(Add_error_class) X(Add_error_code) X(Add_error_string)
 
 #ifdef OMNES_LARGE_COUNTS

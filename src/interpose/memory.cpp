@@ -22,8 +22,7 @@ Find find_shared_heap() { return reinterpret_cast<Find>(dlsym(RTLD_DEFAULT, "omn
 
 shm::Heap* find_or_make() {
   if constexpr (simulated) return nullptr;  // no other process would read it
-  const Settings& settings = process().settings;
-  if (settings.off || settings.heap == HeapUse::off || settings.transport == Transport::mpi) return nullptr;
+  if (!memory_is_mapped()) return nullptr;
   if (const Find shared = find_shared_heap())
     if (shm::Heap* heap = shared()) return heap;
   std::string error;
@@ -38,6 +37,11 @@ shm::Heap* heap_for(MPI_Aint bytes) {
 }
 
 }  // namespace
+
+bool memory_is_mapped() {
+  const Settings& settings = process().settings;
+  return !settings.off && settings.heap != HeapUse::off && settings.transport != Transport::mpi;
+}
 
 shm::Heap* own_heap() {
   static shm::Heap* const heap = made = find_or_make();

@@ -5,6 +5,8 @@
 
 namespace omnes {
 
+/// Whether the settings let ranks read each other's memory in place.
+bool memory_is_mapped();
 /// Null where there is none, or none is wanted. One for the life of the process.
 shm::Heap* own_heap();
 /// Whether libomnes-heap.so is there, whose heap is ours, too.

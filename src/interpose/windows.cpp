@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "interpose/export.hpp"
+#include "interpose/memory.hpp"
 #include "interpose/process.hpp"
 
 namespace omnes {
@@ -42,7 +43,7 @@ void know(MPI_Comm comm, MPI_Win window, void* base, MPI_Aint bytes) {
   int size = 0, rank = 0;
   if (host.Comm_size(comm, &size) != MPI_SUCCESS || host.Comm_rank(comm, &rank) != MPI_SUCCESS) return;
   std::vector<Part> parts(size);
-  const Part own{getpid(), reinterpret_cast<std::uintptr_t>(base), static_cast<std::uint64_t>(bytes), nullptr};
+  const Part own{getpid(), {reinterpret_cast<std::uintptr_t>(base), static_cast<std::uint64_t>(bytes), nullptr}};
   if (host.Allgather(&own, sizeof own, handles.byte, parts.data(), sizeof own, handles.byte, comm) != MPI_SUCCESS)
     return;
   for (int r = 0; r < size; ++r) {
@@ -50,7 +51,7 @@ void know(MPI_Comm comm, MPI_Win window, void* base, MPI_Aint bytes) {
     int unit = 0;
     void* here = nullptr;
     if (host.Win_shared_query(window, r, &there, &unit, &here) != MPI_SUCCESS) return;
-    parts[r].here = static_cast<std::byte*>(here);
+    parts[r].mapping.base = static_cast<std::byte*>(here);
   }
   parts.erase(parts.begin() + rank);
   shared_windows().add(name_of(window), own, std::move(parts));
@@ -61,8 +62,7 @@ template <class Function, class Unit>
 int make_shared(Function allocate, MPI_Aint bytes, Unit unit, Wide info, Wide comm, void* base, void* window) {
   const Family family = find_host();
   const int code = made(call_host(allocate, bytes, unit, info, comm, base, window));
-  if (simulated || code != MPI_SUCCESS || family != built_for || prepare_process() != nullptr) return code;
-  if (process().settings.off) return code;
+  if (code != MPI_SUCCESS || family != built_for || prepare_process() != nullptr || !memory_is_mapped()) return code;
   know(narrow<MPI_Comm>(comm), *static_cast<MPI_Win*>(window), *static_cast<void**>(base), bytes);
   return code;
 }

@@ -273,6 +273,7 @@ Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, bo
   Plan plan = Binder(schedule, layout, reach, direct).bind();
   const auto first_message = std::ranges::find(plan.steps, Route::port, &Step::route);
   plan.before_messages = static_cast<std::size_t>(first_message - plan.steps.begin());
+  for (const Step& step : plan.steps) plan.longest = std::max(plan.longest, step.bytes);
   plan.copies_beside = copies_beside(plan);
   return plan;
 }

@@ -78,6 +78,7 @@ struct Plan {
   std::vector<std::int32_t> readers;  ///< pool of local ranks
   std::size_t element = 1;            ///< bytes
   std::size_t arena_bytes = 0;        ///< temporary blocks, then landing places
+  std::size_t longest = 0;            ///< bytes of the longest step
   std::size_t before_messages = 0;    ///< steps before the first that goes through the port
 
   bool messages() const { return before_messages < steps.size(); }

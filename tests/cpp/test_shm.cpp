@@ -298,8 +298,8 @@ TEST(Endpoint, ReadsSharedWindowsInPlace) {
   Bytes own = pattern(4 * f, 1), here = pattern(4 * f, 2);
   const auto address = reinterpret_cast<std::uintptr_t>(own.data());
   SharedWindows of_owner, of_reader, of_others;
-  of_owner.add(7, {getpid(), address, own.size(), nullptr}, {});
-  of_reader.add(7, {}, {{getpid(), address, own.size(), reinterpret_cast<std::byte*>(here.data())}});
+  of_owner.add(7, {getpid(), {address, own.size(), nullptr}}, {});
+  of_reader.add(7, {}, {{getpid(), {address, own.size(), reinterpret_cast<std::byte*>(here.data())}}});
   ranks[0].use_windows(&of_owner);
   ranks[1].use_windows(&of_reader);
   ranks[2].use_windows(&of_others);

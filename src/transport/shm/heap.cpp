@@ -250,13 +250,13 @@ std::shared_ptr<PeerHeap> PeerHeap::map(const HeapTicket& ticket) {
     base = mmap(nullptr, ticket.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   close(fd);
   if (base == MAP_FAILED) return nullptr;
-  std::shared_ptr<PeerHeap> heap(new PeerHeap(static_cast<std::byte*>(base), ticket.address, ticket.bytes));
+  std::shared_ptr<PeerHeap> heap(new PeerHeap({ticket.address, ticket.bytes, static_cast<std::byte*>(base)}));
   std::uint64_t nonce;
   std::memcpy(&nonce, base, sizeof nonce);
   // In another process namespace the same numbers may name something else.
   return nonce == ticket.nonce ? heap : nullptr;
 }
 
-PeerHeap::~PeerHeap() { munmap(base_, bytes_); }
+PeerHeap::~PeerHeap() { munmap(mapping_.base, mapping_.bytes); }
 
 }  // namespace omnes::shm

@@ -20,6 +20,8 @@
 #include <string>
 #include <utility>
 
+#include "transport/shm/mapping.hpp"
+
 namespace omnes::shm {
 
 /// What a peer needs to map a heap. Plain bytes: may be sent as it is; all zero where there is none.
@@ -101,16 +103,11 @@ class PeerHeap {
   PeerHeap& operator=(const PeerHeap&) = delete;
 
   /// Where what lies at `address` in its owner lies here; null unless all of it is in the heap.
-  std::byte* here(std::uint64_t address, std::size_t bytes) const {
-    const std::uint64_t offset = address - address_;
-    return offset < bytes_ && bytes <= bytes_ - offset ? base_ + offset : nullptr;
-  }
+  std::byte* here(std::uint64_t address, std::size_t bytes) const { return mapping_.here(address, bytes); }
 
  private:
-  PeerHeap(std::byte* base, std::uint64_t address, std::uint64_t bytes)
-      : base_(base), address_(address), bytes_(bytes) {}
-  std::byte* base_;
-  std::uint64_t address_, bytes_;
+  explicit PeerHeap(const Mapping& mapping) : mapping_(mapping) {}
+  Mapping mapping_;
 };
 
 }  // namespace omnes::shm

@@ -15,21 +15,16 @@
 #include <utility>
 #include <vector>
 
+#include "transport/shm/mapping.hpp"
+
 namespace omnes::shm {
 
 class SharedWindows {
  public:
   /// A rank's part of a window.
   struct Part {
-    std::int64_t pid = 0;       ///< of its owner
-    std::uint64_t address = 0;  ///< in its owner
-    std::uint64_t bytes = 0;
-    std::byte* here = nullptr;
-
-    bool has(std::uint64_t first, std::size_t count) const {
-      const std::uint64_t offset = first - address;
-      return offset < bytes && count <= bytes - offset;
-    }
+    std::int64_t pid = 0;  ///< of its owner
+    Mapping mapping;       ///< its base: only of others
   };
 
   /// `name` is any number that no other window has at the time.
@@ -48,15 +43,17 @@ class SharedWindows {
   bool holds(const void* data, std::size_t bytes) const {
     if (count_.load(std::memory_order_relaxed) == 0) return false;
     const std::shared_lock lock(mutex_);
-    return std::ranges::any_of(
-        windows_, [&](const Window& window) { return window.own.has(reinterpret_cast<std::uintptr_t>(data), bytes); });
+    return std::ranges::any_of(windows_, [&](const Window& window) {
+      return window.own.mapping.has(reinterpret_cast<std::uintptr_t>(data), bytes);
+    });
   }
   /// Where what lies at `address` in process `pid` lies here; null unless all of it is in a window.
   std::byte* here(std::int64_t pid, std::uint64_t address, std::size_t bytes) const {
     const std::shared_lock lock(mutex_);
     for (const Window& window : windows_)
       for (const Part& part : window.of_others)
-        if (part.pid == pid && part.has(address, bytes)) return part.here + (address - part.address);
+        if (part.pid == pid)
+          if (std::byte* found = part.mapping.here(address, bytes)) return found;
     return nullptr;
   }
 
