@@ -185,6 +185,7 @@ def test_info(monkeypatch):
     assert facts["segment_bytes"]["8"] == 768 << 10 and facts["segment_bytes"]["16"] == 3 << 19
     assert any(found["family"] == "ompi" for found in facts["mpis"])
     output = omnes("info").output
+    assert all(path in output for path in facts["libraries"].values())
     assert "segment" in output and "persistent collectives: yes" in output
 
 

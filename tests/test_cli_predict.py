@@ -88,6 +88,18 @@ def test_a_wrong_machine_file_is_named(tmp_path: Path):
     )
 
 
+def test_without_a_file_it_is_the_machine_that_a_job_would_know(tmp_path: Path, monkeypatch):
+    own = tmp_path / "own.toml"
+    own.write_text(_core.default_machine().replace('name = "default"', 'name = "own"'))
+    monkeypatch.setenv("OMNES_MACHINE", str(own))
+    assert modelling.Machine.load(None).facts["name"] == "own"
+    monkeypatch.setenv("OMNES_MACHINE", "off")
+    assert modelling.Machine.load(None).facts["name"] == "default"
+    own.write_text("version = 9")
+    monkeypatch.setenv("OMNES_MACHINE", str(own))
+    assert f"{own}: machine file: version: valid: 1" in fails("explain", "bcast", "-n", "4")
+
+
 def test_curves_go_through_their_points_and_never_fall():
     pieces = fitting.curve([(8, 1.0), (16, 3.0), (32, 2.0), (64, 6.0)])
     at = lambda n: next(alpha + beta * n for start, alpha, beta in reversed(pieces) if start <= n)  # noqa: E731

@@ -42,3 +42,12 @@ def test_command(build, tmp_path, command):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout
+
+
+def test_all_variables_are_documented():
+    source = (ROOT / "src/select/settings.cpp").read_text()
+    table = source[source.index("constexpr Variable variables[]") :]
+    names = re.findall(r'^    \{"([A-Z_]+)",', table, re.MULTILINE)
+    documented = re.findall(r"OMNES_[A-Z_]+", (ROOT / "docs/operations.md").read_text())
+    assert len(names) > 10
+    assert {f"OMNES_{name}" for name in names} <= set(documented)

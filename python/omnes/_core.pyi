@@ -152,6 +152,9 @@ def predict(
 # {name, source, ranks_per_node, levels: [str]} of a machine file's text; empty: of the default.
 def described_machine(machine: str = "") -> dict[str, Any]: ...
 
+# Name and text of the machine file that a job would know: OMNES_MACHINE's, or the user's; empty where there is none.
+def known_machine_file() -> tuple[str, str]: ...
+
 # The text of the default machine file.
 def default_machine() -> str: ...
 

@@ -9,7 +9,7 @@ from omnes.errors import OmnesError
 
 FAMILIES = {
     "ompi": "Open MPI 4 and 5",
-    "mpich": "MPICH 3 to 5, Intel MPI, MVAPICH, Cray MPICH",
+    "mpich": "MPICH 3.4 to 5, Intel MPI, MVAPICH, Cray MPICH",
     "abi": "the standard MPI ABI",
 }
 

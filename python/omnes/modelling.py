@@ -17,20 +17,26 @@ MOST_RANKS = 1 << 20
 
 @dataclass
 class Machine:
-    """A machine file; without one, the default."""
+    """A machine file; without one, the default machine."""
 
     text: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path | None) -> Machine:
+        """That of the file; without one, the one that a job would know."""
+        if path is None:
+            with from_core():
+                name, text = _core.known_machine_file()
+        else:
+            try:
+                name, text = str(path), path.read_text()
+            except (OSError, UnicodeDecodeError) as fault:
+                raise OmnesError(f"cannot read {path}: {fault}") from None
         try:
-            text = path.read_text() if path else ""
             return cls(text, _core.described_machine(text))
-        except (OSError, UnicodeDecodeError) as fault:
-            raise OmnesError(f"cannot read {path}: {fault}") from None
         except ValueError as fault:
-            raise OmnesError(f"{path}: {fault}") from None
+            raise OmnesError(f"{name}: {fault}") from None
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,12 @@ nb::dict default_settings() {
   return d;
 }
 
+/// Name and text of the machine file that a job would know; empty where there is none.
+std::pair<std::string, std::string> known_machine_file() {
+  const Settings settings = Settings::from_environment();
+  return settings.machine ? std::pair(settings.machine->name, settings.machine->text) : std::pair<std::string, std::string>();
+}
+
 /// The name of the table in front of the compiled-in one; empty where there is none.
 std::string table_file(const std::string& table) {
   const Settings settings = settings_with(table);
@@ -139,6 +145,7 @@ void bind_selection(nb::module_& m) {
         nb::arg("table") = "", nb::arg("machine") = "", nb::arg("model") = true, nb::arg("host") = false);
   m.def("candidates", candidates_of, nb::arg("operation"), nb::arg("part_bytes"));
   m.def("default_settings", default_settings);
+  m.def("known_machine_file", known_machine_file);
   m.def("rules", rules, nb::arg("table") = "");
   m.def("table_file", table_file, nb::arg("table") = "");
   m.def("renumbering", renumbering, nb::arg("operation"), nb::arg("choice"), nb::arg("bytes"), nb::arg("levels"),

@@ -29,7 +29,7 @@ def draw(table: Table, ours: str, page: Path) -> Path:
     try:
         import matplotlib
     except ModuleNotFoundError:
-        raise OmnesError("heat maps need matplotlib: pip install 'omnes[bench]'") from None
+        raise OmnesError("heat maps need matplotlib: pip install matplotlib") from None
     from matplotlib.figure import Figure
 
     rows = list(dict.fromkeys(_row(cell) for cell in table.cells))

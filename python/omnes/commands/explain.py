@@ -111,7 +111,6 @@ def explain(
 def _renumbering(
     operation: str, choice: str, ranks: Ranks, size: int, machine: Machine, commutative: bool, cyclic: bool
 ) -> dict[str, Any]:
-    """By the machine's speeds; without a file, by those that a job would know."""
     if choice == tables.HOST:
         return {"renumbered": False, "text": choice, "gain": 0.0, "why": "as only the algorithms of omnes can be"}
     sizes = [min(ranks.per_node, ranks.count - first) for first in range(0, ranks.count, ranks.per_node)]

@@ -50,7 +50,7 @@ def require() -> None:
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:
-        raise OmnesError("reports need matplotlib: pip install 'omnes[bench]'") from None
+        raise OmnesError("reports need matplotlib: pip install matplotlib") from None
 
 
 def colour_best(charts: Sequence[Sequence[Series]]) -> None:
