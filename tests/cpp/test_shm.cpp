@@ -443,6 +443,15 @@ TEST(Endpoint, ReportsAFailedSingleCopyAndGoesOn) {
     EXPECT_EQ(ranks[1].copy_error(), EFAULT);
     EXPECT_TRUE(ranks[1].mismatch());
     EXPECT_TRUE(ranks[0].send(to_one, hidden, page, transfer));
+
+    EXPECT_TRUE(ranks[1].take_mismatch());
+    Sending out{ranks[0], {1}, pattern(page, 1)};
+    EXPECT_FALSE(out.step());
+    Receiving next{ranks[1], 0, false, through_sink, Bytes(page)};
+    EXPECT_TRUE(next.step());
+    EXPECT_EQ(next.data, out.data);
+    EXPECT_FALSE(ranks[1].mismatch());
+    EXPECT_TRUE(out.step());
   }
   munmap(hidden, page);
 }

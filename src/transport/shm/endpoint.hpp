@@ -285,7 +285,7 @@ class Endpoint {
   bool receive_slowly(Inbox& in, int from, Into into, std::size_t bytes, Transfer& transfer);
   // single_copy.cpp
   const std::byte* mapped(int from, const RemoteBuffer& source) const;
-  void pull(int from, const RemoteBuffer& source, void* into);
+  bool pull(int from, const RemoteBuffer& source, void* into);
   bool take_single(Inbox& in, int from, const RemoteBuffer& source, void* into, std::size_t bytes, Transfer& transfer);
   bool take_single(Inbox& in, int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes, Transfer&);
   bool worth_sharing(int from, const RemoteBuffer& source, const void* into) const;

@@ -116,15 +116,16 @@ const std::byte* Endpoint::mapped(int from, const RemoteBuffer& source) const {
   return access.heap ? access.heap->here(source.address, source.bytes) : nullptr;
 }
 
-void Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
+bool Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
   if (const std::byte* data = mapped(from, source)) {
     copy_bytes(into, data, source.bytes);
-    return;
+    return true;
   }
   const int error = read_process(peers_[from].access.pid, source.address, into, source.bytes);
-  if (error == 0) return;
+  if (error == 0) return true;
   if (copy_error_ == 0) copy_error_ = error;
   mismatch_ = true;
+  return false;
 }
 
 // Both sides should copy equally fast: by mappings of each other's heaps, or by system calls.
@@ -185,11 +186,10 @@ bool Endpoint::take_single(Inbox&, int from, const RemoteBuffer& source, const S
     return true;
   }
   staging_.resize(staging_bytes);
-  for (std::size_t done = 0; done < end && copy_error_ == 0;) {
-    const std::size_t n = std::min(staging_bytes, end - done);
-    pull(from, part_of(source, done, n), staging_.data());
-    if (copy_error_ == 0) sink.fn(sink.context, done, staging_.data(), n);
-    done += n;
+  for (std::size_t done = 0, n = 0; done < end; done += n) {
+    n = std::min(staging_bytes, end - done);
+    if (!pull(from, part_of(source, done, n), staging_.data())) break;
+    sink.fn(sink.context, done, staging_.data(), n);
   }
   return true;
 }
