@@ -119,6 +119,15 @@ int least_of_all(bool mine, bool& all) {
   return code;
 }
 
+/// Whether limits on the size of files let this rank make the largest segment that it may have to (persistent lanes).
+bool may_make_segments(const World& w, const Introduction& mine) {
+  const auto here = [&](const Introduction& other) { return other.memory == mine.memory; };
+  const Settings& settings = process().settings;
+  shm::Geometry largest{static_cast<int>(std::ranges::count_if(w.all, here)), settings.slots, settings.slot_bytes};
+  largest.lanes = lanes_per_block;
+  return shm::Segment::may_be_made(largest);
+}
+
 /// Tries what the first rank with this memory offers. All ranks learn whether it worked everywhere.
 int try_medium(World& w, shm::Medium medium, Introduction& mine, bool& works) {
   std::string error;
@@ -128,7 +137,8 @@ int try_medium(World& w, shm::Medium medium, Introduction& mine, bool& works) {
   if (const int code = gather_introductions(mine, w.all); code != MPI_SUCCESS) return code;
   const int first = w.first_here();
   const shm::Ticket& ticket = w.all[first].ticket;
-  const bool good = ticket.pid != 0 && (first == w.rank || shm::Segment::attach(ticket, error));
+  const bool good =
+      may_make_segments(w, mine) && ticket.pid != 0 && (first == w.rank || shm::Segment::attach(ticket, error));
   return least_of_all(good, works);
 }
 

@@ -1,6 +1,7 @@
 // Segments across real processes: made, found, released, and gone when a process is killed.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -162,6 +163,22 @@ TEST_P(SegmentTest, RefusesWhatIsNotTheTicketsSegment) {
   ++other.nonce;
   EXPECT_FALSE(Segment::attach(other, error));
   EXPECT_NE(error, "");
+}
+
+TEST_P(SegmentTest, IsNotMadeBeyondTheLimitOfFiles) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit limit = before;
+  limit.rlim_cur = Geometry{2}.total_bytes();
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  Ticket ticket;
+  std::string error;
+  EXPECT_TRUE(Segment::may_be_made(Geometry{2}));
+  EXPECT_TRUE(Segment::create(Geometry{2}, GetParam(), ticket, error)) << error;
+  EXPECT_FALSE(Segment::may_be_made(Geometry{3}));
+  EXPECT_FALSE(Segment::create(Geometry{3}, GetParam(), ticket, error));
+  EXPECT_EQ(error, "cannot size a shared segment: File too large");
+  setrlimit(RLIMIT_FSIZE, &before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Media, SegmentTest, testing::Values(Medium::nameless, Medium::file),

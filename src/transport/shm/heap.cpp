@@ -15,8 +15,6 @@
 #include <random>
 #include <vector>
 
-#include "transport/shm/layout.hpp"
-
 namespace omnes::shm {
 
 namespace {
@@ -28,6 +26,12 @@ constexpr std::size_t most_dirty_bytes = std::size_t{256} << 20;
 constexpr std::size_t most_usual_bytes = std::size_t{256} << 30;
 
 std::size_t rounded_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
+
+/// The kernel's pages: 64 KiB on some machines.
+std::size_t page() {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 
 // Those of this process. Never destroyed: a handler may come late.
 struct Alive {
@@ -69,8 +73,8 @@ std::size_t Heap::usual_bytes() {
 }
 
 std::unique_ptr<Heap> Heap::make(std::size_t most_bytes, std::string& error) {
-  const std::size_t bytes = rounded_up(most_bytes, page_bytes);
-  if (bytes < 2 * page_bytes) {
+  const std::size_t bytes = rounded_up(most_bytes, page());
+  if (bytes < 2 * page()) {
     error = "cannot make a heap that peers can map: address space is limited";
     return nullptr;
   }
@@ -95,7 +99,7 @@ std::unique_ptr<Heap> Heap::make(std::size_t most_bytes, std::string& error) {
 
 Heap::Heap(std::uintptr_t base, std::size_t bytes, int fd, std::uint64_t nonce)
     : base_(base), bytes_(bytes), fd_(fd), nonce_(nonce) {
-  clean_.add({page_bytes, bytes - page_bytes});  // the nonce has the first page
+  clean_.add({page(), bytes - page()});  // the nonce has the first page
 }
 
 Heap::~Heap() {
@@ -152,8 +156,8 @@ Heap::Piece Heap::Pieces::cut(std::size_t bytes, std::size_t alignment, std::uin
 
 void* Heap::take(std::size_t bytes, std::size_t alignment, bool zeroed) {
   if (bytes > bytes_) return nullptr;
-  bytes = rounded_up(bytes, page_bytes);
-  alignment = std::max(alignment, page_bytes);
+  bytes = rounded_up(bytes, page());
+  alignment = std::max(alignment, page());
   const std::lock_guard lock(mutex_);
   if (fd_ < 0) return nullptr;
   bool dirty = !zeroed;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,24 @@ std::string failed(const char* what, int error) { return std::string(what) + ": 
 
 std::string file_name(const Ticket& ticket) {
   return "/dev/shm/omnes-" + std::to_string(ticket.pid) + "-" + std::to_string(ticket.nonce);
+}
+
+/// By `ulimit -f`.
+bool allowed(std::size_t bytes) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
+}
+
+/// Returns the errno, or 0.
+int size(int fd, Medium medium, std::size_t bytes) {
+  if (!allowed(bytes)) return EFBIG;  // the process would be killed
+  const auto length = static_cast<off_t>(bytes);
+  if (medium == Medium::nameless) return ftruncate(fd, length) == 0 ? 0 : errno;
+  // /dev/shm may be small: ask for the memory now rather than be killed on touching it.
+  int refused;
+  do refused = posix_fallocate(fd, 0, length);
+  while (refused == EINTR);
+  return refused;
 }
 
 std::uint64_t new_nonce() {
@@ -63,6 +82,8 @@ std::shared_ptr<Segment> Segment::map(const Geometry& geometry, int fd, std::str
   return std::shared_ptr<Segment>(new Segment(geometry, static_cast<std::byte*>(base)));
 }
 
+bool Segment::may_be_made(const Geometry& geometry) { return allowed(geometry.total_bytes()); }
+
 std::shared_ptr<Segment> Segment::in_process(const Geometry& geometry, std::string& error) {
   error = geometry.why_not();
   return error.empty() ? map(geometry, -1, error) : nullptr;
@@ -79,12 +100,8 @@ std::shared_ptr<Segment> Segment::create(const Geometry& geometry, Medium medium
     error = failed("cannot create a shared segment", errno);
     return nullptr;
   }
-  // /dev/shm may be small: ask for the memory now rather than be killed on touching it.
-  const int refused = medium == Medium::nameless
-                          ? (ftruncate(fd, static_cast<off_t>(geometry.total_bytes())) == 0 ? 0 : errno)
-                          : posix_fallocate(fd, 0, static_cast<off_t>(geometry.total_bytes()));
   std::shared_ptr<Segment> segment;
-  if (refused != 0) {
+  if (const int refused = size(fd, medium, geometry.total_bytes()); refused != 0) {
     error = failed("cannot size a shared segment", refused);
   } else {
     segment = map(geometry, fd, error);

@@ -34,6 +34,8 @@ class Segment {
   /// Null on failure, with one line in `error`.
   static std::shared_ptr<Segment> create(const Geometry& geometry, Medium medium, Ticket& ticket, std::string& error);
   static std::shared_ptr<Segment> attach(const Ticket& ticket, std::string& error);
+  /// Whether the limit on the size of files (`ulimit -f`) lets this process make one.
+  static bool may_be_made(const Geometry& geometry);
   /// For the threads of one process, or the children that it forks.
   static std::shared_ptr<Segment> in_process(const Geometry& geometry, std::string& error);
 
