@@ -82,13 +82,13 @@ std::unique_ptr<Edges> edges_of(MPI_Comm comm, int rank) {
   } else if (kind == MPI_GRAPH) {
     int count = 0;
     check(host.Graph_neighbors_count(comm, rank, &count));
-    std::vector<int> neighbors(count);
+    std::vector<int> neighbors(count + 1);  // room for one at least: null is not what hosts expect here
     check(host.Graph_neighbors(comm, rank, count, neighbors.data()));
+    neighbors.resize(count);
     read_lists(neighbors, neighbors, rank, *edges);
   } else if (kind == MPI_DIST_GRAPH) {
     int in = 0, out = 0, weighted = 0;
     check(host.Dist_graph_neighbors_count(comm, &in, &out, &weighted));
-    // Room for one at least: null is not what hosts expect here.
     std::vector<int> sources(in + 1), destinations(out + 1), in_weights(in + 1), out_weights(out + 1);
     check(host.Dist_graph_neighbors(comm, in, sources.data(), in_weights.data(), out, destinations.data(),
                                     out_weights.data()));

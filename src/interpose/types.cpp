@@ -2,9 +2,12 @@
 #include "interpose/types.hpp"
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "interpose/blocks.hpp"
 #include "interpose/process.hpp"
 
 namespace omnes {
@@ -104,12 +107,6 @@ bool gapless(const TypeInfo& info) {
   return info.true_lb == 0 && info.extent == info.true_extent && info.size == static_cast<std::size_t>(info.extent);
 }
 
-/// Predefined, or made by MPI_Type_create_f90_...: these are whole numbers of bytes in a row, and nobody frees them.
-bool basic(int combiner) {
-  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER || combiner == MPI_COMBINER_F90_REAL ||
-         combiner == MPI_COMBINER_F90_COMPLEX;
-}
-
 TypeClass class_of(int combiner) {
   switch (combiner) {
     case MPI_COMBINER_NAMED: return TypeClass::other;
@@ -120,51 +117,21 @@ TypeClass class_of(int combiner) {
   }
 }
 
-struct Envelope {
-  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
-  int combiner = MPI_COMBINER_NAMED;
-};
-
-bool envelope(MPI_Datatype type, Envelope& e) {
-#ifdef OMNES_LARGE_COUNTS
-  if (host.Type_get_envelope_c)
-    return host.Type_get_envelope_c(type, &e.integers, &e.addresses, &e.counts, &e.types, &e.combiner) == MPI_SUCCESS;
-#endif
-  int integers = 0, addresses = 0, types = 0;
-  if (host.Type_get_envelope(type, &integers, &addresses, &types, &e.combiner) != MPI_SUCCESS) return false;
-  e.integers = integers;
-  e.addresses = addresses;
-  e.types = types;
-  return true;
-}
-
-/// The type that a duplicate or a repetition is made of.
-bool inner_type(MPI_Datatype type, const Envelope& e, MPI_Datatype& inner) {
-  int integer = 0;
-  MPI_Aint address = 0;
-#ifdef OMNES_LARGE_COUNTS
-  MPI_Count count = 0;
-  if (host.Type_get_contents_c)
-    return host.Type_get_contents_c(type, e.integers, 0, e.counts, 1, &integer, &address, &count, &inner) ==
-           MPI_SUCCESS;
-#endif
-  return host.Type_get_contents(type, static_cast<int>(e.integers), 0, 1, &integer, &address, &inner) == MPI_SUCCESS;
-}
-
-/// A basic type without gaps, or such types repeated or duplicated. Other combiners may reorder, so that size and
-/// extent tell nothing.
-bool is_contiguous(MPI_Datatype type, const Envelope& e) {
-  if (basic(e.combiner)) {
-    TypeInfo info;
-    return measure(type, info) && gapless(info);
-  }
-  if (e.combiner != MPI_COMBINER_DUP && e.combiner != MPI_COMBINER_CONTIGUOUS) return false;
-  MPI_Datatype inner;
-  Envelope inside;
-  if (!inner_type(type, e, inner) || !envelope(inner, inside)) return false;
-  const bool result = is_contiguous(inner, inside);
-  if (!basic(inside.combiner)) host.Type_free(&inner);
-  return result;
+/// A basic type without gaps, or blocks of such in a row. Others may reorder, so that size and extent tell nothing.
+bool is_contiguous(MPI_Datatype type, int combiner) {
+  TypeInfo info;
+  if (!measure(type, info) || !gapless(info)) return false;
+  if (is_basic(combiner)) return true;
+  MPI_Aint end = 0;
+  std::optional<MPI_Datatype> seen;  // the type of the blocks so far
+  return for_each_block(type, [&](const Block& block) {
+    if (block.length == 0) return true;
+    if (block.place != end) return false;
+    if (seen != block.type && !is_contiguous(block.type, combiner_of(block.type))) return false;
+    seen = block.type;
+    end += block.length * block.extent;
+    return true;
+  });
 }
 
 /// Asked of the private communicator, whose errors are returned: nothing reaches the program's handlers.
@@ -175,11 +142,11 @@ bool committed(MPI_Datatype type) {
 }
 
 const TypeInfo* examine(MPI_Datatype type) {
-  Envelope e;
+  const int combiner = combiner_of(type);
   auto info = std::make_unique<TypeInfo>();
-  if (!committed(type) || !envelope(type, e) || !measure(type, *info)) return nullptr;
-  info->kind = class_of(e.combiner);
-  info->contiguous = is_contiguous(type, e);
+  if (combiner < 0 || !measure(type, *info)) return nullptr;
+  info->kind = class_of(combiner);
+  info->contiguous = is_contiguous(type, combiner);
   if (host.Type_set_attr(type, keyval, info.get()) != MPI_SUCCESS) return nullptr;
   return info.release();
 }
@@ -202,6 +169,10 @@ const TypeInfo* look_up_type(MPI_Datatype type) {
     type_cache.put(type, &known->second);
     return &known->second;
   }
+  if (!committed(type)) return nullptr;
+  // Threads that meet the same type at once. Recursive: freeing parts of it may call the program.
+  static auto& mutex = *new std::recursive_mutex;
+  const std::lock_guard lock(mutex);
   void* attribute = nullptr;
   int found = 0;
   if (host.Type_get_attr(type, keyval, &attribute, &found) != MPI_SUCCESS) return nullptr;

@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstring>
 
+#include "interpose/blocks.hpp"
 #include "interpose/failure.hpp"
 #include "interpose/process.hpp"
 
@@ -27,24 +28,50 @@ int from_elsewhere(int count, MPI_Datatype type, Move move) {
   return code;
 }
 
-/// Calls move(elements, how many, type, offset and size of their packed form) for as many at a time as an int can
-/// count.
 template <class Move>
-void in_pieces(const View& view, Move move) {
-  if (view.info->size > INT_MAX) throw Failure{MPI_ERR_COUNT};
-  const std::size_t most = std::max<std::size_t>(INT_MAX / std::max<std::size_t>(view.info->size, 1), 1);
+void move_blocks(MPI_Datatype type, std::byte* element, std::size_t offset, Move move);
+
+/// Calls move(elements, how many, type, offset and size of their packed form) for as many at a time as an int can count;
+/// for the blocks of elements that are longer. The packed form begins at `offset`.
+template <class Move>
+void in_pieces(const View& view, std::size_t offset, Move move) {
+  const std::size_t size = view.info->size;
+  if (size == 0) return;
+  const std::size_t most = INT_MAX / size;
   for (std::size_t done = 0; done < view.count;) {
-    const std::size_t some = std::min(most, view.count - done);
     std::byte* elements = view.address + static_cast<std::ptrdiff_t>(done) * view.info->extent;
-    const std::size_t size = view.info->size;
+    if (most == 0) {
+      move_blocks(view.type, elements, offset, move);
+      offset += size;
+      ++done;
+      continue;
+    }
+    const std::size_t some = std::min(most, view.count - done);
     const auto move_these = [&](std::byte* first, int number, MPI_Datatype type) {
-      return move(first, number, type, done * size, static_cast<int>(some * size));
+      return move(first, number, type, offset, static_cast<int>(some * size));
     };
     const int number = static_cast<int>(some);
     const int code = elements ? move_these(elements, number, view.type) : from_elsewhere(number, view.type, move_these);
     if (code != MPI_SUCCESS) throw Failure{code};
+    offset += some * size;
     done += some;
   }
+}
+
+/// The same for the blocks of one element.
+template <class Move>
+void move_blocks(MPI_Datatype type, std::byte* element, std::size_t offset, Move move) {
+  const bool all = for_each_block(type, [&](const Block& block) {
+    MPI_Datatype inner = block.type;
+    if (host.Type_commit(&inner) != MPI_SUCCESS) return false;
+    View blocks;
+    if (blocks.set(block.length, inner)) return false;
+    blocks.address = element + block.place;
+    in_pieces(blocks, offset, move);
+    offset += blocks.bytes;
+    return true;
+  });
+  if (!all) throw Failure{MPI_ERR_COUNT};
 }
 
 }  // namespace
@@ -94,7 +121,7 @@ void View::pack(std::byte* to) const {
     std::memcpy(to, address, bytes);
     return;
   }
-  in_pieces(*this, [&](std::byte* elements, int some, MPI_Datatype of, std::size_t offset, int room) {
+  in_pieces(*this, 0, [&](std::byte* elements, int some, MPI_Datatype of, std::size_t offset, int room) {
     int position = 0;
     return host.Pack(elements, some, of, to + offset, room, &position, process().self);
   });
@@ -105,7 +132,7 @@ void View::unpack(const std::byte* from) const {
     std::memcpy(address, from, bytes);
     return;
   }
-  in_pieces(*this, [&](std::byte* elements, int some, MPI_Datatype of, std::size_t offset, int size) {
+  in_pieces(*this, 0, [&](std::byte* elements, int some, MPI_Datatype of, std::size_t offset, int size) {
     int position = 0;
     return host.Unpack(from + offset, size, &position, elements, some, of, process().self);
   });
