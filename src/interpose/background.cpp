@@ -30,6 +30,9 @@ struct Background {
   bool stopping = false;
 };
 auto& background = *new Background;
+std::atomic<int> asked_for{
+    MPI_THREAD_SINGLE};  // by the program: without threads, its functions may not be safe in ours
+std::atomic<bool> has_thread{false};
 std::atomic<bool> idle{false};  // the thread waits for news
 
 #if defined(OMNES_ABI_OMPI)
@@ -88,11 +91,14 @@ void run() {
   sched_setscheduler(0, SCHED_BATCH, &no_priority);
   int level = 0;
   const bool may_call_host = host.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
-  const auto allowed = may_call_host ? engine::Allowed::everything : engine::Allowed::nothing;
+  const auto allowed = !may_call_host                            ? engine::Allowed::nothing
+                       : asked_for.load() == MPI_THREAD_MULTIPLE ? engine::Allowed::everything
+                                                                 : engine::Allowed::to_call_host;
   for (;;) {
     {
       std::unique_lock lock(background.mutex);
       idle = true;
+      std::atomic_thread_fence(std::memory_order_seq_cst);
       background.news.wait(lock, [] { return background.stopping || engine::moving(); });
       idle = false;
       if (background.stopping) return;
@@ -117,12 +123,14 @@ void run() {
 
 bool host_lets_others_go_on() { return simulated || has_full_hook(); }  // in simulations there are no others
 
-bool wants_thread() {
+int level_to_ask_for(int level) {
+  asked_for = level;
   try {
-    return Settings::from_environment().async;
+    if (Settings::from_environment().async) return MPI_THREAD_MULTIPLE;
   } catch (const std::invalid_argument&) {
-    return false;  // the complaint follows
+    // the complaint follows
   }
+  return level;
 }
 
 void start_background() {
@@ -139,10 +147,14 @@ void start_background() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   background.thread = std::thread(run);
+  has_thread = true;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void wake_background() {
+  if (!has_thread.load(std::memory_order_relaxed)) return;
+  // It says that it is idle, then looks whether anything moves; who calls this has made something move, then looks.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!idle.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(background.mutex);
   background.news.notify_one();

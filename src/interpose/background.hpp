@@ -7,8 +7,9 @@
 
 namespace omnes {
 
-/// Whether OMNES_ASYNC asks for a thread, and so for a host that allows calls from any thread.
-bool wants_thread();
+/// The level of thread support to ask the host for, where the program asks for `level`: OMNES_ASYNC wants calls from any
+/// thread.
+int level_to_ask_for(int level);
 
 /// Whether operations under way go on while a call of the host waits: also those that need messages of the host.
 bool host_lets_others_go_on();

@@ -176,11 +176,13 @@ void count_moving() { moving_count.store(static_cast<int>(lanes.size() + forming
 /// Behind the gate. Formations go on here, too.
 bool advance_inside(Allowed allowed = Allowed::everything) {
   bool moved = false;
+  const bool may_call_program = allowed == Allowed::everything;
+  const bool may_call_host = may_call_program || allowed == Allowed::to_call_host;
   for (std::size_t i = 0; i < forming.size() && allowed != Allowed::nothing;) {
     const std::shared_ptr<State> state = forming[i];
     bool over = true;
     try {
-      over = try_formation(*state, allowed == Allowed::everything);
+      over = try_formation(*state, may_call_host);
     } catch (const Failure&) {  // those who wait for it hear of it
     }
     if (over) {
@@ -195,7 +197,7 @@ bool advance_inside(Allowed allowed = Allowed::everything) {
     try {
       if (const int code = active.state->broken) throw Failure{code};
       if (!active.lane->is_open() && active.state->formed) open_nonblocking(*active.state);
-      if (active.lane->is_open()) moved |= active.lane->advance(allowed == Allowed::everything);
+      if (active.lane->is_open()) moved |= active.lane->advance(may_call_host, may_call_program);
     } catch (const Failure& failure) {
       active.lane->fail(failure.code);
     } catch (const std::bad_alloc&) {
@@ -221,7 +223,7 @@ void complete_request(const Pending& pending) {
 
 /// Brings the result to where the program wants it.
 void land(Pending& pending) {
-  if (pending.code == 0) {
+  if (pending.code == 0 && !pending.job.nothing) {
     try {
       pending.job.land();
     } catch (const Failure& failure) {
@@ -310,7 +312,9 @@ bool take_back(const Pending& pending) {
 }
 
 void set_plan(Pending& pending, std::shared_ptr<const Plan> plan) {
-  pending.flight.calls_host = plan->messages() || (pending.job.call.reduction && pending.job.call.reduction->context);
+  const Reduction* const reduction = pending.job.call.reduction;
+  pending.flight.calls_program = reduction && pending.job.op.is_programs;
+  pending.flight.calls_host = plan->messages() || (reduction && reduction->context);
   pending.flight.plan = std::move(plan);
 }
 

@@ -76,8 +76,9 @@ void complete(Pending& pending);
 /// The program frees its request; the host still has to.
 void forget(MPI_Request request);
 
-/// What a caller may do with the host: everything; only take note of what it has completed; nothing.
-enum class Allowed : std::uint8_t { everything, to_take_note, nothing };
+/// What a caller may do: everything; all but call functions of the program; not call the host either, only take note of
+/// what it has completed; not even that.
+enum class Allowed : std::uint8_t { everything, to_call_host, to_take_note, nothing };
 
 /// Lets data move. Returns whether anything has moved.
 bool advance(Allowed allowed = Allowed::everything);

@@ -102,6 +102,7 @@ const char* Operator::set(MPI_Op wanted, MPI_Datatype datatype, const TypeInfo& 
     int commutes = 0;
     if (host.Op_commutative(wanted, &commutes) != MPI_SUCCESS) return "invalid operation";
     reduction.commutative = commutes != 0;
+    is_programs = true;
   }
   type = datatype;
   op = wanted;

@@ -9,9 +9,10 @@ namespace omnes {
 /// How the elements of a reduction lie in contiguous memory, and who combines them. Lives as long as the call.
 struct Operator {
   Reduction reduction;
-  std::size_t stride = 0;  ///< bytes from one element to the next
-  bool whole = true;       ///< elements lie there as in the program's own arrays (else each has its true extent only,
-                           ///< true_lb cut off)
+  std::size_t stride = 0;    ///< bytes from one element to the next
+  bool whole = true;         ///< elements lie there as in the program's own arrays (else each has its true extent only,
+                             ///< true_lb cut off)
+  bool is_programs = false;  ///< made by MPI_Op_create
   // For the host's MPI_Reduce_local.
   MPI_Datatype type;
   MPI_Op op;

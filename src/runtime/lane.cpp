@@ -38,12 +38,12 @@ void Lane::fail(int code) {
   }
 }
 
-bool Lane::advance(bool may_call_host) {
+bool Lane::advance(bool may_call_host, bool may_call_program) {
   if (!is_open()) return false;
   bool moved = false;
   while (!queue_.empty()) {
     Flight& flight = *queue_.front();
-    if (flight.calls_host && !may_call_host) break;
+    if ((flight.calls_host && !may_call_host) || (flight.calls_program && !may_call_program)) break;
     if (begun_) {
       moved |= executor_->advance();
     } else {

@@ -43,7 +43,8 @@ struct Flight {
   std::shared_ptr<const Plan> plan;
   Bases bases{};
   const Reduction* reduction = nullptr;
-  bool calls_host = false;  ///< it sends messages through the port, or combines by a function of the host
+  bool calls_host = false;     ///< it sends messages through the port, or combines by a function of the host
+  bool calls_program = false;  ///< it combines by a function of the program
   void* context = nullptr;
   /// Called once, by advance(), when the first of two stages has succeeded: sets plan, bases and calls_host for the
   /// second. Null: there is but one.
@@ -71,9 +72,9 @@ class Lane {
   void enqueue(Flight& flight) { queue_.push_back(&flight); }
   /// The one that runs, or will next; null when none is left.
   const Flight* front() const { return queue_.empty() ? nullptr : queue_.front(); }
-  /// Does what can be done without waiting, and, unless `may_call_host`, without the host. Returns whether anything has
-  /// moved.
-  bool advance(bool may_call_host = true);
+  /// Does what can be done without waiting, and, unless they may be called, without the host or the program. Returns
+  /// whether anything has moved.
+  bool advance(bool may_call_host = true, bool may_call_program = true);
   /// Ends all that is in the queue so.
   void fail(int code);
 

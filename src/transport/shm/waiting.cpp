@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <climits>
+
 namespace omnes::shm {
 
 namespace {
@@ -80,7 +82,8 @@ void Waiter::yield_or_sleep() {
   }
   if (may_sleep && (in_vain || after - yielding_since_ > sleep_after)) {
     announced_ = true;
-    policy_.asleep->store(1, std::memory_order_seq_cst);
+    policy_.asleep->store(1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 }
 
@@ -91,7 +94,7 @@ void Waiter::withdraw() {
 
 void wake_sleeper(std::atomic<std::uint32_t>& asleep) {
   asleep.store(0, std::memory_order_relaxed);
-  syscall(SYS_futex, &asleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  syscall(SYS_futex, &asleep, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 }  // namespace omnes::shm

@@ -60,7 +60,7 @@ class Waiter {
   std::int64_t yielding_since_ = 0;  // ns
 };
 
-/// Wakes whoever sleeps in this bed.
+/// Wakes all who sleep in this bed: its owner's threads.
 void wake_sleeper(std::atomic<std::uint32_t>& asleep);
 
 }  // namespace omnes::shm
