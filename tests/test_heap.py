@@ -22,6 +22,14 @@ def test_programs_run_as_ever(mpi, build, mode):
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
 
+def test_windows_of_ranks_that_differ(build):
+    """One rank leaves all to its MPI: the others do not wait for it in more than the MPI does."""
+    of = the_mpi("openmpi")
+    script = f"[ $OMPI_COMM_WORLD_RANK != 0 ] || export OMNES_OFF=1; exec {build('heap', of)} only-windows"
+    run = mpirun(of, 3, "sh", "-c", script, variables=MODES["windows"])
+    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+
+
 def test_it_can_be_switched_off(mpi, build):
     run = mpirun(mpi, 2, build("heap", mpi), "off", variables={"OMNES_HEAP": "off"})
     assert "a large piece of MPI_Alloc_mem is not mapped by peers" in run.stderr

@@ -39,7 +39,7 @@ int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass p
   try {
     State* state = known_state(comm);
     if (!state) [[unlikely]] {
-      const Found found = state_of(comm, form != Form::nonblocking);
+      const Found found = state_of(comm);
       state = found.state.get();  // which the communicator holds
       reason = found.reason;
     }
@@ -57,7 +57,8 @@ int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass p
 
 constexpr int unlike_any = -1, left_to_host = -2;  // no codes of a host: those are not negative
 
-// `describe` fills the job in and returns null, or why the host has to do it.
+// `describe` fills the job in and returns null, or why the host has to do it. Nothing is communicated before: an erroneous
+// call is one rank's own affair.
 
 /// The host's code for what Team::run returned.
 int code_of(int result) { return result == Lane::truncated ? MPI_ERR_TRUNCATE : result; }
@@ -71,9 +72,10 @@ void settle(Operation operation) {
 
 template <class... Arguments, class Describe, class Pass>
 int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, Describe describe, Pass pass) {
-  const auto serve = [&](State& state, MPI_Comm) -> const char* {
+  const auto serve = [&](State& state, MPI_Comm comm) -> const char* {
     Job job(state.staging);
     if (const char* reason = describe(state, job)) return reason;
+    open_lanes(state, comm, true);
     if (job.nothing) return nullptr;
     const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
     if (prepared->choice.host) [[unlikely]] {
@@ -124,6 +126,7 @@ int requested(Operation operation, Form form, Wide comm, void* request, Describe
   const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
     auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), narrow_comm);
     if (const char* reason = describe(state, pending->job)) return reason;
+    open_lanes(state, narrow_comm, form == Form::persistent);
     MPI_Request& made = *static_cast<MPI_Request*>(request);
     if (form == Form::nonblocking) {
       engine::launch(std::move(pending), made);
@@ -165,13 +168,14 @@ Parted parted(const void* buffer, Integers counts, Integers places, const MPI_Da
 
 OMNES_EXPORT(Init, int* argc, char*** argv) {
   int provided = 0;
-  if (find_host() == built_for && wants_thread())
-    return initialised(host.Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided));
+  if (find_host() == built_for)
+    if (const int level = level_to_ask_for(MPI_THREAD_SINGLE); level != MPI_THREAD_SINGLE)
+      return initialised(host.Init_thread(argc, argv, level, &provided));
   return initialised(host.Init(argc, argv));
 }
 
 OMNES_EXPORT(Init_thread, int* argc, char*** argv, int required, int* provided) {
-  if (find_host() == built_for && wants_thread()) required = MPI_THREAD_MULTIPLE;
+  if (find_host() == built_for) required = level_to_ask_for(required);
   return initialised(host.Init_thread(argc, argv, required, provided));
 }
 

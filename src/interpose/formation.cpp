@@ -147,7 +147,7 @@ void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
     waiting.asleep = state.team->lane().endpoint()->asleep();
   waiting.poke = poke;
   state.team->wait_so(waiting);
-  state.lanes.push_back(std::move(lanes));
+  state.lanes = std::move(lanes);
   state.formed = true;
 }
 
@@ -262,7 +262,7 @@ void end_formation(State& state, MPI_Comm comm) {
   }
   engine::advance();  // which need not think of it any more
   // If the others are in this call, too, the maker of the segment sees it found at once.
-  const std::shared_ptr<shm::Segment> segment = state.lanes.front()->segment;
+  const std::shared_ptr<shm::Segment> segment = state.lanes->segment;
   if (!segment || number_here(state) > 0) return;
   for (int looks = 0; looks < patience && !shm::Endpoint::all_have_come(*segment); ++looks) {
     engine::advance();
@@ -271,7 +271,7 @@ void end_formation(State& state, MPI_Comm comm) {
   seal_segments();
 }
 
-void open_nonblocking(State& state) { open(state, *state.lanes.front(), nonblocking_lane, state.nonblocking); }
+void open_nonblocking(State& state) { open(state, *state.lanes, nonblocking_lane, state.nonblocking); }
 
 void gather_from_all(const void* mine, void* all, std::size_t bytes, MPI_Comm comm) {
   const InsideHost guard;
@@ -317,13 +317,12 @@ State::Own& take_lane(State& state, MPI_Comm comm) {
       state.free.push_back(static_cast<int>(state.own.size()));
       state.own.emplace_back();
     }
-    state.lanes.push_back(std::move(lanes));
+    state.own_lanes.push_back(std::move(lanes));
   }
   const int index = state.free.front();
   state.free.pop_front();
   State::Own& own = state.own[index];
-  // The first of `lanes` are those of blocking and nonblocking calls.
-  if (!own.lane.is_open()) open(state, *state.lanes[1 + index / lanes_per_block], index % lanes_per_block, own.lane);
+  if (!own.lane.is_open()) open(state, *state.own_lanes[index / lanes_per_block], index % lanes_per_block, own.lane);
   return own;
 }
 

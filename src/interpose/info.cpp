@@ -19,7 +19,7 @@ void force_what_is_asked_for(MPI_Comm comm, MPI_Info info) {
     char value[MPI_MAX_INFO_VAL + 1];
     int found = 0;
     if (host.Info_get(info, key.c_str(), MPI_MAX_INFO_VAL, value, &found) != MPI_SUCCESS || !found) continue;
-    if (!state) state = local_state_of(comm).state;
+    if (!state) state = state_of(comm).state;
     if (!state) return;  // the host serves this communicator
     try {
       state->team->force(operation, parse_wish(operation, value));

@@ -1,6 +1,7 @@
 // MPI's functions that wait for messages: a call that blocks in the host would keep other ranks from the data that they
 // need from this one.
 #include <memory>
+#include <new>
 
 #include "interpose/engine.hpp"
 #include "interpose/export.hpp"
@@ -42,26 +43,6 @@ int receive_by(Receive receive, Begin begin, MPI_Status* status, Arguments... ar
 #define OMNES_COUNT MPI_Count
 #include "interpose/messages.inc"
 #endif
-
-// What is sent is packed first, as the buffer is received into meanwhile.
-OMNES_EXPORT(Sendrecv_replace, void* buffer, int count, Wide type, int to, int send_tag, int from, int recv_tag,
-             Wide comm, MPI_Status* status) {
-  find_host();
-  if (!ours()) return call_host(host.Sendrecv_replace, buffer, count, type, to, send_tag, from, recv_tag, comm, status);
-  int bytes = 0, position = 0;
-  int code = call_host(host.Pack_size, count, type, comm, &bytes);
-  if (code != MPI_SUCCESS) return code;
-  const auto packed = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes) + 1);
-  code = call_host(host.Pack, buffer, count, type, packed.get(), bytes, &position, comm);
-  if (code != MPI_SUCCESS) return code;
-  MPI_Request sending, receiving;
-  code = call_host(host.Isend, packed.get(), position, (Wide)MPI_PACKED, to, send_tag, comm, &sending);
-  if (code != MPI_SUCCESS) return code;
-  code = call_host(host.Irecv, buffer, count, type, from, recv_tag, comm, &receiving);
-  const int received = code == MPI_SUCCESS ? wait_for(receiving, status) : code;
-  const int sent = wait_for(sending, MPI_STATUS_IGNORE);
-  return received == MPI_SUCCESS ? sent : received;
-}
 
 OMNES_EXPORT(Probe, int from, int tag, Wide comm, MPI_Status* status) {
   find_host();

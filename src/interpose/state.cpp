@@ -6,7 +6,9 @@
 #include "interpose/state.hpp"
 
 #include <new>
+#include <utility>
 
+#include "interpose/export.hpp"
 #include "interpose/failure.hpp"
 #include "interpose/formation.hpp"
 #include "interpose/process.hpp"
@@ -20,6 +22,19 @@ OMNES_FAST_THREAD_LOCAL StateCache state_cache;
 namespace {
 
 int keyval = MPI_KEYVAL_INVALID;
+
+/// By this thread: functions of the program that delete its attributes may still use it, but ours is gone for good.
+OMNES_FAST_THREAD_LOCAL MPI_Comm being_freed;
+
+/// MPI_Comm_free, or MPI_Comm_disconnect.
+template <class Free>
+int free_by(Free free, void* comm) {
+  if (find_host() != built_for || !comm) return call_host(free, comm);
+  const MPI_Comm before = std::exchange(being_freed, *static_cast<MPI_Comm*>(comm));
+  const int code = call_host(free, comm);
+  being_freed = before;
+  return code;
+}
 
 int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
   *copied = 0;
@@ -64,7 +79,7 @@ std::byte* Staging::room(std::size_t bytes) {
   return data_;
 }
 
-Found local_state_of(MPI_Comm comm) {
+Found state_of(MPI_Comm comm) {
   if (called_by_host()) return {nullptr, "called by the host itself"};
   if (find_host() != built_for) return {nullptr, "MPI of another family"};
   if (const char* reason = prepare_process()) return {nullptr, reason};
@@ -75,22 +90,28 @@ Found local_state_of(MPI_Comm comm) {
   if (const int code = host.Comm_get_attr(comm, keyval, &attribute, &found); code != MPI_SUCCESS)
     throw Failure{code, true};
   if (!found && finalizing()) return {nullptr, "during MPI_Finalize"};
+  if (!found && comm == being_freed) return {nullptr, "during MPI_Comm_free"};
   const std::shared_ptr<State> state = found ? *static_cast<std::shared_ptr<State>*>(attribute) : make(comm);
   if (!state->team) return {nullptr, state->passed};
   return {state, nullptr};
 }
 
-Found state_of(MPI_Comm comm, bool wait) {
-  Found found = local_state_of(comm);
-  if (!found.state) return found;
-  State& state = *found.state;
-  if (!state.formed) {
-    if (revoked(comm)) return {nullptr, revoked_communicator};
-    if (!state.begun) begin_formation(found.state, comm);
+void open_lanes(State& state, MPI_Comm comm, bool wait) {
+  if (!state.formed) [[unlikely]] {
+    if (!state.begun) begin_formation(state.shared_from_this(), comm);
     if (wait) end_formation(state, comm);
   }
   if (state.formed) state_cache.put(comm, &state);
-  return found;
+}
+
+OMNES_EXPORT(Comm_free, void* comm) {
+  find_host();
+  return free_by(host.Comm_free, comm);
+}
+
+OMNES_EXPORT(Comm_disconnect, void* comm) {
+  find_host();
+  return free_by(host.Comm_disconnect, comm);
 }
 
 int prepare_states() { return host.Comm_create_keyval(no_copy, free_state, &keyval, nullptr); }

@@ -66,13 +66,14 @@ struct State : std::enable_shared_from_this<State> {
   std::atomic<int> broken = 0;           ///< the code of what went wrong in it
   std::atomic<bool> detached = false;    ///< the communicator is gone
   Lane nonblocking;
-  std::vector<std::unique_ptr<Lanes>> lanes;
+  std::unique_ptr<Lanes> lanes;  ///< of blocking and of nonblocking calls
   /// Those of persistent operations: each has its own.
   struct Own {
     Lane lane;
     std::atomic<bool> released = false;  ///< by the operation that had it, on this rank
   };
   std::deque<Own> own;
+  std::vector<std::unique_ptr<Lanes>> own_lanes;
   std::deque<int> free;  ///< indices into `own`; alike on all ranks
 };
 
@@ -81,11 +82,11 @@ struct Found {
   const char* reason = nullptr;  ///< why
 };
 
-/// The state of the communicator; made if there is none, and its lanes with it by all ranks together: `wait` until they
-/// are open, or return at once. Throws Failure.
-Found state_of(MPI_Comm comm, bool wait);
-/// The same without lanes: nothing is communicated.
-Found local_state_of(MPI_Comm comm);
+/// The state of the communicator; made if there is none. Nothing is communicated. Throws Failure.
+Found state_of(MPI_Comm comm);
+/// All ranks together, at their first call that omnes serves: `wait` until the lanes are open, or return at once. Throws
+/// Failure.
+void open_lanes(State& state, MPI_Comm comm, bool wait);
 
 using StateCache = HandleCache<MPI_Comm, State, 16>;
 extern OMNES_FAST_THREAD_LOCAL StateCache state_cache;

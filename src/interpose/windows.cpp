@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "interpose/export.hpp"
+#include "interpose/failure.hpp"
 #include "interpose/memory.hpp"
 #include "interpose/process.hpp"
+#include "interpose/state.hpp"
 
 namespace omnes {
 
@@ -35,6 +37,15 @@ std::uint64_t name_of(MPI_Win window) {
   std::uint64_t name = 0;
   std::memcpy(&name, &window, sizeof window);
   return name;
+}
+
+/// Whether collectives on the communicator run on omnes: on all its ranks, by the same settings.
+bool serves(MPI_Comm comm) {
+  try {
+    return state_of(comm).state != nullptr;
+  } catch (const Failure&) {
+    return false;
+  }
 }
 
 /// Collective. Tells all ranks of a new window where its parts lie in their owners, and finds out where they lie here.
@@ -62,7 +73,7 @@ template <class Function, class Unit>
 int make_shared(Function allocate, MPI_Aint bytes, Unit unit, Wide info, Wide comm, void* base, void* window) {
   const Family family = find_host();
   const int code = made(call_host(allocate, bytes, unit, info, comm, base, window));
-  if (code != MPI_SUCCESS || family != built_for || prepare_process() != nullptr || !memory_is_mapped()) return code;
+  if (code != MPI_SUCCESS || family != built_for || !serves(narrow<MPI_Comm>(comm)) || !memory_is_mapped()) return code;
   know(narrow<MPI_Comm>(comm), *static_cast<MPI_Win*>(window), *static_cast<void**>(base), bytes);
   return code;
 }

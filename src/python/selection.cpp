@@ -56,7 +56,8 @@ nb::dict default_settings() {
 /// Name and text of the machine file that a job would know; empty where there is none.
 std::pair<std::string, std::string> known_machine_file() {
   const Settings settings = Settings::from_environment();
-  return settings.machine ? std::pair(settings.machine->name, settings.machine->text) : std::pair<std::string, std::string>();
+  return settings.machine ? std::pair(settings.machine->name, settings.machine->text)
+                          : std::pair<std::string, std::string>();
 }
 
 /// The name of the table in front of the compiled-in one; empty where there is none.

@@ -46,6 +46,14 @@ int main(int argc, char** argv) {
   MPI_Type_vector(2, 1, 2, MPI_INT, &uncommitted);
   report("bcast uncommitted type", MPI_Bcast(a, 1, uncommitted, 0, comm));
   MPI_Type_free(&uncommitted);
+  MPI_Comm fresh;
+  MPI_Request request;
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_dup(comm, &fresh);
+  if (rank == 0) report("first call, one rank's bcast count -1", MPI_Bcast(a, -1, MPI_INT, 0, fresh));
+  if (rank == 0) report("its ibcast", MPI_Ibcast(a, -1, MPI_INT, 0, fresh, &request));
+  MPI_Comm_free(&fresh);
   report("good allreduce", MPI_Allreduce(a, b, 1, MPI_INT, MPI_SUM, comm));
   MPI_Errhandler_free(&handler);
   MPI_Comm_free(&comm);

@@ -82,6 +82,34 @@ static void intercommunicator(void) {
   MPI_Comm_free(&half);
 }
 
+static int farewell(MPI_Comm comm, int key, void* value, void* extra) {
+  (void)key;
+  (void)value;
+  (void)extra;
+  return MPI_Barrier(comm);
+}
+
+// What deletes an attribute may use the communicator that is freed; the next one may get its handle.
+static void attributes(void) {
+  int key, rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, farewell, &key, NULL);
+  for (int i = 0; i < 20; ++i) {
+    MPI_Comm all, half;
+    MPI_Comm_dup(MPI_COMM_WORLD, &all);
+    MPI_Comm_set_attr(all, key, NULL);
+    MPI_Barrier(all);
+    MPI_Comm_free(&all);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
+    int size, one = 1, sum = 0;
+    MPI_Comm_size(half, &size);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, half);
+    if (sum != size) fail("a sum over %d ranks is %d", size, sum);
+    MPI_Comm_free(&half);
+  }
+  MPI_Comm_free_keyval(&key);
+}
+
 // A user's attribute on MPI_COMM_SELF runs in MPI_Finalize, where collectives still work.
 static int last_words(MPI_Comm comm, int key, void* value, void* extra) {
   (void)comm;
@@ -104,6 +132,7 @@ int main(int argc, char** argv) {
   use(MPI_COMM_WORLD, p);
   use(MPI_COMM_SELF, 1);
   cycles(argc > 1 ? atoi(argv[1]) : 100);
+  attributes();
   intercommunicator();
   use(MPI_COMM_WORLD, p);
   return finish();
