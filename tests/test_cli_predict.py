@@ -97,7 +97,7 @@ def test_without_a_file_it_is_the_machine_that_a_job_would_know(tmp_path: Path, 
     assert modelling.Machine.load(None).facts["name"] == "default"
     own.write_text("version = 9")
     monkeypatch.setenv("OMNES_MACHINE", str(own))
-    assert f"{own}: machine file: version: valid: 1" in fails("explain", "bcast", "-n", "4")
+    assert f"{own}: machine file: does not say format" in fails("explain", "bcast", "-n", "4")
 
 
 def test_curves_go_through_their_points_and_never_fall():

@@ -21,7 +21,7 @@ def machine_file(what_for: str = "") -> Option:
         "path",
         type=FILE,
         metavar="FILE",
-        help=f"Made by omnes measure{what_for}.  [default: that of OMNES_MACHINE, yours, or a cluster from the literature]",
+        help=f"Made by omnes measure{what_for}.  [default: OMNES_MACHINE, yours, or one from the literature]",
     )
 
 

@@ -72,9 +72,7 @@ def _huge_pages() -> str:
 
 def _sections(facts: dict[str, Any]) -> list[tuple[str, list[str]]]:
     found = [line for entry in facts["mpis"] for line in _mpi(entry)] or ["none found"]
-    built = [
-        f"{path} (for {libraries.FAMILIES[family]})" for family, path in facts["libraries"].items()
-    ] or ["none"]
+    built = [f"{path} (for {libraries.FAMILIES[family]})" for family, path in facts["libraries"].items()] or ["none"]
     segment = ", ".join(f"{units.format_bytes(size)} for {p} ranks" for p, size in facts["segment_bytes"].items())
     settings = [f"{name}={value}" for name, value in facts["environment"].items()] or ["none"]
     return [

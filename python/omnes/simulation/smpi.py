@@ -35,7 +35,10 @@ def require(with_omnes: bool = True) -> None:
     if shutil.which("smpirun") is None or shutil.which("smpicc") is None:
         raise OmnesError("no SimGrid here: smpirun and smpicc are not in PATH (Debian: libsimgrid-dev)")
     if with_omnes and not libraries.simulated().is_file():
-        raise OmnesError("omnes was built without its library for simulations; build it with the CMake option OMNES_FAMILIES=ompi;mpich;abi;smpi")
+        raise OmnesError(
+            "omnes was built without its library for simulations: build it with the CMake option "
+            "OMNES_FAMILIES=ompi;mpich;abi;smpi"
+        )
 
 
 def build() -> str:
