@@ -30,8 +30,8 @@ struct Background {
   bool stopping = false;
 };
 auto& background = *new Background;
-std::atomic<int> asked_for{
-    MPI_THREAD_SINGLE};  // by the program: without threads, its functions may not be safe in ours
+// The level that the program wants: without threads of its own, its functions may not be safe in ours.
+std::atomic<int> asked_for{MPI_THREAD_SINGLE};
 std::atomic<bool> has_thread{false};
 std::atomic<bool> idle{false};  // the thread waits for news
 

@@ -37,10 +37,10 @@
   X(Topo_test) X(Cartdim_get) X(Cart_shift) X(Graph_neighbors_count) X(Graph_neighbors)                   \
   X(Dist_graph_neighbors_count) X(Dist_graph_neighbors)                                                   \
   X(Get_processor_name)                                                                                   \
-  X(Comm_rank) X(Comm_size) X(Comm_create) X(Comm_free) X(Comm_disconnect) X(Comm_test_inter) X(Comm_set_errhandler)         \
-  X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_get_attr) X(Comm_set_info)        \
-  X(Comm_group) X(Group_translate_ranks) X(Group_free) X(Info_get)                                        \
-  OMNES_MESSAGES(X) X(Sendrecv_replace) X(Recv_init) X(Pack_size)                           \
+  X(Comm_rank) X(Comm_size) X(Comm_create) X(Comm_free) X(Comm_disconnect) X(Comm_test_inter)             \
+  X(Comm_set_errhandler) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr)                   \
+  X(Comm_get_attr) X(Comm_set_info) X(Comm_group) X(Group_translate_ranks) X(Group_free) X(Info_get)      \
+  OMNES_MESSAGES(X) X(Sendrecv_replace) X(Recv_init) X(Pack_size)                                         \
   X(Probe) X(Iprobe) X(Mprobe) X(Improbe)                                                                 \
   X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome)                     \
   X(Request_get_status) X(Request_free) X(Start) X(Startall) X(Cancel)                                    \
@@ -54,7 +54,7 @@
 
 #ifdef OMNES_LARGE_COUNTS
 #define OMNES_HOST_COUNT_FUNCTIONS(X)                                                                     \
-  OMNES_COLLECTIVES(OMNES_THREE_FORMS_C, X) X(Type_get_envelope_c) X(Type_get_contents_c) \
+  OMNES_COLLECTIVES(OMNES_THREE_FORMS_C, X) X(Type_get_envelope_c) X(Type_get_contents_c)                 \
   OMNES_MESSAGES_C(X)                                                                                     \
   X(Sendrecv_replace_c) X(Pack_size_c) X(Pack_c)                                                          \
   X(Win_create_c) X(Win_allocate_c) X(Win_allocate_shared_c)                                              \
