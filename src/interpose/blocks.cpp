@@ -100,8 +100,7 @@ bool for_each_block(MPI_Datatype type, const std::function<bool(const Block&)>& 
     case MPI_COMBINER_CONTIGUOUS: return see({first, n[0], extent, 0});
     case MPI_COMBINER_VECTOR: return listed(n[0], same_length, [&](MPI_Count i) { return i * n[2] * extent; });
     case MPI_COMBINER_HVECTOR: return listed(n[0], same_length, [&](MPI_Count i) { return i * n[2]; });
-    case MPI_COMBINER_INDEXED:
-      return listed(n[0], own_length, [&](MPI_Count i) { return n[1 + n[0] + i] * extent; });
+    case MPI_COMBINER_INDEXED: return listed(n[0], own_length, [&](MPI_Count i) { return n[1 + n[0] + i] * extent; });
     case MPI_COMBINER_HINDEXED: return listed(n[0], own_length, [&](MPI_Count i) { return n[1 + n[0] + i]; });
     case MPI_COMBINER_INDEXED_BLOCK: return listed(n[0], same_length, [&](MPI_Count i) { return n[2 + i] * extent; });
     case MPI_COMBINER_HINDEXED_BLOCK: return listed(n[0], same_length, [&](MPI_Count i) { return n[2 + i]; });
