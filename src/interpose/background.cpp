@@ -31,9 +31,8 @@ struct Background {
 };
 auto& background = *new Background;
 // The level that the program wants: without threads of its own, its functions may not be safe in ours.
-std::atomic<int> asked_for{MPI_THREAD_SINGLE};
-std::atomic<bool> has_thread{false};
-std::atomic<bool> idle{false};  // the thread waits for news
+int asked_for = MPI_THREAD_SINGLE;  // before there is a thread
+std::atomic<bool> idle{false};      // the thread waits for news
 
 #if defined(OMNES_ABI_OMPI)
 
@@ -91,9 +90,9 @@ void run() {
   sched_setscheduler(0, SCHED_BATCH, &no_priority);
   int level = 0;
   const bool may_call_host = host.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
-  const auto allowed = !may_call_host                            ? engine::Allowed::nothing
-                       : asked_for.load() == MPI_THREAD_MULTIPLE ? engine::Allowed::everything
-                                                                 : engine::Allowed::to_call_host;
+  const auto allowed = !may_call_host                     ? engine::Allowed::nothing
+                       : asked_for == MPI_THREAD_MULTIPLE ? engine::Allowed::everything
+                                                          : engine::Allowed::to_call_host;
   for (;;) {
     {
       std::unique_lock lock(background.mutex);
@@ -147,12 +146,11 @@ void start_background() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   background.thread = std::thread(run);
-  has_thread = true;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void wake_background() {
-  if (!has_thread.load(std::memory_order_relaxed)) return;
+  if (!process().settings.async) return;
   // It says that it is idle, then looks whether anything moves; who calls this has made something move, then looks.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!idle.load(std::memory_order_relaxed)) return;

@@ -72,10 +72,10 @@ void settle(Operation operation) {
 
 template <class... Arguments, class Describe, class Pass>
 int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, Describe describe, Pass pass) {
-  const auto serve = [&](State& state, MPI_Comm comm) -> const char* {
+  const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
     Job job(state.staging);
     if (const char* reason = describe(state, job)) return reason;
-    open_lanes(state, comm, true);
+    open_lanes(state, narrow_comm, true);
     if (job.nothing) return nullptr;
     const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
     if (prepared->choice.host) [[unlikely]] {

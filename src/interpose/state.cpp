@@ -27,11 +27,10 @@ int keyval = MPI_KEYVAL_INVALID;
 OMNES_FAST_THREAD_LOCAL MPI_Comm being_freed;
 
 /// MPI_Comm_free, or MPI_Comm_disconnect.
-template <class Free>
-int free_by(Free free, void* comm) {
-  if (find_host() != built_for || !comm) return call_host(free, comm);
+int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
+  if (find_host() != built_for || !comm) return call_host(host.*function, comm);
   const MPI_Comm before = std::exchange(being_freed, *static_cast<MPI_Comm*>(comm));
-  const int code = call_host(free, comm);
+  const int code = call_host(host.*function, comm);
   being_freed = before;
   return code;
 }
@@ -93,26 +92,20 @@ Found state_of(MPI_Comm comm) {
   if (!found && comm == being_freed) return {nullptr, "during MPI_Comm_free"};
   const std::shared_ptr<State> state = found ? *static_cast<std::shared_ptr<State>*>(attribute) : make(comm);
   if (!state->team) return {nullptr, state->passed};
+  if (state->formed) state_cache.put(comm, state.get());
   return {state, nullptr};
 }
 
 void open_lanes(State& state, MPI_Comm comm, bool wait) {
-  if (!state.formed) [[unlikely]] {
-    if (!state.begun) begin_formation(state.shared_from_this(), comm);
-    if (wait) end_formation(state, comm);
-  }
-  if (state.formed) state_cache.put(comm, &state);
+  if (state.formed) [[likely]]
+    return;
+  if (!state.begun) begin_formation(state.shared_from_this(), comm);
+  if (wait) end_formation(state, comm);
 }
 
-OMNES_EXPORT(Comm_free, void* comm) {
-  find_host();
-  return free_by(host.Comm_free, comm);
-}
+OMNES_EXPORT(Comm_free, void* comm) { return free_by(&Host::Comm_free, comm); }
 
-OMNES_EXPORT(Comm_disconnect, void* comm) {
-  find_host();
-  return free_by(host.Comm_disconnect, comm);
-}
+OMNES_EXPORT(Comm_disconnect, void* comm) { return free_by(&Host::Comm_disconnect, comm); }
 
 int prepare_states() { return host.Comm_create_keyval(no_copy, free_state, &keyval, nullptr); }
 

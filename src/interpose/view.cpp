@@ -37,23 +37,21 @@ template <class Move>
 void in_pieces(const View& view, std::size_t offset, Move move) {
   const std::size_t size = view.info->size;
   if (size == 0) return;
+  const auto element = [&](std::size_t i) { return view.address + static_cast<std::ptrdiff_t>(i) * view.info->extent; };
+  if (size > INT_MAX) {
+    for (std::size_t i = 0; i < view.count; ++i) move_blocks(view.type, element(i), offset + i * size, move);
+    return;
+  }
   const std::size_t most = INT_MAX / size;
   for (std::size_t done = 0; done < view.count;) {
-    std::byte* elements = view.address + static_cast<std::ptrdiff_t>(done) * view.info->extent;
-    if (most == 0) {
-      move_blocks(view.type, elements, offset, move);
-      offset += size;
-      ++done;
-      continue;
-    }
     const std::size_t some = std::min(most, view.count - done);
+    std::byte* elements = element(done);
     const auto move_these = [&](std::byte* first, int number, MPI_Datatype type) {
-      return move(first, number, type, offset, static_cast<int>(some * size));
+      return move(first, number, type, offset + done * size, static_cast<int>(some * size));
     };
     const int number = static_cast<int>(some);
     const int code = elements ? move_these(elements, number, view.type) : from_elsewhere(number, view.type, move_these);
     if (code != MPI_SUCCESS) throw Failure{code};
-    offset += some * size;
     done += some;
   }
 }

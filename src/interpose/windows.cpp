@@ -71,9 +71,8 @@ void know(MPI_Comm comm, MPI_Win window, void* base, MPI_Aint bytes) {
 /// MPI_Win_allocate_shared, by the host's function `allocate`.
 template <class Function, class Unit>
 int make_shared(Function allocate, MPI_Aint bytes, Unit unit, Wide info, Wide comm, void* base, void* window) {
-  const Family family = find_host();
   const int code = made(call_host(allocate, bytes, unit, info, comm, base, window));
-  if (code != MPI_SUCCESS || family != built_for || !serves(narrow<MPI_Comm>(comm)) || !memory_is_mapped()) return code;
+  if (code != MPI_SUCCESS || !serves(narrow<MPI_Comm>(comm)) || !memory_is_mapped()) return code;
   know(narrow<MPI_Comm>(comm), *static_cast<MPI_Win*>(window), *static_cast<void**>(base), bytes);
   return code;
 }
