@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from omnes import cpus, libraries, mpi, program
 from omnes.arguments import has_option
@@ -73,21 +74,28 @@ def prepare(
     if ranks is not None:
         launch.command += ["-n", str(ranks)]
     passed = {name: value for name, value in os.environ.items() if name.startswith("OMNES_")}
-    if with_omnes and ranks is not None and ranks > cpus.usable_cpus() and not may_leave_machine(launcher_options):
+    share_cpus = ranks is not None and ranks > cpus.usable_cpus() and not may_leave_machine(launcher_options)
+    if with_omnes and share_cpus:
         yielding = mpi.YIELDING.get(chosen.kind, {})
         passed.update({name: value for name, value in yielding.items() if name not in os.environ})
     passed.update(variables or {})
     if with_omnes:
         earlier = os.environ.get("LD_PRELOAD")
+        if share_cpus and chosen.kind == "hydra":
+            launch.environment["LD_PRELOAD"] = _preload([libraries.session()], earlier)
         if family is None:
             raise OmnesError(f"cannot tell the MPI family: {found.looked_at}, and {chosen.launcher} is of no known MPI")
-        preload = [str(libraries.require(family))]
+        preload = [libraries.require(family)]
         if passed.get("OMNES_HEAP") == "shared":
-            preload.insert(0, str(libraries.heap()))
-        passed["LD_PRELOAD"] = ":".join(preload + [earlier] * bool(earlier))
+            preload.insert(0, libraries.heap())
+        passed["LD_PRELOAD"] = _preload(preload, earlier)
     launch.command += launcher_options
     launch.command += _with_variables(chosen, passed, [_as_launched(words[0], found), *words[1:]])
     return launch
+
+
+def _preload(paths: Sequence[Path], earlier: str | None) -> str:
+    return ":".join([*map(str, paths), *([earlier] if earlier else [])])
 
 
 def _choose_mpi(found: program.Program, launcher: str | None) -> tuple[Mpi, str | None]:

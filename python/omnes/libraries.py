@@ -29,10 +29,18 @@ def path(family: str) -> Path:
 
 def heap() -> Path:
     """The allocator that OMNES_HEAP=shared needs."""
-    found = folder() / "libomnes-heap.so"
-    if not found.is_file():
-        raise OmnesError("OMNES_HEAP=shared: omnes was built without libomnes-heap.so")
-    return found
+    return _present("libomnes-heap.so")
+
+
+def session() -> Path:
+    """Keeps ranks in the launcher's session, for launchers that would start each in one of its own."""
+    return _present("libomnes-session.so")
+
+
+def _present(name: str) -> Path:
+    if not (folder() / name).is_file():
+        raise OmnesError(f"omnes was built without {name}")
+    return folder() / name
 
 
 def simulated() -> Path:
