@@ -161,8 +161,9 @@ def command(
     """Measure collectives on the stock MPI and on omnes.
 
     All jobs are alive at once and take turns, batch by batch; those not measured sleep. Results are checked before
-    they are timed, and the data change from call to call. A time is the mean over a batch's calls on the slowest
-    rank. Where ranks share CPUs, an MPI that spins by default is measured twice: as it comes, and told to yield.
+    they are timed, and the data change from call to call. A call takes as long as its slowest rank; a time is the
+    mean of a batch's calls. Where ranks share CPUs, an MPI that spins by default is measured twice: as it comes,
+    and told to yield.
 
     With --nonblocking, a computation as long as the operation runs between I-call and Wait; the overlap is how much
     of the operation it hides. With --persistent, Start and Wait compete with I-call and Wait and with the blocking

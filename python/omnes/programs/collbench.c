@@ -13,9 +13,11 @@ OPERATION BYTES TYPE COUNTS FORM REDUCTION BUFFERS, such as "gatherv 1024 double
 The first line says which forms there are, and whether omnes is loaded: {"persistent": true, "omnes": false}.
 How: BYTES is one part. The data change before every call and the root goes round; cold buffers change with them, after
 the idea of the Intel MPI Benchmarks' -off_cache. When timing, up to SMALL bytes the calls run in a closed loop,
-refilling included; above, and for overlap, ranks meet before each call and only the call is timed. The mean of a rank's
-calls counts, and of all ranks the slowest. Ranks meet, and hand in times, through a small mapped file, not through the
-MPI under test. After each batch the last result is checked, outside the time. */
+refilling included, and the slowest rank counts; above, ranks meet before each call, only the call is timed, and what
+counts is the mean of the times that the slowest rank of each call took (Hunold, Carpen-Amarie 2016, "Reproducible MPI
+Benchmarking Is Still Not As Easy As You Think"), so that no rank gains by leaving before the others have their data. For
+overlap they meet, too, and of all ranks' means the slowest counts, as in IMB-NBC. Ranks meet, and hand in times, through
+a small mapped file, not through the MPI under test. After each batch the last result is checked, outside the time. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -39,6 +41,7 @@ enum { PURE, COMPUTATION, TOTAL, TIMES };
 /* What a rank shows to the others; one writer each. */
 struct line {
   _Alignas(128) _Atomic unsigned long arrived;
+  double call[2];        /* seconds of the last call and of the one before it, by parity */
   double seconds[TIMES]; /* of the last command; its only time is the first */
   long wrong;            /* index of the first wrong element, or -1 */
   double sink;           /* what was computed, so that it is */
@@ -105,6 +108,14 @@ static void run(const struct job* job, enum form form, int root) {
   if (request) MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
+/* How long the slowest rank took in a timed call. To be asked between the two meetings that follow the call. */
+static double slowest_in(long call) {
+  double most = 0;
+  for (int r = 0; r < ranks; ++r)
+    if (lines[r].call[call % 2] > most) most = lines[r].call[call % 2];
+  return most;
+}
+
 /* Runs calls before the clock starts, then the timed ones; hands in the mean and whether the last result is right. */
 static void measure(struct job* job, enum form form, long calls, long warm) {
   const int closed_loop = job->count * job->size <= SMALL;
@@ -114,11 +125,14 @@ static void measure(struct job* job, enum form form, long calls, long warm) {
   for (long i = -warm; i < calls; ++i) {
     data = next_data(job, i + warm);
     if (i == 0 || !closed_loop) meet();
+    if (!closed_loop && i > 0) total += slowest_in(i - 1);
     if (i == 0 || !closed_loop) begin = now();
     run(job, form, (int)((i + warm) % ranks));
-    if (!closed_loop && i >= 0) total += now() - begin;
+    if (!closed_loop && i >= 0) lines[rank].call[i % 2] = now() - begin;
   }
   if (closed_loop) total = now() - begin;
+  meet();
+  if (!closed_loop) total += slowest_in(calls - 1);
   lines[rank].seconds[0] = total / calls;
   lines[rank].wrong = first_wrong(job, (int)((calls + warm - 1) % ranks), data);
   close_requests(job, form);
