@@ -181,6 +181,7 @@ def test_draw_json():
 
 def test_info(monkeypatch):
     monkeypatch.setenv("OMNES_SLOT_BYTES", "8K")  # as in the source paper
+    monkeypatch.setenv("OMNES_SLOTS", "8")
     facts = json.loads(omnes("info", "--json").output)
     assert facts["segment_bytes"]["8"] == 768 << 10 and facts["segment_bytes"]["16"] == 3 << 19
     assert any(found["family"] == "ompi" for found in facts["mpis"])

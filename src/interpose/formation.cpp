@@ -74,7 +74,8 @@ Offer make_offer(const State& state, Lanes& lanes, int lane_count) {
   offer.wanted = shares(state) && number_here(state) == 0;
   if (offer.wanted) {
     const Settings& settings = process().settings;
-    shm::Geometry geometry{static_cast<int>(state.here.size()), settings.slots, settings.slot_bytes};
+    const int ranks = static_cast<int>(state.here.size());
+    shm::Geometry geometry{ranks, settings.slots_for(ranks), settings.slot_bytes};
     geometry.lanes = lane_count;
     std::string error;
     lanes.segment = shm::Segment::create(geometry, *world()->medium, offer.ticket, error);

@@ -119,13 +119,17 @@ int least_of_all(bool mine, bool& all) {
   return code;
 }
 
-/// Whether limits on the size of files let this rank make the largest segment that it may have to (persistent lanes).
+/// Whether limits on the size of files let this rank make every segment that it may have to, up to those of persistent
+/// lanes.
 bool may_make_segments(const World& w, const Introduction& mine) {
   const auto here = [&](const Introduction& other) { return other.memory == mine.memory; };
   const Settings& settings = process().settings;
-  shm::Geometry largest{static_cast<int>(std::ranges::count_if(w.all, here)), settings.slots, settings.slot_bytes};
-  largest.lanes = lanes_per_block;
-  return shm::Segment::may_be_made(largest);
+  for (auto ranks = static_cast<int>(std::ranges::count_if(w.all, here)); ranks > 1; --ranks) {
+    shm::Geometry geometry{ranks, settings.slots_for(ranks), settings.slot_bytes};
+    geometry.lanes = lanes_per_block;
+    if (!shm::Segment::may_be_made(geometry)) return false;
+  }
+  return true;
 }
 
 /// Tries what the first rank with this memory offers. All ranks learn whether it worked everywhere.

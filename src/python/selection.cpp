@@ -46,7 +46,6 @@ std::vector<std::string> candidates_of(const std::string& name, std::size_t part
 nb::dict default_settings() {
   const Settings settings;
   nb::dict d;
-  d["slots"] = std::to_string(settings.slots);
   d["slot_bytes"] = bytes_text(settings.slot_bytes);
   d["single_copy"] = settings.single_copy ? bytes_text(*settings.single_copy) : "off";
   d["direct_copy"] = bytes_text(settings.direct_copy);

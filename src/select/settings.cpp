@@ -224,6 +224,11 @@ std::string variable_of(Operation operation, bool blocking) {
   return variable;
 }
 
+int Settings::slots_for(int ranks) const {
+  constexpr int least = 8, for_each_reader = 2, of_all_ranks = 1024;
+  return slots.value_or(std::max(least, std::min(for_each_reader * ranks, of_all_ranks / ranks)));
+}
+
 Settings Settings::from(const char* const* variables) { return read(variables, {}, {}); }
 
 Settings Settings::from_environment() { return read(environ, users("table.toml"), users("machine.toml")); }

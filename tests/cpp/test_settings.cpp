@@ -30,7 +30,8 @@ TEST(Settings, HaveDefaults) {
   EXPECT_EQ(settings.transport, Transport::automatic);
   EXPECT_EQ(settings.wait, Wait::automatic);
   EXPECT_EQ(settings.fake_nodes, 1);
-  EXPECT_EQ(settings.slots, 8);
+  for (const auto& [ranks, slots] : {std::pair(2, 8), {4, 8}, {8, 16}, {16, 32}, {32, 32}, {64, 16}, {512, 8}})
+    EXPECT_EQ(settings.slots_for(ranks), slots);
   EXPECT_EQ(settings.slot_bytes, 32u << 10);
   EXPECT_EQ(settings.single_copy, 96u * 1024);
   EXPECT_EQ(settings.levels, all_levels);
@@ -48,7 +49,7 @@ TEST(Settings, AreRead) {
   EXPECT_EQ(settings.transport, Transport::mpi);
   EXPECT_EQ(settings.wait, Wait::yield);
   EXPECT_EQ(settings.fake_nodes, 3);
-  EXPECT_EQ(settings.slots, 2);
+  EXPECT_EQ(settings.slots_for(8), 2);
   EXPECT_EQ(settings.slot_bytes, 4096u);
   EXPECT_EQ(settings.single_copy, 1u << 20);
   EXPECT_EQ(settings.stats, "/tmp/a=b");

@@ -93,7 +93,11 @@ struct alignas(line_bytes) Bed {
 /// Addresses within one mapping of a segment.
 class Layout {
  public:
-  Layout(const Geometry& geometry, std::byte* base) : geometry_(geometry), base_(base) {}
+  Layout(const Geometry& geometry, std::byte* base)
+      : geometry_(geometry),
+        base_(base),
+        region_bytes_(geometry.region_bytes()),
+        first_slot_(static_cast<std::size_t>(geometry.slots) * geometry.control_bytes()) {}
 
   Identity* identity(int owner) const { return at<Identity>(owner, 0); }
   Bed* bed(int owner) const { return at<Bed>(owner, 1); }
@@ -105,10 +109,9 @@ class Layout {
     return at<Consumed>(owner, counters_line(geometry_) + static_cast<std::size_t>(of));
   }
   std::byte* slot(int owner, std::size_t index) const {
-    return region(owner) + static_cast<std::size_t>(geometry_.slots) * geometry_.control_bytes() +
-           index * geometry_.slot_bytes;
+    return region(owner) + first_slot_ + index * geometry_.slot_bytes;
   }
-  std::byte* region(int owner) const { return base_ + static_cast<std::size_t>(owner) * geometry_.region_bytes(); }
+  std::byte* region(int owner) const { return base_ + static_cast<std::size_t>(owner) * region_bytes_; }
 
   static std::size_t counters_line(const Geometry& geometry) {
     return 2 + publish_lines + static_cast<std::size_t>(geometry.p) * geometry.pair_lines();
@@ -128,6 +131,7 @@ class Layout {
 
   Geometry geometry_;
   std::byte* base_;
+  std::size_t region_bytes_, first_slot_;
 };
 
 /// memcpy for at most inline_bytes: two overlapping moves of a fixed size instead of a call.
