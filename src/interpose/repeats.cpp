@@ -6,11 +6,11 @@
 namespace omnes {
 
 bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
-                       const void* recv) {
+                       const void* recv, bool has_arrays) {
   const Call& call = job.call;
   if (call.reduction && call.reduction->context) return false;
   // Arrays of the neighborhoods have as many elements as the rank has neighbors, not p.
-  if (call.neighbors && !(call.send_counts.empty() && call.recv_counts.empty())) return false;
+  if (call.neighbors && has_arrays) return false;
   // The counts of reduce_scatter are those of what is sent, though they come last.
   repeat.reads_sent = !call.send_counts.empty();
   repeat.reads_received = !call.recv_counts.empty() || call.operation == Operation::reduce_scatter;

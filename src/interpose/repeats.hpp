@@ -143,7 +143,7 @@ class Repeats {
     static_assert(Given<Arguments...>::words <= most_words);
     Repeat& repeat = repeats_[place(given)];
     repeat.types = nothing_kept;
-    if (!describe(repeat, prepared, job, given.send, given.recv)) return;
+    if (!describe(repeat, prepared, job, given.send, given.recv, given.arrays > 0)) return;
     copy_elements(repeat, given.array.data(), given.arrays, p);
     std::copy(given.word.begin(), given.word.end(), repeat.word.begin());
     repeat.types = TypeCache::generation();
@@ -165,7 +165,7 @@ class Repeats {
   }
 
   bool describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
-                const void* recv);
+                const void* recv, bool has_arrays);
 
   template <class Array>
   static bool is_read(const Repeat& repeat, const Array& array) {
