@@ -24,7 +24,7 @@ _FORCED = {f"OMNES_{name.upper()}": "hierarchical" if name in _COMPOSED else "li
 NODES = {"OMNES_FAKE_NODES": "2", **_FORCED}
 
 # Ranks outnumber CPUs in tests; without these the MPIs spin and take minutes.
-YIELDING = {"OMPI_MCA_mpi_yield_when_idle": "1", **mpi.YIELDING["hydra"], **mpi.YIELDING["intel"]}
+YIELDING = {"OMPI_MCA_mpi_yield_when_idle": "1", **mpi.YIELDING["mpich"], **mpi.YIELDING["intel"]}
 
 
 def the_mpi(name: str) -> mpi.Mpi:

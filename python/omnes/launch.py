@@ -76,8 +76,7 @@ def prepare(
     passed = {name: value for name, value in os.environ.items() if name.startswith("OMNES_")}
     share_cpus = ranks is not None and ranks > cpus.usable_cpus() and not may_leave_machine(launcher_options)
     if with_omnes and share_cpus:
-        yielding = mpi.YIELDING.get(chosen.kind, {})
-        passed.update({name: value for name, value in yielding.items() if name not in os.environ})
+        passed.update({name: value for name, value in chosen.yielding.items() if name not in os.environ})
     passed.update(variables or {})
     if with_omnes:
         earlier = os.environ.get("LD_PRELOAD")

@@ -30,17 +30,19 @@ _PLACES = (
     "/opt/intel/oneapi/mpi/latest/bin",
 )
 
-# What has waiting ranks yield, by kind of launcher. Without it these MPIs spin, and a message takes milliseconds where
-# ranks share CPUs. Open MPI yields by itself when it is told to oversubscribe.
+# What has waiting ranks yield. Without it these MPIs spin, and a message takes milliseconds where ranks share CPUs.
+# Open MPI yields by itself when it is told to oversubscribe.
 YIELDING = {
-    "hydra": {
-        # MPICH 4
-        "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
-        "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
-        # MPICH 5
+    "mpich": {
         "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
         "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "0",
-        # both
+        "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
+        "MPIR_CVAR_POSIX_POLL_FREQUENCY": "1",
+    },
+    # MPICH before 5 knows nothing better than to sleep, which MPICH 5 would do, too.
+    "mpich-4": {
+        "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+        "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
         "MPIR_CVAR_POSIX_POLL_FREQUENCY": "1",
     },
     "intel": {"I_MPI_WAIT_MODE": "1", "I_MPI_THREAD_YIELD": "2"},
@@ -69,6 +71,13 @@ class Mpi:
     @property
     def open_mpi(self) -> bool:
         return self.kind in ("prrte", "orte")
+
+    @property
+    def yielding(self) -> dict[str, str]:
+        """The variables by which waiting ranks yield."""
+        if self.kind == "hydra":
+            return YIELDING["mpich-4" if self.version.startswith(("3.", "4.")) else "mpich"]
+        return YIELDING.get(self.kind, {})
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """What the launcher and the ranks need beyond the user's environment."""

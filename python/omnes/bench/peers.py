@@ -17,7 +17,7 @@ from omnes import pypi
 from omnes.bench import settings
 from omnes.bench.job import JobSpec
 from omnes.errors import OmnesError
-from omnes.mpi import YIELDING, Mpi
+from omnes.mpi import Mpi
 
 # What omnes comes with, whatever table and machine file the user has.
 COMPILED_IN = {"OMNES_TABLE": "off", "OMNES_MACHINE": "off"}
@@ -32,8 +32,8 @@ def jobs(
         of = "" if len(mpis) == 1 else f" {mpi.name}"
         stock = f"stock{of}"
         specs.append(JobSpec(stock, mpi))
-        if oversubscribed and mpi.kind in YIELDING:
-            specs.append(JobSpec(f"{stock}, yielding", mpi, variables=YIELDING[mpi.kind]))
+        if oversubscribed and mpi.yielding:
+            specs.append(JobSpec(f"{stock}, yielding", mpi, variables=mpi.yielding))
         for peer in peers:
             name, variables = _parse_peer(peer)
             specs.append(JobSpec(f"{name}{of}", mpi, variables=variables))

@@ -46,7 +46,8 @@ _VARIABLES = {
 # Where hosts share CPUs, which no MPI can see: without these, waiting ranks keep them from those waited for.
 _YIELDING = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
-    **YIELDING["hydra"],
+    **YIELDING["mpich-4"],
+    **YIELDING["mpich"],
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
     **YIELDING["intel"],
 }

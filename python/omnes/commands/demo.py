@@ -86,7 +86,7 @@ def _program(chosen: mpi.Mpi, counts: Sequence[int], console: Console) -> Table:
 def _run_once(path: str, chosen: mpi.Mpi, ranks: int, with_omnes: bool) -> tuple[float, float]:
     """The norm of what the program computed, and the seconds it took."""
     where = f"cg on {ranks} ranks {'with omnes' if with_omnes else 'on the stock MPI'}"
-    variables = mpi.YIELDING.get(chosen.kind, {}) if ranks > cpus.usable_cpus() else {}
+    variables = chosen.yielding if ranks > cpus.usable_cpus() else {}
     prepared = launch.prepare([path], ranks, with_omnes=with_omnes, launcher=str(chosen.launcher), variables=variables)
     try:
         done = subprocess.run(
