@@ -74,6 +74,7 @@ def mpirun(
         with_omnes=with_omnes,
         launcher=str(of.launcher),
         variables=variables,
+        on_cluster=cluster is not None,
     )
     command = job.command
     if cluster:

@@ -65,8 +65,12 @@ def prepare(
     with_omnes: bool = True,
     launcher: str | None = None,
     variables: Mapping[str, str] | None = None,
+    on_cluster: bool = False,
 ) -> Launch:
-    """The launch of a program (words: its path and arguments). `variables` reach every rank."""
+    """The launch of a program (words: its path and arguments). `variables` reach every rank.
+
+    `on_cluster`: it will run on an emulated cluster, which sees to it that ranks yield.
+    """
     found = program.inspect(words[0], os.environ)
     chosen, family = _choose_mpi(found, launcher)
     launch = Launch(chosen, family, [str(chosen.launcher)], chosen.environment(os.environ), [found.looked_at])
@@ -74,7 +78,8 @@ def prepare(
     if ranks is not None:
         launch.command += ["-n", str(ranks)]
     passed = {name: value for name, value in os.environ.items() if name.startswith("OMNES_")}
-    share_cpus = ranks is not None and ranks > cpus.usable_cpus() and not may_leave_machine(launcher_options)
+    stays = not on_cluster and not may_leave_machine(launcher_options)
+    share_cpus = stays and ranks is not None and ranks > cpus.usable_cpus()
     if with_omnes and share_cpus:
         passed.update({name: value for name, value in chosen.yielding.items() if name not in os.environ})
     passed.update(variables or {})

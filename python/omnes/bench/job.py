@@ -107,6 +107,7 @@ class Job:
             spec.with_omnes,
             str(spec.mpi.launcher),
             {**variables, **spec.variables},
+            on_cluster=spread.hosts > 1,
         )
         if spread.hosts > 1:
             shared = (folder, program.parent, spec.mpi.prefix, libraries.folder())
