@@ -13,9 +13,9 @@ from omnes.units import format_bytes, format_us, geometric_mean
 
 _HOW = """\
 All jobs of a table are alive at once and take turns in every cell; results are checked before timing. Times are µs per
-call: the median over batches of the mean of the slowest rank. A ratio is a peer's time over omnes', the median of the
-ratios within rounds: above 1, omnes is faster. Of several launches of all jobs it is the median of theirs. Every sample
-is in the JSON lines beside this page.
+call, until its slowest rank has returned: the median over batches of the mean. A ratio is a peer's time over omnes',
+the median of the ratios within rounds: above 1, omnes is faster. Of several launches of all jobs it is the median of
+theirs. Every sample is in the JSON lines beside this page.
 
 The limit of a cell is what cannot be left out: one hand-over of a cache line, and one copy of what the busiest rank
 receives, by one core, at the speed of the level of memory that holds its buffers; where ranks share a core, one after
