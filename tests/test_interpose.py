@@ -127,6 +127,12 @@ def test_errors_are_the_stock_ones(mpi, build):
     assert "class 2, " in ours.stdout
 
 
+@pytest.mark.parametrize(("who", "options"), [("all", ()), ("one", ("--with-ft", "ulfm"))], ids=["all", "one"])
+def test_revoked_communicators(build, who, options):
+    openmpi = the_mpi("openmpi")
+    expect_ok(mpirun(openmpi, 3, build("revoked", openmpi), who, options=options))
+
+
 def test_calls_that_repeat_earlier_ones_but_for_one_argument(mpi, build, tmp_path):
     expect_ok(mpirun(mpi, 3, build("repeats", mpi), variables={"OMNES_STATS": str(tmp_path)}))
     entries = [entry for entry in reports(tmp_path, 3)[0]["entries"] if entry["operation"] == "allreduce"]

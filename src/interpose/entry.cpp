@@ -94,9 +94,9 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
 }
 
 /// Serves a blocking call that was made before with such arguments; returns `unlike_any` where there was none, and
-/// `left_to_host` where that is to serve it.
+/// `left_to_host` where that is to serve it. Inlined, so that arguments are compared where they are: in registers.
 template <class... Arguments>
-int repeat(Operation operation, Wide wide_comm, const Given<Arguments...>& given) {
+[[gnu::always_inline]] inline int repeat(Operation operation, Wide wide_comm, const Given<Arguments...>& given) {
   const MPI_Comm comm = narrow<MPI_Comm>(wide_comm);
   State* const state = known_state(comm);
   if (!state || revoked(comm)) [[unlikely]]

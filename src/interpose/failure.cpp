@@ -4,7 +4,18 @@
 #include <exception>
 #include <new>
 
+#include "interpose/export.hpp"
+
 namespace omnes {
+
+std::atomic<bool> may_be_revoked = false;
+
+#ifdef OMNES_ABI_OMPI
+OMNES_EXPORT_EXTENSION(Comm_revoke, Wide comm) {
+  if (find_host() == built_for) may_be_revoked = host.Comm_is_revoked != nullptr;
+  return call_host(host.Comm_revoke, comm);
+}
+#endif
 
 int raise(MPI_Comm comm, int code) {
   // SMPI's default handler is none, and may not be called.

@@ -1,6 +1,7 @@
 // How a call that cannot go on ends: with a code of the host, through the communicator's error handler.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "interpose/host.hpp"
@@ -13,10 +14,14 @@ struct Failure {
   bool raised = false;  ///< the host has called the error handler itself
 };
 
+/// Whether a communicator may be revoked at all: the host is to survive failures, or this process has revoked one.
+extern std::atomic<bool> may_be_revoked;
 /// Whether a process of the communicator has failed and another one has said so (ULFM): then the host complains.
 inline bool revoked(MPI_Comm comm) {
+  if (!may_be_revoked.load(std::memory_order_relaxed)) [[likely]]
+    return false;
   int flag = 0;
-  return host.Comm_is_revoked && host.Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag;
+  return host.Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag;
 }
 inline constexpr const char* revoked_communicator = "revoked communicator";
 

@@ -73,6 +73,8 @@ Family find() {
 #undef OMNES_LOOK_UP
     host.Request_is_complete = reinterpret_cast<int (*)(MPI_Request)>(dlsym(library, "PMPIX_Request_is_complete"));
     host.Comm_is_revoked = reinterpret_cast<int (*)(MPI_Comm, int*)>(dlsym(library, "PMPIX_Comm_is_revoked"));
+    host.Comm_revoke = reinterpret_cast<int (*)(MPI_Comm)>(dlsym(library, "PMPIX_Comm_revoke"));
+    host.survives_failures = static_cast<const bool*>(dlsym(library, "ompi_ftmpi_enabled"));
     const Family family = family_of(name);
     if (family == built_for) {
       handles = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_BYTE,

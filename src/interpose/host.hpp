@@ -73,7 +73,9 @@ struct Host {
 #undef OMNES_MEMBER
   // MPIX_..., where the host has them:
   int (*Comm_is_revoked)(MPI_Comm comm, int* flag);
+  int (*Comm_revoke)(MPI_Comm comm);
   int (*Request_is_complete)(MPI_Request request);  ///< without any progress
+  const bool* survives_failures;                    ///< Open MPI's mpi_ft_enable, after MPI_Init
 };
 
 /// Predefined handles that calls are compared with, looked up once.

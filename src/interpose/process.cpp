@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpose/failure.hpp"
 #include "interpose/memory.hpp"
 #include "interpose/operators.hpp"
 #include "interpose/report.hpp"
@@ -98,6 +99,7 @@ const char* set_up() {
   }
   p.fingerprint = fingerprint_of(p.settings);
   if (p.settings.off) return "OMNES_OFF";
+  if (host.Comm_is_revoked && (!host.survives_failures || *host.survives_failures)) may_be_revoked = true;
   host.Comm_rank(handles.comm_world, &p.rank);
   host.Comm_size(handles.comm_world, &p.size);
   if (!make_private_communicator(p.self)) return "no private communicator";

@@ -16,10 +16,9 @@ constexpr int polls_in_order = 64;
 
 }  // namespace
 
-int Executor::run(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
-  take(plan, bases, reduction);
+int Executor::run_to_end(const shm::WaitPolicy& policy) {
   const std::size_t done = run_in_order(polls_in_order);
-  if (done == plan.steps.size()) [[likely]]
+  if (done == plan_->steps.size()) [[likely]]
     return error_;
   go_on_in_any_order(done);
   shm::Waiter waiter(policy);
@@ -43,26 +42,18 @@ void Executor::begin(const Plan& plan, const Bases& bases, const Reduction* redu
   if (plan.copies_beside) advance();
 }
 
-inline void Executor::take(const Plan& plan, const Bases& bases, const Reduction* reduction) {
-  plan_ = &plan;
-  bases_ = bases;
-  reduction_ = reduction;
-  element_ = plan.element;
-  error_ = 0;
-  copies_left_ = plan.copies_beside;
-  const std::size_t n = plan.steps.size();
-  if (room_ < n) [[unlikely]] {
-    moving_.resize(n);
-    waits_for_.resize(n);
-    room_ = n;
-  }
+void Executor::make_room(std::size_t steps) {
+  moving_.resize(steps);
+  waits_for_.resize(steps);
+  room_ = steps;
 }
 
 // Returns how many steps are done; the next one, if any, may have been tried.
 inline std::size_t Executor::run_in_order(int most_polls) {
-  const std::size_t n = plan_->copies_beside ? 0 : plan_->before_messages;
+  const Plan& plan = *plan_;
+  const std::size_t n = plan.copies_beside ? 0 : plan.before_messages;
   for (std::size_t i = 0; i < n; ++i) {
-    const Step& step = plan_->steps[i];
+    const Step& step = plan.steps[i];
     Moving& moving = moving_[i];
     moving = Moving{};
     for (int polls = 0;; ++polls) {
@@ -72,7 +63,7 @@ inline std::size_t Executor::run_in_order(int most_polls) {
       if (moving.started || polls == most_polls || error_ != 0) return i;
     }
   }
-  if (n < plan_->steps.size()) moving_[n] = Moving{};
+  if (n < plan.steps.size()) moving_[n] = Moving{};
   return n;
 }
 
@@ -223,7 +214,7 @@ void Executor::combine(const Step& step, const void* incoming, std::size_t offse
 void Executor::combine_fragment(void* self, std::size_t offset, const void* data, std::size_t bytes) {
   const auto* executor = static_cast<const Executor*>(self);
   const Step& step = *executor->combining_;
-  executor->combine(step, data, offset, bytes / executor->element_);
+  executor->combine(step, data, offset, bytes / executor->plan_->element);
 }
 
 }  // namespace omnes

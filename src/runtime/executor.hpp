@@ -31,7 +31,10 @@ class Executor {
   Executor(shm::Endpoint* endpoint, const MessagePort& port) : endpoint_(endpoint), port_(port) {}
 
   /// Runs to the end. Returns 0 or the port's error code.
-  int run(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy);
+  int run(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
+    take(plan, bases, reduction);
+    return run_to_end(policy);
+  }
 
   /// Starts a plan and does what can be done without waiting. Plan and reduction must stay until it is finished.
   void begin(const Plan& plan, const Bases& bases, const Reduction* reduction);
@@ -50,7 +53,17 @@ class Executor {
     bool started = false;
   };
 
-  void take(const Plan& plan, const Bases& bases, const Reduction* reduction);
+  void take(const Plan& plan, const Bases& bases, const Reduction* reduction) {
+    plan_ = &plan;
+    bases_ = bases;
+    reduction_ = reduction;
+    error_ = 0;
+    copies_left_ = plan.copies_beside;
+    if (room_ < plan.steps.size()) [[unlikely]]
+      make_room(plan.steps.size());
+  }
+  void make_room(std::size_t steps);
+  int run_to_end(const shm::WaitPolicy& policy);
   std::size_t run_in_order(int most_polls);
   void go_on_in_any_order(std::size_t tried);
   Outcome move(const Step& step, Moving& moving);
@@ -73,7 +86,6 @@ class Executor {
   Bases bases_{};
   const Reduction* reduction_ = nullptr;
   const Step* combining_ = nullptr;  // the recv_reduce whose fragments arrive
-  std::size_t element_ = 1;
   int error_ = 0;
   std::size_t room_ = 0;   // steps that waits_for_ and moving_ have room for
   std::size_t tried_ = 0;  // steps before this one were done in order; it may have been tried

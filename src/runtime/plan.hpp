@@ -54,7 +54,8 @@ struct Region {
   std::size_t offset = 0;
 };
 
-struct Step {
+/// Aligned, so that an index is a shift; the first cache line has all that a copy or a message needs.
+struct alignas(64) Step {
   OpKind kind = OpKind::copy;
   Route route = Route::local;
   bool published = false;
@@ -62,8 +63,9 @@ struct Step {
   bool staged = false;     ///< recv_reduce by shm: the message lands in the arena at `stage`, then is combined
   std::int32_t peer = -1;  ///< in the numbering of the route; sends by shm use readers instead
   std::uint32_t first_reader = 0, reader_count = 0;
-  Region a, b, dst;
+  Region a, dst;
   std::size_t bytes = 0;
+  Region b;
   std::size_t elements = 0;
   std::size_t stage = 0;
   std::uint32_t waits_for = 0;                     ///< how many releases it needs before it may start
