@@ -71,9 +71,11 @@ Family find() {
     OMNES_HOST_FUNCTIONS(OMNES_LOOK_UP)
     OMNES_HOST_COUNT_FUNCTIONS(OMNES_LOOK_UP)
 #undef OMNES_LOOK_UP
-    host.Request_is_complete = reinterpret_cast<int (*)(MPI_Request)>(dlsym(library, "PMPIX_Request_is_complete"));
-    host.Comm_is_revoked = reinterpret_cast<int (*)(MPI_Comm, int*)>(dlsym(library, "PMPIX_Comm_is_revoked"));
-    host.Comm_revoke = reinterpret_cast<int (*)(MPI_Comm)>(dlsym(library, "PMPIX_Comm_revoke"));
+#define OMNES_LOOK_UP(name) host.name = reinterpret_cast<decltype(host.name)>(dlsym(library, "PMPIX_" #name))
+    OMNES_LOOK_UP(Comm_is_revoked);
+    OMNES_LOOK_UP(Comm_revoke);
+    OMNES_LOOK_UP(Request_is_complete);
+#undef OMNES_LOOK_UP
     host.survives_failures = static_cast<const bool*>(dlsym(library, "ompi_ftmpi_enabled"));
     const Family family = family_of(name);
     if (family == built_for) {

@@ -48,7 +48,7 @@ TEST_P(WaitingTest, SleepsOnlyAfterLongIdleTimeAndThenCostsLittle) {
 
 TEST_P(WaitingTest, PokesWhileItWaitsButNotAtOnce) {
   Waiter waiter(policy_);
-  for (int i = 0; i < 10; ++i) waiter.pause();
+  for (int i = 0; i < 12; ++i) waiter.pause();
   EXPECT_EQ(pokes_, 0);
   for (int i = 0; i < 1100; ++i) waiter.pause();
   EXPECT_GE(pokes_, 10);

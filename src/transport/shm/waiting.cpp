@@ -17,7 +17,6 @@ namespace {
 // Pauses before the first yield: all that they take is taken from those waited for. With 8, and 64 polls in order before them, 8 ranks on 2
 // CPUs took 10 % longer for messages of up to 1 KiB.
 constexpr std::uint32_t spins_when_crowded = 2;
-constexpr std::uint32_t polls_after_yield = 2;
 constexpr std::uint32_t spins_when_alone = 1000;  // 10 to 45 us: on its own CPU a rank gains nothing by yielding sooner
 // A poke of an MPI library takes 0.1 to 3 us, in which whatever is waited for is not seen: a wait inside a pipeline, about 1 us, must do without.
 constexpr std::uint32_t spins_between_pokes = 256;  // 4 to 12 us
@@ -69,8 +68,8 @@ void Waiter::yield_or_sleep() {
     if (policy_.asleep->load(std::memory_order_relaxed) == 0) announced_ = false;  // woken: look, then announce anew
     return;
   }
-  // Where one message came only after a yield, the next is likely to need one, too: do not spin for it again.
-  if (policy_.oversubscribed) start_ = bare_polls + spins_when_crowded - polls_after_yield;
+  // Where one message came only after a yield, the next is likely to need one, too: no bare polls for it.
+  if (policy_.oversubscribed) start_ = bare_polls;
   const std::int64_t before = now();
   sched_yield();
   const std::int64_t after = now();
