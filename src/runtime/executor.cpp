@@ -176,7 +176,7 @@ inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
 }
 
 inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
-  std::byte* into = step.staged ? bases_[Region{Buffer::temp, step.stage}] : bases_[step.dst];
+  std::byte* into = bases_[step.staged ? step.b : step.dst];
   Outcome outcome = Outcome::busy;
   if (step.route == Route::port) {
     if (!moving.started) {

@@ -42,8 +42,8 @@ std::vector<std::size_t> place_temporaries(const Schedule& schedule, const Layou
 
 class Binder {
  public:
-  Binder(const Schedule& schedule, const Layout& layout, const Reach& reach, bool direct)
-      : schedule_(schedule), layout_(layout), reach_(reach), direct_(direct) {}
+  Binder(const Schedule& schedule, const Layout& layout, const Reach& reach, Combining combining)
+      : schedule_(schedule), layout_(layout), reach_(reach), combining_(combining) {}
 
   Plan bind() {
     temp_ = place_temporaries(schedule_, layout_);
@@ -104,20 +104,33 @@ class Binder {
     const std::int32_t local = reach_.local[op.peer];
     step.route = local >= 0 ? Route::shm : Route::port;
     step.peer = local >= 0 ? local : op.peer;
-    step.staged = op.kind == OpKind::recv_reduce && (step.route == Route::port || !direct_);
-    if (step.staged) {
-      step.stage = round_up(plan_.arena_bytes, cache_line);
-      plan_.arena_bytes = step.stage + step.bytes;
-    }
     const Channel channel{false, step.route, step.published, step.peer};
-    if (!step.staged || step.route != Route::port) return push(step, {channel});
-    add_landing(step, channel);
+    if (op.kind == OpKind::recv_reduce) {
+      if (step.route == Route::port) return add_landing(step, channel);
+      if (!combining_.direct) stage(step);
+    }
+    push(step, {channel});
+  }
+
+  /// Where the result is the right operand, too, MPI's functions need no further copy: there the message lands, if it may.
+  void stage(Step& step) {
+    step.staged = true;
+    if (combining_.commutative) step.incoming_first = false;
+    const bool into_result = !step.incoming_first && !overlap(step.a, step.dst, step.bytes);
+    step.b = into_result ? step.dst : landing_place(step.bytes);
+  }
+  static bool overlap(const Region& a, const Region& b, std::size_t bytes) {
+    return a.buffer == b.buffer && a.offset < b.offset + bytes && b.offset < a.offset + bytes;
+  }
+  Region landing_place(std::size_t bytes) {
+    const Region place{Buffer::temp, round_up(plan_.arena_bytes, cache_line)};
+    plan_.arena_bytes = place.offset + bytes;
+    return place;
   }
 
   /// A message that is to be combined has a place of its own, so it may come before the other operand is there.
   void add_landing(Step step, const Channel& channel) {
-    step.staged = false;
-    const Region landing{Buffer::temp, step.stage}, operand = step.a;
+    const Region landing = landing_place(step.bytes), operand = step.a;
     Step message = step;
     message.kind = OpKind::recv;
     message.dst = landing;
@@ -218,7 +231,7 @@ class Binder {
   const Schedule& schedule_;
   const Layout& layout_;
   const Reach& reach_;
-  const bool direct_;
+  const Combining combining_;
   Plan plan_;
   std::vector<std::size_t> temp_;
   std::vector<std::uint32_t> first_step_;  // op -> its first step
@@ -269,8 +282,8 @@ std::size_t Layout::offset(Buffer buffer, std::int64_t block) const {
   return (before + before_piece(count, piece)) * element;
 }
 
-Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, bool direct) {
-  Plan plan = Binder(schedule, layout, reach, direct).bind();
+Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, Combining combining) {
+  Plan plan = Binder(schedule, layout, reach, combining).bind();
   const auto first_message = std::ranges::find(plan.steps, Route::port, &Step::route);
   plan.before_messages = static_cast<std::size_t>(first_message - plan.steps.begin());
   for (const Step& step : plan.steps) plan.longest = std::max(plan.longest, step.bytes);

@@ -60,14 +60,13 @@ struct alignas(64) Step {
   Route route = Route::local;
   bool published = false;
   bool incoming_first = false;
-  bool staged = false;     ///< recv_reduce by shm: the message lands in the arena at `stage`, then is combined
+  bool staged = false;     ///< recv_reduce by shm: the message lands at `b`, then is combined
   std::int32_t peer = -1;  ///< in the numbering of the route; sends by shm use readers instead
   std::uint32_t first_reader = 0, reader_count = 0;
   Region a, dst;
   std::size_t bytes = 0;
   Region b;
   std::size_t elements = 0;
-  std::size_t stage = 0;
   std::uint32_t waits_for = 0;                     ///< how many releases it needs before it may start
   std::uint32_t first_done = 0, done_count = 0;    ///< in Plan::after: steps released when this one is done
   std::uint32_t first_start = 0, start_count = 0;  ///< in Plan::after: steps released when this one has started
@@ -89,7 +88,11 @@ struct Plan {
   bool copies_beside = false;
 };
 
-/// `direct`: an incoming operand may be combined straight from shared memory, piece by piece (predefined types); otherwise it is staged.
-Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, bool direct);
+/// What a plan has to know of the reduction.
+struct Combining {
+  bool direct = false;       ///< incoming operands may be combined straight from shared memory, in pieces; else staged
+  bool commutative = false;  ///< operands may change places
+};
+Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, Combining combining);
 
 }  // namespace omnes

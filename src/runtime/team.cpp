@@ -117,7 +117,7 @@ struct Team::State {
   }
 
   /// Builds and binds what has been chosen.
-  Plan plan_of(const Call& call, const Choice& choice, const Renumbered& renumbered, bool direct) const {
+  Plan plan_of(const Call& call, const Choice& choice, const Renumbered& renumbered, Combining combining) const {
     Problem problem;
     problem.operation = call.operation;
     problem.p = setup.p;
@@ -141,7 +141,7 @@ struct Team::State {
     };
     const Layout layout{parts(call.send_counts), parts(call.recv_counts), call.element, schedule.pieces,
                         call.all_counts};
-    return bind(schedule, layout, reach, direct);
+    return bind(schedule, layout, reach, combining);
   }
 
   std::shared_ptr<Prepared> make(const Call& call, const Key& key) {
@@ -151,6 +151,7 @@ struct Team::State {
     question.bytes = common_bytes(call);
     question.elements = call.element > 0 ? question.bytes / call.element : 0;
     question.commutative = key.commutative();
+    question.kernel = !reduces(call.operation) || key.direct();
     const Answer answer = setup.selector->choose(question, forced[static_cast<int>(call.operation)],
                                                  [this](const Question& asked_now) { return advise(asked_now); });
 
@@ -170,7 +171,7 @@ struct Team::State {
       const Call first = exchange_of_counts(call, nullptr);
       prepared->plan = std::move(make(first, Key(first, key.form(), true, false, first.count))->plan);
     } else {
-      prepared->plan = plan_of(call, answer.choice, prepared->renumbered, key.direct());
+      prepared->plan = plan_of(call, answer.choice, prepared->renumbered, {key.direct(), key.commutative()});
     }
     prepared->bytes = question.bytes;
     prepared->own_bytes = own_bytes(call);
@@ -229,7 +230,7 @@ struct Team::State {
   std::shared_ptr<const Plan> second_stage(const std::shared_ptr<const Prepared>& first, const Call& call, Form form) {
     SecondStage& last_one = second_stages[static_cast<int>(form)];
     if (last_one.first != first || !std::ranges::equal(last_one.all_counts, call.all_counts)) {
-      auto plan = std::make_shared<const Plan>(plan_of(call, first->choice, first->renumbered, false));
+      auto plan = std::make_shared<const Plan>(plan_of(call, first->choice, first->renumbered, {}));
       last_one = {first, {call.all_counts.begin(), call.all_counts.end()}, std::move(plan)};
     }
     return last_one.plan;

@@ -54,10 +54,11 @@ struct Condition {
 };
 
 constexpr Condition all_conditions[] = {
-    {"min_ranks", &Rule::min_ranks},     {"max_ranks", &Rule::max_ranks}, {"min_bytes", &Rule::min_bytes},
-    {"max_bytes", &Rule::max_bytes},     {"min_nodes", &Rule::min_nodes}, {"max_nodes", &Rule::max_nodes},
-    {"commutative", &Rule::commutative}, {"one_node", &Rule::one_node},   {"shared_memory", &Rule::shared_memory},
-    {"shared_heap", &Rule::shared_heap}, {"own_cpus", &Rule::own_cpus},   {"machine_file", &Rule::machine_file},
+    {"min_ranks", &Rule::min_ranks},         {"max_ranks", &Rule::max_ranks},     {"min_bytes", &Rule::min_bytes},
+    {"max_bytes", &Rule::max_bytes},         {"min_nodes", &Rule::min_nodes},     {"max_nodes", &Rule::max_nodes},
+    {"commutative", &Rule::commutative},     {"kernel", &Rule::kernel},           {"one_node", &Rule::one_node},
+    {"shared_memory", &Rule::shared_memory}, {"shared_heap", &Rule::shared_heap}, {"own_cpus", &Rule::own_cpus},
+    {"machine_file", &Rule::machine_file},
 };
 
 void read_entry(Rule& rule, std::string_view key, const toml::node& node) {
@@ -165,7 +166,7 @@ bool Rule::fits(const Question& question) const {
          (!max_ranks || question.p <= *max_ranks) && (!min_bytes || question.bytes >= *min_bytes) &&
          (!max_bytes || question.bytes <= *max_bytes) && (!min_nodes || question.nodes >= *min_nodes) &&
          (!max_nodes || question.nodes <= *max_nodes) && (!commutative || question.commutative == *commutative) &&
-         (!one_node || question.one_node() == *one_node) &&
+         (!kernel || question.kernel == *kernel) && (!one_node || question.one_node() == *one_node) &&
          (!shared_memory || question.shared_memory == *shared_memory) &&
          (!shared_heap || question.shared_heap == *shared_heap) && (!own_cpus || question.own_cpus == *own_cpus) &&
          (!machine_file || question.machine_file == *machine_file);

@@ -3,7 +3,7 @@
 // Overview. The table is TOML: for each operation a list of rules, each with conditions and the choice to use:
 // bcast = [{ one_node = true, max_bytes = "16K", use = "linear" }, { use = "knomial:k=4" }]
 // Conditions, all optional: min_ranks, max_ranks, min_bytes, max_bytes (of one part), min_nodes, max_nodes, all
-// inclusive; commutative, one_node, shared_memory, shared_heap, own_cpus, machine_file. To use "model" leaves the choice to
+// inclusive; commutative, kernel, one_node, shared_memory, shared_heap, own_cpus, machine_file. To use "model" leaves the choice to
 // it; where it cannot say, the next rule is asked. To use "host" leaves blocking calls to the host MPI, if it may be. Each list of the compiled-in table ends with a rule that
 // fits always, so that there is an answer to every question. A table of the user's has rules for what it likes; they
 // come before the compiled-in ones.
@@ -25,6 +25,7 @@ struct Question {
   std::size_t bytes = 0;     ///< of one part
   std::size_t elements = 0;  ///< of one part
   bool commutative = true;
+  bool kernel = true;  ///< omnes itself combines, not a function of the program or the MPI
   int nodes = 1;
   bool shared_memory = true;  ///< the ranks of a node share it, and some node has several
   bool shared_heap = false;   ///< buffers lie in memory that a node's ranks map (OMNES_HEAP=shared)
@@ -46,6 +47,7 @@ struct Rule {
   std::optional<std::size_t> min_bytes, max_bytes;
   std::optional<int> min_nodes, max_nodes;
   std::optional<bool> commutative;
+  std::optional<bool> kernel;
   std::optional<bool> one_node;
   std::optional<bool> shared_memory;
   std::optional<bool> shared_heap;

@@ -140,7 +140,14 @@ Matrix times(const Matrix& l, const Matrix& r) {
   return {{l.m[0] * r.m[0] + l.m[1] * r.m[2], l.m[0] * r.m[1] + l.m[1] * r.m[3], l.m[2] * r.m[0] + l.m[3] * r.m[2],
            l.m[2] * r.m[1] + l.m[3] * r.m[3]}};
 }
-const int matrices_context = 0;  // not null: as for a user's operation, operands are staged
+
+void add(const void*, const void* left, const void* right, void* dst, std::size_t count) {
+  kernel(ReduceOp::sum, Element::u64)(nullptr, left, right, dst, count);
+}
+
+const int some_context = 0;  // not null: as for a user's operation, operands are staged
+
+enum class Combines { kernel, function, matrices };
 void multiply(const void*, const void* left, const void* right, void* dst, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
     static_cast<Matrix*>(dst)[i] = times(static_cast<const Matrix*>(left)[i], static_cast<const Matrix*>(right)[i]);
@@ -155,14 +162,14 @@ struct Case {
   std::size_t count;
   bool in_place;
   Over over;
-  bool matrices;
+  Combines combines;
 };
 
 std::string describe(const Case& c) {
   return std::string(name(c.operation)) + "/" + c.algorithm->name + " p=" + std::to_string(c.p) +
          " root=" + std::to_string(c.root) + " k=" + std::to_string(c.radix) + " count=" + std::to_string(c.count) +
          (c.in_place ? " in place" : "") + " over=" + std::to_string(static_cast<int>(c.over)) +
-         (c.matrices ? " matrices" : "");
+         " combines=" + std::to_string(static_cast<int>(c.combines));
 }
 
 // Element i of what `rank` contributes to part `part`. Never zero, different everywhere.
@@ -182,7 +189,11 @@ constexpr int rounds = 3;
 class Rank {
  public:
   Rank(const Case& c, Team& team, int rank)
-      : c_(c), team_(team), rank_(rank), words_(c.matrices ? 4 : 1), neighbors_(neighbors_of(rank)) {}
+      : c_(c),
+        team_(team),
+        rank_(rank),
+        words_(c.combines == Combines::matrices ? 4 : 1),
+        neighbors_(neighbors_of(rank)) {}
 
   void run(int round) {
     round_ = round;
@@ -293,8 +304,11 @@ class Rank {
     }
     call.neighbors = &neighbors_;
     if (reduces(operation)) {
-      reduction = c_.matrices ? Reduction{multiply, &matrices_context, false}
-                              : Reduction{kernel(ReduceOp::sum, Element::u64), nullptr, true};
+      switch (c_.combines) {
+        case Combines::kernel: reduction = {kernel(ReduceOp::sum, Element::u64), nullptr, true}; break;
+        case Combines::function: reduction = {add, &some_context, true}; break;
+        case Combines::matrices: reduction = {multiply, &some_context, false}; break;
+      }
       call.reduction = &reduction;
     }
     ASSERT_EQ(team_.run(call), 0) << describe(c_);
@@ -345,7 +359,7 @@ class Rank {
     Words result = part(0, to, count);
     for (int r = 1; r < ranks; ++r) {
       const Words next = part(r, to, count);
-      if (c_.matrices) {
+      if (c_.combines == Combines::matrices) {
         multiply(nullptr, result.data(), next.data(), result.data(), count);
       } else {
         for (std::size_t i = 0; i < result.size(); ++i) result[i] += next[i];
@@ -459,9 +473,11 @@ TEST_P(EveryAlgorithm, MovesAndCombinesRealData) {
           for (const bool in_place : {false, true}) {
             if (in_place && !has_in_place(algorithm.operation)) continue;
             for (const Over over : {Over::memory, Over::messages, Over::both}) {
-              for (const bool matrices : {false, true}) {
-                if (matrices && !(reduces(algorithm.operation) && algorithm.ordered)) continue;
-                run_case({algorithm.operation, &algorithm, p, root, radix, count, in_place, over, matrices}, selector);
+              for (const auto combines : {Combines::kernel, Combines::function, Combines::matrices}) {
+                if (combines != Combines::kernel && !reduces(algorithm.operation)) continue;
+                if (combines == Combines::function && over != Over::both) continue;
+                if (combines == Combines::matrices && !algorithm.ordered) continue;
+                run_case({algorithm.operation, &algorithm, p, root, radix, count, in_place, over, combines}, selector);
                 if (HasFatalFailure() || HasNonfatalFailure()) return;
               }
             }
@@ -480,7 +496,8 @@ TEST(CopiesBeside, LongPartsInSharedMemory) {
     constexpr std::size_t elements = 20'000;  // 160 kB
     for (const int p : {2, 5})
       for (const bool in_place : {false, true})
-        run_case({operation, &linear, p, p / 2, 0, elements, in_place, Over::memory, false}, Selector({}), {}, true);
+        run_case({operation, &linear, p, p / 2, 0, elements, in_place, Over::memory, Combines::kernel}, Selector({}),
+                 {}, true);
   }
 }
 
@@ -499,10 +516,11 @@ TEST_P(EveryAlgorithm, MovesAndCombinesTheSameRenumbered) {
     const bool reorder =
         remap == Remap::reorder;  // in place, and of few elements; the exchange keeps the order of ranks
     const bool in_place = reorder && has_in_place(algorithm.operation);
-    for (const bool matrices : {false, true}) {
+    for (const auto combines : {Combines::kernel, Combines::matrices}) {
+      const bool matrices = combines == Combines::matrices;
       if (matrices && (reorder || !reduces(algorithm.operation) || !algorithm.ordered)) continue;
       run_case({algorithm.operation, &algorithm, p, rooted(algorithm.operation) ? root : 0, 0,
-                reorder ? p + 1 : many / 4, in_place, Over::both, matrices},
+                reorder ? p + 1 : many / 4, in_place, Over::both, combines},
                selector, placements[reorder]);
       if (HasFatalFailure() || HasNonfatalFailure()) return;
     }
