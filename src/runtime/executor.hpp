@@ -2,10 +2,12 @@
 // far as it goes at the moment (begin, then advance until finished).
 //
 // How: first straight down the list, as long as each step ends at once or after a few polls: no bookkeeping, which is all that a small message
-// needs. (A plan that copies beside long messages begins with the second way.) From the first step on that takes longer or is a message of the host, in any order that the releases allow, receives from the host first: `active` holds the steps that may move, oldest first; a
-// pass tries each once; those that end release others, which join the same pass; a pass in which nothing moves is a wait (shm::Waiter).
+// needs. (A plan that copies beside long messages begins with the second way.) Ranks that share CPUs go on so, yielding between two looks, once
+// nothing but short receives is left. From the first step on that takes longer or is a message of the host, in any order that the releases
+// allow, receives from the host first: `active` holds the steps that may move, oldest first; a pass tries each once; those that end release
+// others, which join the same pass; a pass in which nothing moves is a wait (shm::Waiter).
 // Why it is correct: dependencies point backwards, so list order satisfies them. But waiting in list order alone could deadlock (a later send may be
-// what others wait for), hence the bound on the polls.
+// what others wait for), hence the bounds.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +66,8 @@ class Executor {
   }
   void make_room(std::size_t steps);
   int run_to_end(const shm::WaitPolicy& policy);
-  std::size_t run_in_order(int most_polls);
+  std::size_t run_in_order(std::size_t first, bool tried, int most_polls);
+  std::size_t wait_in_order(std::size_t done, shm::Waiter& waiter);
   void go_on_in_any_order(std::size_t tried);
   Outcome move(const Step& step, Moving& moving);
   Outcome send(const Step& step, Moving& moving);

@@ -19,6 +19,9 @@ constexpr std::size_t landings_ahead = 2;
 // Bytes of a copy in whose time a sender can be told that it may copy, too.
 constexpr std::size_t long_copy = 32 * 1024;
 
+// Bytes up to which a sender is done without its readers.
+constexpr std::size_t short_message = 4 * 1024;
+
 std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
 /// Of a piece of what the rank of that part sends to `to`, as all ranks know it.
@@ -252,6 +255,13 @@ bool copies_beside(const Plan& plan) {
   return std::ranges::any_of(plan.steps, copies) && (only_copies_and(OpKind::send) || only_copies_and(OpKind::recv));
 }
 
+std::size_t only_short_receives_from(const Plan& plan) {
+  if (plan.messages() || plan.longest > short_message) return plan.steps.size();
+  const auto last_send =
+      std::find_if(plan.steps.rbegin(), plan.steps.rend(), [](const Step& step) { return step.kind == OpKind::send; });
+  return static_cast<std::size_t>(plan.steps.rend() - last_send);
+}
+
 }  // namespace
 
 Parts unequal_parts(std::span<const std::size_t> counts) {
@@ -288,6 +298,7 @@ Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, Co
   plan.before_messages = static_cast<std::size_t>(first_message - plan.steps.begin());
   for (const Step& step : plan.steps) plan.longest = std::max(plan.longest, step.bytes);
   plan.copies_beside = copies_beside(plan);
+  plan.only_short_receives_from = only_short_receives_from(plan);
   return plan;
 }
 
