@@ -314,7 +314,7 @@ bool take_back(const Pending& pending) {
 void set_plan(Pending& pending, std::shared_ptr<const Plan> plan) {
   const Reduction* const reduction = pending.job.call.reduction;
   pending.flight.calls_program = reduction && pending.job.op.is_programs;
-  pending.flight.calls_host = plan->messages() || (reduction && reduction->context);
+  pending.flight.calls_host = plan->messages || (reduction && reduction->context);
   pending.flight.plan = std::move(plan);
 }
 

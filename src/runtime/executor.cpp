@@ -16,10 +16,15 @@ constexpr int polls_in_order = 64;
 constexpr int polls_when_crowded = 8;  // the CPU may be what the others wait for
 constexpr int pauses_in_order = 256;   // of ranks that share CPUs, most of them yields: about 0.3 ms
 
+int most_polls(const shm::WaitPolicy* policy) {
+  if (policy == nullptr) return 0;
+  return policy->oversubscribed ? polls_when_crowded : polls_in_order;
+}
+
 }  // namespace
 
 int Executor::run_to_end(const shm::WaitPolicy& policy) {
-  std::size_t done = run_in_order(0, false, policy.oversubscribed ? polls_when_crowded : polls_in_order);
+  std::size_t done = run_in_order(0, false, &policy);
   if (done == plan_->steps.size()) [[likely]]
     return error_;
   shm::Waiter waiter(policy);
@@ -43,7 +48,7 @@ int Executor::run_to_end(const shm::WaitPolicy& policy) {
 void Executor::begin(const Plan& plan, const Bases& bases, const Reduction* reduction) {
   take(plan, bases, reduction);
   active_.clear();
-  const std::size_t done = run_in_order(0, false, 0);
+  const std::size_t done = run_in_order(0, false, nullptr);
   if (done < plan.steps.size()) go_on_in_any_order(done);
   if (plan.copies_beside) advance();
 }
@@ -54,10 +59,10 @@ void Executor::make_room(std::size_t steps) {
   room_ = steps;
 }
 
-// From step `first` on, which may have been tried. Returns how many steps are done; the next one, if any, may have been tried.
-inline std::size_t Executor::run_in_order(std::size_t first, bool tried, int most_polls) {
+// From step `first` on, which may have been tried; each is polled as the policy says, or once. Returns how many steps are done; the next one, if any, may have been tried.
+inline std::size_t Executor::run_in_order(std::size_t first, bool tried, const shm::WaitPolicy* policy) {
   const Plan& plan = *plan_;
-  const std::size_t n = plan.copies_beside ? 0 : plan.before_messages;
+  const std::size_t n = plan.in_order;
   for (std::size_t i = first; i < n; ++i) {
     const Step& step = plan.steps[i];
     Moving& moving = moving_[i];
@@ -66,7 +71,7 @@ inline std::size_t Executor::run_in_order(std::size_t first, bool tried, int mos
       const Outcome outcome = move(step, moving);
       if (outcome == Outcome::done) break;
       moving.started = outcome == Outcome::started;
-      if (moving.started || polls == most_polls || error_ != 0) return i;
+      if (moving.started || polls == most_polls(policy) || error_ != 0) return i;
     }
   }
   if (n < plan.steps.size()) moving_[n] = Moving{};
@@ -79,7 +84,7 @@ std::size_t Executor::wait_in_order(std::size_t done, shm::Waiter& waiter) {
   for (int pauses = 0; pauses < pauses_in_order && done < plan_->steps.size(); ++pauses) {
     waiter.pause();
     const std::size_t before = done;
-    done = run_in_order(done, true, 0);
+    done = run_in_order(done, true, nullptr);
     if (done > before) waiter.reset();
   }
   return done;

@@ -66,7 +66,7 @@ class Executor {
   }
   void make_room(std::size_t steps);
   int run_to_end(const shm::WaitPolicy& policy);
-  std::size_t run_in_order(std::size_t first, bool tried, int most_polls);
+  std::size_t run_in_order(std::size_t first, bool tried, const shm::WaitPolicy* policy);
   std::size_t wait_in_order(std::size_t done, shm::Waiter& waiter);
   void go_on_in_any_order(std::size_t tried);
   Outcome move(const Step& step, Moving& moving);

@@ -256,7 +256,7 @@ bool copies_beside(const Plan& plan) {
 }
 
 std::size_t only_short_receives_from(const Plan& plan) {
-  if (plan.messages() || plan.longest > short_message) return plan.steps.size();
+  if (plan.messages || plan.longest > short_message) return plan.steps.size();
   const auto last_send =
       std::find_if(plan.steps.rbegin(), plan.steps.rend(), [](const Step& step) { return step.kind == OpKind::send; });
   return static_cast<std::size_t>(plan.steps.rend() - last_send);
@@ -294,10 +294,11 @@ std::size_t Layout::offset(Buffer buffer, std::int64_t block) const {
 
 Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, Combining combining) {
   Plan plan = Binder(schedule, layout, reach, combining).bind();
-  const auto first_message = std::ranges::find(plan.steps, Route::port, &Step::route);
-  plan.before_messages = static_cast<std::size_t>(first_message - plan.steps.begin());
   for (const Step& step : plan.steps) plan.longest = std::max(plan.longest, step.bytes);
   plan.copies_beside = copies_beside(plan);
+  const auto first_message = std::ranges::find(plan.steps, Route::port, &Step::route);
+  plan.messages = first_message != plan.steps.end();
+  plan.in_order = plan.copies_beside ? 0 : static_cast<std::size_t>(first_message - plan.steps.begin());
   plan.only_short_receives_from = only_short_receives_from(plan);
   return plan;
 }

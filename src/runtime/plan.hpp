@@ -80,12 +80,10 @@ struct Plan {
   std::size_t element = 1;            ///< bytes
   std::size_t arena_bytes = 0;        ///< temporary blocks, then landing places
   std::size_t longest = 0;            ///< bytes of the longest step
-  std::size_t before_messages = 0;    ///< steps before the first that goes through the port
-
+  std::size_t in_order = 0;           ///< first steps that may be tried in list order: none that goes through the port
   /// From this step on there is nothing that others may wait for; the number of steps where a message is long or the host's.
   std::size_t only_short_receives_from = 0;
-
-  bool messages() const { return before_messages < steps.size(); }
+  bool messages = false;   ///< some step goes through the port
   bool truncates = false;  ///< with all counts: this rank expects other ones than its partners send
   /// This rank copies its own part, and either only sends or only receives long messages beside: while it copies, its peers can, too.
   bool copies_beside = false;

@@ -320,7 +320,7 @@ int Team::run(const std::shared_ptr<Prepared>& prepared, const Call& call) {
   return run(*prepared, bases_of(call), call.reduction);
 }
 
-int Team::run_counted(Prepared& prepared, const Bases& bases, const Reduction* reduction) {
+int Team::run_counted(Prepared& prepared, Bases bases, const Reduction* reduction) {
   const auto start = std::chrono::steady_clock::now();
   const int result = lane_.run(prepared.plan, bases, reduction, waiting_);
   prepared.add(std::chrono::steady_clock::now() - start);

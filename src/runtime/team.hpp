@@ -164,7 +164,7 @@ class Team {
 
  private:
   int run_in_stages(const std::shared_ptr<Prepared>& first, Call call);
-  int run_counted(Prepared& prepared, const Bases& bases, const Reduction* reduction);
+  int run_counted(Prepared& prepared, Bases bases, const Reduction* reduction);
 
   // What every run needs.
   Lane lane_;
