@@ -81,7 +81,7 @@ struct Plan {
   std::size_t arena_bytes = 0;        ///< temporary blocks, then landing places
   std::size_t longest = 0;            ///< bytes of the longest step
   std::size_t in_order = 0;           ///< first steps that may be tried in list order: none that goes through the port
-  /// From this step on there is nothing that others may wait for; the number of steps where a message is long or the host's.
+  /// From this step on there are only short messages to receive; the number of steps where some message is long or the host's.
   std::size_t only_short_receives_from = 0;
   bool messages = false;   ///< some step goes through the port
   bool truncates = false;  ///< with all counts: this rank expects other ones than its partners send
