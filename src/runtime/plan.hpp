@@ -94,6 +94,7 @@ struct Combining {
   bool direct = false;       ///< incoming operands may be combined straight from shared memory, in pieces; else staged
   bool commutative = false;  ///< operands may change places
 };
+/// What this rank does of the schedule, with these sizes and routes.
 Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, Combining combining);
 
 }  // namespace omnes

@@ -164,6 +164,7 @@ class Team {
 
  private:
   int run_in_stages(const std::shared_ptr<Prepared>& first, Call call);
+  // By value: a reference would keep run() from having the bases in registers.
   int run_counted(Prepared& prepared, Bases bases, const Reduction* reduction);
 
   // What every run needs.

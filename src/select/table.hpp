@@ -3,10 +3,10 @@
 // Overview. The table is TOML: for each operation a list of rules, each with conditions and the choice to use:
 // bcast = [{ one_node = true, max_bytes = "16K", use = "linear" }, { use = "knomial:k=4" }]
 // Conditions, all optional: min_ranks, max_ranks, min_bytes, max_bytes (of one part), min_nodes, max_nodes, all
-// inclusive; commutative, kernel, one_node, shared_memory, shared_heap, own_cpus, machine_file. To use "model" leaves the choice to
-// it; where it cannot say, the next rule is asked. To use "host" leaves blocking calls to the host MPI, if it may be. Each list of the compiled-in table ends with a rule that
-// fits always, so that there is an answer to every question. A table of the user's has rules for what it likes; they
-// come before the compiled-in ones.
+// inclusive; commutative, kernel, one_node, shared_memory, shared_heap, own_cpus, machine_file. To use "model" leaves the
+// choice to it; where it cannot say, the next rule is asked. To use "host" leaves blocking calls to the host MPI, if it may
+// be. Each list of the compiled-in table ends with a rule that fits always, so that there is an answer to every question. A
+// table of the user's has rules for what it likes; they come before the compiled-in ones.
 #pragma once
 
 #include <optional>

@@ -140,6 +140,10 @@ Matrix times(const Matrix& l, const Matrix& r) {
   return {{l.m[0] * r.m[0] + l.m[1] * r.m[2], l.m[0] * r.m[1] + l.m[1] * r.m[3], l.m[2] * r.m[0] + l.m[3] * r.m[2],
            l.m[2] * r.m[1] + l.m[3] * r.m[3]}};
 }
+void multiply(const void*, const void* left, const void* right, void* dst, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    static_cast<Matrix*>(dst)[i] = times(static_cast<const Matrix*>(left)[i], static_cast<const Matrix*>(right)[i]);
+}
 
 void add(const void*, const void* left, const void* right, void* dst, std::size_t count) {
   kernel(ReduceOp::sum, Element::u64)(nullptr, left, right, dst, count);
@@ -148,10 +152,6 @@ void add(const void*, const void* left, const void* right, void* dst, std::size_
 const int some_context = 0;  // not null: as for a user's operation, operands are staged
 
 enum class Combines { kernel, function, matrices };
-void multiply(const void*, const void* left, const void* right, void* dst, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i)
-    static_cast<Matrix*>(dst)[i] = times(static_cast<const Matrix*>(left)[i], static_cast<const Matrix*>(right)[i]);
-}
 
 enum class Over { memory, messages, both };
 

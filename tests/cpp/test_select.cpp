@@ -395,7 +395,8 @@ TEST(Selector, ReproducibleReductionsCombineFromTheLeft) {
     for (const int p : {1, 2, 7, 64, 1000})
       for (const std::size_t bytes : {0, 8, 5000, 100'000'000})
         for (const bool one_node : {false, true}) {
-          const Answer answer = selector.choose({operation, p, bytes, bytes / 8, true, one_node ? 1 : 2});
+          const Answer answer = selector.choose(
+              {.operation = operation, .p = p, .bytes = bytes, .elements = bytes / 8, .nodes = one_node ? 1 : 2});
           EXPECT_TRUE(answer.choice.algorithm->from_left) << answer.choice.algorithm->name;
         }
 }
@@ -406,10 +407,17 @@ TEST(DefaultTable, AnswersEveryQuestionWithAnAlgorithmThatCan) {
     for (const int p : {1, 2, 3, 8, 33, 128, 100'000})
       for (const std::size_t bytes : {0, 1, 2048, 70'000, 100'000'000})
         for (const bool commutative : {false, true})
-          for (const bool one_node : {false, true}) {
-            const Question question{static_cast<Operation>(operation), p, bytes, bytes, commutative, one_node ? 1 : 2};
-            EXPECT_EQ(why_not(selector.choose(question).choice, question, false), "");
-          }
+          for (const bool kernel : {false, true})
+            for (const bool one_node : {false, true}) {
+              const Question question{.operation = static_cast<Operation>(operation),
+                                      .p = p,
+                                      .bytes = bytes,
+                                      .elements = bytes,
+                                      .commutative = commutative,
+                                      .kernel = kernel,
+                                      .nodes = one_node ? 1 : 2};
+              EXPECT_EQ(why_not(selector.choose(question).choice, question, false), "");
+            }
 }
 
 }  // namespace
