@@ -14,7 +14,7 @@ enum class Kind : std::uint8_t { arithmetic, order, logical, bits, location, non
 
 struct Predefined {
   MPI_Op op;
-  ReduceOp kernel_op;  // meaningless for location and none
+  ReduceOp kernel_op;  // meaningless for none
   Kind kind;
 };
 Predefined table[14];
@@ -32,22 +32,6 @@ bool defined(Kind kind, TypeClass type) {
     case Kind::none: return false;
   }
   return false;
-}
-
-/// The kernels' name for the type; false when they have none.
-bool element_of(const TypeInfo& info, Element& element) {
-  const bool is_signed = info.kind == TypeClass::signed_integer || info.kind == TypeClass::multi_language;
-  const bool is_unsigned =
-      info.kind == TypeClass::unsigned_integer || info.kind == TypeClass::byte || info.kind == TypeClass::c_logical;
-  const bool floating = info.kind == TypeClass::floating;
-  if (!is_signed && !is_unsigned && !floating) return false;
-  switch (info.size) {
-    case 1: element = is_signed ? Element::i8 : Element::u8; return !floating;
-    case 2: element = is_signed ? Element::i16 : Element::u16; return !floating;
-    case 4: element = is_signed ? Element::i32 : is_unsigned ? Element::u32 : Element::f32; return true;
-    case 8: element = is_signed ? Element::i64 : is_unsigned ? Element::u64 : Element::f64; return true;
-    default: return false;
-  }
 }
 
 /// inout[i] <- in[i] ∘ inout[i]
@@ -91,10 +75,9 @@ const char* Operator::set(MPI_Op wanted, MPI_Datatype datatype, const TypeInfo& 
   if (wanted == handles.op_null) return "null operation";
   if (const Predefined* known = find(wanted)) {
     if (!defined(known->kind, info.kind)) return "operation not defined for this datatype";
-    Element element;
-    if (known->kind != Kind::location && element_of(info, element)) {
-      stride = info.size;
-      reduction = {kernel(known->kernel_op, element), nullptr, true};
+    if (info.element) {
+      stride = static_cast<std::size_t>(info.extent);
+      reduction = {kernel(known->kernel_op, *info.element), nullptr, true};
       return reduction.fn ? nullptr : "operation not defined for this datatype";
     }
     reduction.commutative = true;
@@ -119,10 +102,10 @@ const char* Operator::set(MPI_Op wanted, MPI_Datatype datatype, const TypeInfo& 
 void prepare_operators() {
   using enum ReduceOp;
   const Predefined all[] = {
-      {MPI_SUM, sum, Kind::arithmetic},   {MPI_MAX, max, Kind::order},       {MPI_MIN, min, Kind::order},
-      {MPI_PROD, prod, Kind::arithmetic}, {MPI_LAND, land, Kind::logical},   {MPI_LOR, lor, Kind::logical},
-      {MPI_LXOR, lxor, Kind::logical},    {MPI_BAND, band, Kind::bits},      {MPI_BOR, bor, Kind::bits},
-      {MPI_BXOR, bxor, Kind::bits},       {MPI_MINLOC, min, Kind::location}, {MPI_MAXLOC, max, Kind::location},
+      {MPI_SUM, sum, Kind::arithmetic},   {MPI_MAX, max, Kind::order},          {MPI_MIN, min, Kind::order},
+      {MPI_PROD, prod, Kind::arithmetic}, {MPI_LAND, land, Kind::logical},      {MPI_LOR, lor, Kind::logical},
+      {MPI_LXOR, lxor, Kind::logical},    {MPI_BAND, band, Kind::bits},         {MPI_BOR, bor, Kind::bits},
+      {MPI_BXOR, bxor, Kind::bits},       {MPI_MINLOC, minloc, Kind::location}, {MPI_MAXLOC, maxloc, Kind::location},
       {MPI_REPLACE, sum, Kind::none},     {MPI_NO_OP, sum, Kind::none},
   };
   std::copy(std::begin(all), std::end(all), table);

@@ -22,6 +22,7 @@ int keyval = MPI_KEYVAL_INVALID;
 struct Named {
   MPI_Datatype type;
   TypeClass kind;
+  std::optional<Element> pair = {};  // one with a kernel, if its parts have the usual sizes
 };
 
 // A host without some type (an older one, or one built without Fortran) has a null handle or none there.
@@ -81,15 +82,15 @@ std::vector<Named> named_types() {
       {MPI_WCHAR, other},
       {MPI_CHARACTER, other},
       {MPI_PACKED, other},
-      {MPI_FLOAT_INT, pair},
-      {MPI_DOUBLE_INT, pair},
-      {MPI_LONG_INT, pair},
-      {MPI_2INT, pair},
-      {MPI_SHORT_INT, pair},
+      {MPI_FLOAT_INT, pair, Element::f32_i32},
+      {MPI_DOUBLE_INT, pair, Element::f64_i32},
+      {MPI_LONG_INT, pair, Element::i64_i32},
+      {MPI_2INT, pair, Element::i32_i32},
+      {MPI_SHORT_INT, pair, Element::i16_i32},
       {MPI_LONG_DOUBLE_INT, pair},
-      {MPI_2REAL, pair},
-      {MPI_2DOUBLE_PRECISION, pair},
-      {MPI_2INTEGER, pair},
+      {MPI_2REAL, pair, Element::f32_f32},
+      {MPI_2DOUBLE_PRECISION, pair, Element::f64_f64},
+      {MPI_2INTEGER, pair, Element::i32_i32},
   };
 }
 
@@ -105,6 +106,27 @@ bool measure(MPI_Datatype type, TypeInfo& info) {
 
 bool gapless(const TypeInfo& info) {
   return info.true_lb == 0 && info.extent == info.true_extent && info.size == static_cast<std::size_t>(info.extent);
+}
+
+/// The kernels' name for numbers of this type.
+std::optional<Element> element_of(TypeClass kind, std::size_t size) {
+  using enum TypeClass;
+  using enum Element;
+  const auto of_this_size = [size](std::initializer_list<Element> elements) -> std::optional<Element> {
+    for (const Element element : elements)
+      if (size_of(element) == size) return element;
+    return std::nullopt;
+  };
+  switch (kind) {
+    case signed_integer:
+    case multi_language: return of_this_size({i8, i16, i32, i64});
+    case unsigned_integer:
+    case byte:
+    case c_logical: return of_this_size({u8, u16, u32, u64});
+    case floating: return of_this_size({f32, f64});
+    case complex: return of_this_size({c64, c128});
+    default: return std::nullopt;
+  }
 }
 
 TypeClass class_of(int combiner) {
@@ -147,6 +169,7 @@ const TypeInfo* examine(MPI_Datatype type) {
   if (combiner < 0 || !measure(type, *info)) return nullptr;
   info->kind = class_of(combiner);
   info->contiguous = is_contiguous(type, combiner);
+  info->element = element_of(info->kind, info->size);
   if (host.Type_set_attr(type, keyval, info.get()) != MPI_SUCCESS) return nullptr;
   return info.release();
 }
@@ -189,6 +212,8 @@ int prepare_types() {
     if (!measure(named.type, info) || info.size == 0) continue;
     info.kind = named.kind;
     info.contiguous = gapless(info);
+    info.element = element_of(info.kind, info.size);
+    if (named.pair && size_of(*named.pair) == static_cast<std::size_t>(info.extent)) info.element = named.pair;
     predefined->emplace(named.type, info);
   }
   return host.Type_create_keyval(no_copy, forget, &keyval, nullptr);

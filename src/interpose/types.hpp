@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "interpose/handle_cache.hpp"
 #include "interpose/host.hpp"
+#include "runtime/reduction.hpp"
 
 namespace omnes {
 
@@ -31,6 +33,7 @@ struct TypeInfo {
   MPI_Aint extent = 0;
   MPI_Aint true_lb = 0;
   MPI_Aint true_extent = 0;
+  std::optional<Element> element;  ///< what our kernels call it, if they know it
 };
 
 using TypeCache = HandleCache<MPI_Datatype, const TypeInfo, 32>;

@@ -3,10 +3,12 @@
 // How: one plain loop, which the compiler vectorises for three instruction sets; kernel() picks the widest that this
 // processor has. Every width combines each element alone and in the same way, so all give the same bits.
 // Semantics: integers wrap around (sums and products are computed unsigned); max is `left > right ? left : right`, min
-// with `<`, so with a NaN the right operand wins; logical operations give 0 or 1.
+// with `<`, so with a NaN the right operand wins; logical operations give 0 or 1; of equal values minloc and maxloc take
+// the smaller index.
 #include "runtime/kernels.hpp"
 
 #include <array>
+#include <complex>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
@@ -16,17 +18,34 @@ namespace omnes {
 
 namespace {
 
+template <class Value, class Index>
+struct Pair {
+  Value value;
+  Index index;
+};
+
 // The C++ types of Element, in its order.
-using Elements = std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                            std::uint32_t, std::uint64_t, float, double>;
+using Elements =
+    std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+               std::uint64_t, float, double, std::complex<float>, std::complex<double>,
+               Pair<std::int16_t, std::int32_t>, Pair<std::int32_t, std::int32_t>, Pair<std::int64_t, std::int32_t>,
+               Pair<float, std::int32_t>, Pair<double, std::int32_t>, Pair<float, float>, Pair<double, double>>;
 constexpr std::size_t element_count = std::tuple_size_v<Elements>;
-constexpr std::size_t op_count = static_cast<std::size_t>(ReduceOp::bxor) + 1;
-static_assert(element_count == static_cast<std::size_t>(Element::f64) + 1);
+constexpr std::size_t op_count = static_cast<std::size_t>(ReduceOp::maxloc) + 1;
+static_assert(element_count == static_cast<std::size_t>(Element::f64_f64) + 1);
 
 template <class T>
-constexpr bool defined(ReduceOp op) {
-  return std::is_integral_v<T> || op <= ReduceOp::min;
-}
+struct Defined {
+  static constexpr bool on(ReduceOp op) { return op <= (std::is_integral_v<T> ? ReduceOp::bxor : ReduceOp::min); }
+};
+template <class T>
+struct Defined<std::complex<T>> {
+  static constexpr bool on(ReduceOp op) { return op == ReduceOp::sum || op == ReduceOp::prod; }
+};
+template <class Value, class Index>
+struct Defined<Pair<Value, Index>> {
+  static constexpr bool on(ReduceOp op) { return op == ReduceOp::minloc || op == ReduceOp::maxloc; }
+};
 
 // The type of sums and products. For integers unsigned and at least as wide as int: narrower operands would be promoted
 // to int, whose overflow is undefined.
@@ -38,6 +57,20 @@ template <class T>
 struct Computed<T, true> {
   using type = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 };
+
+template <ReduceOp op, class T>
+[[gnu::always_inline]] inline std::complex<T> combine(std::complex<T> l, std::complex<T> r) {
+  if constexpr (op == ReduceOp::sum) return l + r;
+  if constexpr (op == ReduceOp::prod) return l * r;
+}
+
+// Without branches: which operand wins cannot be foreseen.
+template <ReduceOp op, class Value, class Index>
+[[gnu::always_inline]] inline Pair<Value, Index> combine(Pair<Value, Index> l, Pair<Value, Index> r) {
+  const bool better = op == ReduceOp::minloc ? l.value < r.value : l.value > r.value;
+  const bool left = better | ((l.value == r.value) & (l.index < r.index));
+  return {left ? l.value : r.value, left ? l.index : r.index};
+}
 
 template <ReduceOp op, class T>
 [[gnu::always_inline]] inline T combine(T l, T r) {
@@ -61,7 +94,7 @@ template <ReduceOp op, class T>
   auto* d = static_cast<T*>(dst);
   // dst may be left or right itself: no iteration touches what another one does.
 #pragma GCC ivdep
-  for (std::size_t i = 0; i < count; ++i) d[i] = combine<op, T>(l[i], r[i]);
+  for (std::size_t i = 0; i < count; ++i) d[i] = combine<op>(l[i], r[i]);
 }
 
 template <ReduceOp op, class T>
@@ -83,7 +116,7 @@ template <ReduceOp op, class T>
 
 template <Width width, ReduceOp op, class T>
 constexpr ReduceFn compiled() {
-  if constexpr (!defined<T>(op)) {
+  if constexpr (!Defined<T>::on(op)) {
     return nullptr;
 #if defined(__x86_64__)
   } else if constexpr (width == Width::avx512) {

@@ -19,8 +19,29 @@ struct Reduction {
   }
 };
 
-enum class ReduceOp : std::uint8_t { sum, prod, max, min, land, lor, lxor, band, bor, bxor };
-enum class Element : std::uint8_t { i8, i16, i32, i64, u8, u16, u32, u64, f32, f64 };
+enum class ReduceOp : std::uint8_t { sum, prod, max, min, land, lor, lxor, band, bor, bxor, minloc, maxloc };
+/// After the numbers complex ones (c64 is two f32), then pairs of a value and an index, as C lays them out.
+enum class Element : std::uint8_t {
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  f32,
+  f64,
+  c64,
+  c128,
+  i16_i32,
+  i32_i32,
+  i64_i32,
+  f32_i32,
+  f64_i32,
+  f32_f32,
+  f64_f64
+};
 
 std::size_t size_of(Element element);
 /// The kernel for a predefined pair, or nullptr where MPI does not define it (bit operations on floating point ...).

@@ -1,8 +1,9 @@
-// Every predefined reduction against a plain loop, for all element types, many counts, and results in the place of an
-// operand.
+// Every predefined reduction against a plain loop, for all types of numbers, many counts, and results in the place of an
+// operand; minima with their places, and complex numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -109,6 +110,95 @@ TYPED_TEST(KernelTest, CombinesLikeAPlainLoopAlsoInPlaceAtEveryWidth) {
     expect_like_a_plain_loop<typename TypeParam::type>(TypeParam::element, width);
   }
   EXPECT_EQ(kernel(ReduceOp::sum, TypeParam::element), kernel(ReduceOp::sum, TypeParam::element, widest()));
+}
+
+template <class Value, class Index>
+struct Pair {
+  Value value;
+  Index index;
+};
+template <class Value, class Index, Element e>
+using PairCase = Case<Pair<Value, Index>, e>;
+using Pairs =
+    testing::Types<PairCase<std::int16_t, std::int32_t, Element::i16_i32>,
+                   PairCase<std::int32_t, std::int32_t, Element::i32_i32>,
+                   PairCase<std::int64_t, std::int32_t, Element::i64_i32>,
+                   PairCase<float, std::int32_t, Element::f32_i32>, PairCase<double, std::int32_t, Element::f64_i32>,
+                   PairCase<float, float, Element::f32_f32>, PairCase<double, double, Element::f64_f64>>;
+
+template <class C>
+class PairKernelTest : public testing::Test {};
+TYPED_TEST_SUITE(PairKernelTest, Pairs);
+
+// MPI-4.1, section 6.9.4: of equal values the smaller index.
+TYPED_TEST(PairKernelTest, FindsExtremesAndTheirPlaces) {
+  using P = typename TypeParam::type;
+  std::mt19937_64 random(3);
+  const auto some = [&](std::size_t count) {
+    std::vector<P> all(count);
+    for (P& pair : all) {
+      pair.value = static_cast<decltype(pair.value)>(static_cast<int>(random() % 4) - 2);
+      pair.index = static_cast<decltype(pair.index)>(random() % 5);
+    }
+    return all;
+  };
+  for (const bool least : {true, false})
+    for (const Width width : {Width::baseline, Width::avx2, Width::avx512}) {
+      if (width > widest()) break;
+      const ReduceFn fn = kernel(least ? ReduceOp::minloc : ReduceOp::maxloc, TypeParam::element, width);
+      ASSERT_NE(fn, nullptr);
+      for (std::size_t count = 0; count <= 100; ++count) {
+        const auto left = some(count), right = some(count);
+        auto dst = left, in_left = left, in_right = right;
+        fn(nullptr, left.data(), right.data(), dst.data(), count);
+        fn(nullptr, in_left.data(), right.data(), in_left.data(), count);
+        fn(nullptr, left.data(), in_right.data(), in_right.data(), count);
+        for (std::size_t i = 0; i < count; ++i) {
+          const P l = left[i], r = right[i];
+          const bool l_wins = l.value == r.value ? l.index < r.index : (l.value < r.value) == least;
+          for (const auto& got : {dst, in_left, in_right}) {
+            ASSERT_EQ(got[i].value, l_wins ? l.value : r.value);
+            ASSERT_EQ(got[i].index, l_wins ? l.index : r.index);
+          }
+        }
+      }
+    }
+  EXPECT_EQ(kernel(ReduceOp::sum, TypeParam::element), nullptr);
+  EXPECT_EQ(size_of(TypeParam::element), sizeof(P));
+}
+
+template <class T>
+void expect_complex_arithmetic(Element element) {
+  using C = std::complex<T>;
+  for (const bool product : {false, true})
+    for (const Width width : {Width::baseline, Width::avx2, Width::avx512}) {
+      if (width > widest()) break;
+      const ReduceFn fn = kernel(product ? ReduceOp::prod : ReduceOp::sum, element, width);
+      ASSERT_NE(fn, nullptr);
+      for (std::size_t count = 0; count <= 100; ++count) {
+        std::vector<C> left(count), right(count), dst(count);
+        for (std::size_t i = 0; i < count; ++i) {
+          left[i] = C(static_cast<T>(i), static_cast<T>(7) - static_cast<T>(i));
+          right[i] = C(static_cast<T>(2 * i), static_cast<T>(i % 3));
+        }
+        fn(nullptr, left.data(), right.data(), dst.data(), count);
+        auto in_right = right;
+        fn(nullptr, left.data(), in_right.data(), in_right.data(), count);
+        for (std::size_t i = 0; i < count; ++i) {  // whole numbers: exact
+          const C want = product ? left[i] * right[i] : left[i] + right[i];
+          ASSERT_EQ(dst[i], want);
+          ASSERT_EQ(in_right[i], want);
+        }
+      }
+    }
+  EXPECT_EQ(kernel(ReduceOp::max, element), nullptr);
+  EXPECT_EQ(kernel(ReduceOp::minloc, element), nullptr);
+  EXPECT_EQ(size_of(element), sizeof(C));
+}
+
+TEST(ComplexKernelTest, AddsAndMultiplies) {
+  expect_complex_arithmetic<float>(Element::c64);
+  expect_complex_arithmetic<double>(Element::c128);
 }
 
 TYPED_TEST(KernelTest, KnowsTheSize) { EXPECT_EQ(size_of(TypeParam::element), sizeof(typename TypeParam::type)); }
