@@ -198,6 +198,7 @@ OMNES_EXPORT(Type_free, MPI_Datatype* type) {
 }
 
 OMNES_EXPORT(Op_free, MPI_Op* op) {
+  TypeCache::forget_all();  // and with them the repeated calls that use the operation
   if (find_host() != built_for || !op || !holds::put_off_op(*op)) return host.Op_free(op);
   *op = handles.op_null;
   return MPI_SUCCESS;

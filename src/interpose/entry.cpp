@@ -109,7 +109,7 @@ template <class... Arguments>
     return left_to_host;
   int result;
   try {
-    result = state->team->run(*known->prepared, known->bases(given.send, given.recv), &known->reduction);
+    result = state->team->run(*known->prepared, known->bases(given.send, given.recv), &known->op.reduction);
   } catch (...) {
     return raise_current(comm);
   }

@@ -14,8 +14,8 @@ struct Operator {
                              ///< true_lb cut off)
   bool is_programs = false;  ///< made by MPI_Op_create
   // For the host's MPI_Reduce_local.
-  MPI_Datatype type;
-  MPI_Op op;
+  MPI_Datatype type{};
+  MPI_Op op{};
   MPI_Aint true_lb = 0;
 
   /// Fills it in. Returns why the host has to serve it (or to complain about it), or null.

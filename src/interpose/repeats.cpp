@@ -8,7 +8,6 @@ namespace omnes {
 bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
                        const void* recv, bool has_arrays) {
   const Call& call = job.call;
-  if (call.reduction && call.reduction->context) return false;
   // Arrays of the neighborhoods have as many elements as the rank has neighbors, not p.
   if (call.neighbors && has_arrays) return false;
   // The counts of reduce_scatter are those of what is sent, though they come last.
@@ -21,7 +20,8 @@ bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared
     if (!job.is_straight() || prepared->needs_all_counts) return false;
     repeat.send = {call.send, send};
     repeat.recv = {call.recv, recv};
-    repeat.reduction = call.reduction ? *call.reduction : Reduction{};
+    repeat.op = job.op;
+    if (repeat.op.reduction.context != nullptr) repeat.op.reduction.context = &repeat.op;
   }
   repeat.prepared = prepared;
   return true;

@@ -7,12 +7,12 @@
 // What is compared: all arguments as they are, but of a buffer's address only whether it is null, MPI_IN_PLACE or also
 // the other buffer's. Of an array (counts, displacements, datatypes) its elements, where this rank's call has to read
 // them: elsewhere it may be anything.
-// What is kept: only calls whose data lie in their buffers in a row, which run in one stage, and which combine, if at
-// all, by a kernel of ours: so nothing refers to an operation that the program may free. Also which ones are left to the
-// host.
+// What is kept: only calls whose data lie in their buffers in a row, and which run in one stage. Also which ones are left
+// to the host.
 //
 // Why it is correct: all that was checked and decided depends on what is compared, and on these:
-// * datatypes: before a freed one's handle can come back, the caches of datatypes are emptied, and with them this one;
+// * datatypes and operations: before a freed one's handle can come back, the caches of datatypes are emptied, and with
+//   them this one;
 // * the communicator: what is kept goes with it, and when its info asks for other algorithms (forget());
 // * one thread at a time is in a blocking collective of a communicator, as MPI demands.
 //
@@ -28,7 +28,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "interpose/types.hpp"
+#include "interpose/operators.hpp"
 #include "runtime/team.hpp"
 
 namespace omnes {
@@ -114,7 +114,7 @@ class Repeats {
     std::uint64_t types = nothing_kept;  ///< the generation of their caches
     std::shared_ptr<Prepared> prepared;  ///< or why it is left to the host
     Start send, recv;
-    Reduction reduction;  ///< without a function where none is needed
+    Operator op;  ///< what its reduction refers to, if to anything
     bool reads_sent = false, reads_received = false;
     std::vector<std::byte> elements;  ///< of the arrays that are read, one after the other
 

@@ -89,6 +89,7 @@ static void test_predefined(MPI_Comm comm, int n) {
   TEST(unsigned char, MPI_BYTE, band, bxor)
   TEST(MPI_Aint, MPI_AINT, sum, min)
   TEST(double complex, MPI_C_DOUBLE_COMPLEX, sum, sum)
+  TEST(double complex, MPI_C_DOUBLE_COMPLEX, prod, prod)
   TEST(float complex, MPI_C_FLOAT_COMPLEX, sum, prod)
 }
 
@@ -107,25 +108,57 @@ static void test_long_double(MPI_Comm comm, int n) {
   free(got);
 }
 
-struct double_int {
-  double value;
-  int index;
-};
+// Two indices for equal values: of rank r, its own and the one that all have in common.
+#define TEST_LOCATION(VALUE, INDEX, TYPE)                                                                  \
+  for (int largest = 0; largest < 2; ++largest) {                                                          \
+    struct pair {                                                                                          \
+      VALUE value;                                                                                         \
+      INDEX index;                                                                                         \
+    } *own = calloc(n + 1, sizeof *own), *got = calloc(n + 1, sizeof *got);                                \
+    for (int i = 0; i < n; ++i) own[i] = (struct pair){operand(rank, i), p - rank};                        \
+    MPI_Allreduce(own, got, n, TYPE, largest ? MPI_MAXLOC : MPI_MINLOC, comm);                             \
+    for (int i = 0; i < n; ++i) {                                                                          \
+      int best = 0;                                                                                        \
+      for (int r = 1; r < p; ++r)                                                                          \
+        if (largest ? operand(r, i) >= operand(best, i) : operand(r, i) <= operand(best, i)) best = r;     \
+      if (got[i].value != operand(best, i) || got[i].index != p - best) fail("%s: location %d", #TYPE, i); \
+    }                                                                                                      \
+    free(own);                                                                                             \
+    free(got);                                                                                             \
+  }
 
 static void test_location(MPI_Comm comm, int n) {
-  for (int largest = 0; largest < 2; ++largest) {
-    struct double_int* own = calloc(n + 1, sizeof *own);
-    struct double_int* got = calloc(n + 1, sizeof *got);
-    for (int i = 0; i < n; ++i) own[i] = (struct double_int){operand(rank, i), rank};
-    MPI_Allreduce(own, got, n, MPI_DOUBLE_INT, largest ? MPI_MAXLOC : MPI_MINLOC, comm);
-    for (int i = 0; i < n; ++i) {
-      int best = 0;
-      for (int r = 1; r < p; ++r)
-        if (largest ? operand(r, i) > operand(best, i) : operand(r, i) < operand(best, i)) best = r;
-      if (got[i].value != operand(best, i) || got[i].index != best) fail("location %d: rank %d", i, got[i].index);
+  TEST_LOCATION(double, int, MPI_DOUBLE_INT)
+  TEST_LOCATION(float, int, MPI_FLOAT_INT)
+  TEST_LOCATION(long, int, MPI_LONG_INT)
+  TEST_LOCATION(int, int, MPI_2INT)
+  TEST_LOCATION(short, int, MPI_SHORT_INT)
+  TEST_LOCATION(long double, int, MPI_LONG_DOUBLE_INT)
+}
+
+// Of any two elements the first: associative, but the order matters.
+static void first_of(void* in, void* inout, int* count, MPI_Datatype* type) {
+  (void)type;
+  memcpy(inout, in, *count * sizeof(int));
+}
+static void sum_of(void* in, void* inout, int* count, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *count; ++i) ((int*)inout)[i] += ((int*)in)[i];
+}
+
+// Functions one after the other, whose handles may be alike: what was decided for one that commutes is wrong for the
+// next.
+static void test_functions_in_turn(MPI_Comm comm) {
+  for (int turn = 0; turn < 6; ++turn) {
+    const int ordered = turn % 2;
+    MPI_Op op;
+    MPI_Op_create(ordered ? first_of : sum_of, !ordered, &op);
+    for (int again = 0; again < 3; ++again) {
+      int got = -1;
+      MPI_Allreduce(&rank, &got, 1, MPI_INT, op, comm);
+      if (got != (ordered ? 0 : p * (p - 1) / 2)) fail("function %d, call %d: %d", turn, again, got);
     }
-    free(own);
-    free(got);
+    MPI_Op_free(&op);
   }
 }
 
@@ -251,6 +284,7 @@ int main(int argc, char** argv) {
   MPI_Comm comm = MPI_COMM_WORLD;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &p);
+  test_functions_in_turn(comm);
   MPI_Datatype padded = affine_type(0), shifted = affine_type(1);
   const int counts[] = {0, 1, p - 1, p, p + 1, 1000, 100000};
   for (int i = 0; i < 7 && counts[i] <= largest; ++i) {
