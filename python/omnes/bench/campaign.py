@@ -95,7 +95,7 @@ def run(plans: Sequence[Plan], peers: Sequence[Peer], folder: Path, records: Rec
             continue
         specs = [peer.job(folder) for peer in taking_part(plan, ranks, peers)]
         if plan.hosts == 1:
-            records.add_limits(plan.name, ranks, limits.measure())
+            records.add_limits(plan.name, ranks, limits.measure(ranks))
         with ExitStack() as stack:
             end_on_sigterm(stack)
             crew = Crew(specs, ranks, plan.bind, plan.spread)

@@ -2,7 +2,9 @@
 
 The limit of a cell is what cannot be left out: one rank learns of another's data, and each rank that receives writes
 what it receives. So it is one hand-over of a cache line, and one copy of what the busiest rank receives, at the speed
-of the level of memory that holds its buffers. Ranks that share a core follow one another, with a yield between two.
+of the level of memory that holds its buffers. Ranks that share a core copy one after another. Where, besides, each
+waits for data of all, every rank has to get the core in every call: then, instead of the hand-over, it is what it takes
+as many processes to learn that all have come. (In other operations ranks may be calls ahead of each other.)
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ _NAMES = {
     "handover": "a cache line from one core to the next",
     "handover_far": "a cache line from the first core to the last",
     "yield": "yield to another process on the core",
+    "meet": "as many processes as ranks wait for each other, yielding",
     "futex": "wake a process on another core",
     "futex_same_core": "wake a process on the same core",
     "copy_l1": "copy within L1",
@@ -33,17 +36,30 @@ _NAMES = {
     "read_fixed": "process_vm_readv of 8 bytes",
     "read_copy": "process_vm_readv, each byte",
 }
+_EACH_WAITS_FOR_ALL = (
+    "barrier",
+    "allreduce",
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    "alltoallw",
+    "reduce_scatter",
+    "reduce_scatter_block",
+)
 _RATES = tuple(name for name in _NAMES if "copy" in name)
 _ONLY_ROOT_RECEIVES = ("reduce", "gather", "gatherv")
-_SECONDS = 60.0  # half a second when nothing else runs
+_SECONDS = 60.0  # a second when nothing else runs
 
 
-def measure() -> Limits:
-    """Seconds, and bytes per second, on the first core, the one beside it and the last one."""
+def measure(ranks: int) -> Limits:
+    """Seconds, and bytes per second, on the first core, the one beside it and the last one; "meet" is for that many
+    ranks on all of them."""
     ours = cpus.one_of_each_core()
     words = [
         str(programs.build("limits", None)),
         *(str(cpu) for cpu in (ours[0], ours[min(1, len(ours) - 1)], ours[-1])),
+        str(ranks),
     ]
     try:
         answer = subprocess.run(words, capture_output=True, text=True, timeout=_SECONDS, check=False)
@@ -55,7 +71,9 @@ def measure() -> Limits:
 def rows(limits: Limits) -> Iterator[tuple[str, str]]:
     """What each limit is called, and its value."""
     for name, words in _NAMES.items():
-        value = limits[name]
+        value = limits.get(name)
+        if value is None:  # of an earlier campaign
+            continue
         if not value:
             yield words, "not allowed"
         else:
@@ -69,7 +87,8 @@ def least(cell: Cell, ranks: int, limits: Limits, caches: Mapping[str, str], cor
     copied = from_others * cell.bytes / limits[_level(cell, ranks, caches)]
     in_turn = math.ceil(ranks / cores)
     copies = 1 if cell.operation in _ONLY_ROOT_RECEIVES else in_turn
-    return limits["handover"] + copies * copied + (in_turn - 1) * limits["yield"]
+    crowded = in_turn > 1 and cell.operation in _EACH_WAITS_FOR_ALL
+    return limits["meet" if crowded and "meet" in limits else "handover"] + copies * copied
 
 
 def _level(cell: Cell, ranks: int, caches: Mapping[str, str]) -> str:

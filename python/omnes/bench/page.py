@@ -19,7 +19,9 @@ theirs. Every sample is in the JSON lines beside this page.
 
 The limit of a cell is what cannot be left out: one hand-over of a cache line, and one copy of what the busiest rank
 receives, by one core, at the speed of the level of memory that holds its buffers; where ranks share a core, one after
-the other, with a yield between two. It knows nothing of MPI, of reductions, or of how buffers become visible to others.
+the other. Where they do, and each rank waits for data of all others, it is, instead of the hand-over, the time that as
+many processes need to learn that all have come, when they do nothing else than look and yield. The limit knows nothing
+of MPI, of reductions, or of how buffers become visible to others.
 """
 
 

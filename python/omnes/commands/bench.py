@@ -102,7 +102,12 @@ from omnes.errors import OmnesError
     metavar="NAME:VARIABLE=VALUE...",
     help="Also omnes with these settings.",
 )
-@click.option("--limits", "only_limits", is_flag=True, help="Measure the machine instead: hand-over, copies, wake-ups.")
+@click.option(
+    "--limits",
+    "only_limits",
+    is_flag=True,
+    help="Measure the machine instead: hand-over, copies, wake-ups, -n processes that wait for each other.",
+)
 @click.option(
     "--hosts",
     type=click.IntRange(1),
@@ -184,7 +189,7 @@ def command(
     omnes bench allreduce --peer "tuned:OMPI_MCA_coll_tuned_use_dynamic_rules=1"
     """
     if only_limits:
-        _show_limits(to_file)
+        _show_limits(ranks, to_file)
         return
     if table and settings:
         raise OmnesError("--table compares omnes with itself, --peer with other settings of the MPI: give one of them")
@@ -260,8 +265,8 @@ def command(
             Console().print(shown(of_mpi, title(name, ranks, bound, spread)))
 
 
-def _show_limits(to_file: Path | None) -> None:
-    found = limits.measure()
+def _show_limits(ranks: int, to_file: Path | None) -> None:
+    found = limits.measure(ranks)
     if to_file:
         _write(json.dumps(found, indent=2), to_file)
     if str(to_file) != "-":

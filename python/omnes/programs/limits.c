@@ -1,11 +1,12 @@
 /* Measures what no collective can beat on this machine; prints it as one JSON object: seconds, and bytes per second.
 
-usage: limits CPU NEAR FAR    (CPUs of three cores, which may be the same one)
+usage: limits CPU NEAR FAR PROCESSES    (CPUs of three cores, which may be the same one)
   handover, handover_far  a cache line written on one core is read on another: one way
   copy_l1 .. copy_memory  bytes that one core copies where source and destination fit that level
   futex, futex_same_core  a process wakes another, which sleeps, and that one runs: on another core, on the same one
   yield                   sched_yield from one process to the other one on the same core
   read_fixed, read_copy   process_vm_readv: a call for a few bytes; bytes per second beyond that (0: not allowed)
+  meet                    so many processes wait until all have come, yielding: on all CPUs, wherever the system puts them
 How: two processes that share a mapping and play ping-pong; half a round is one way. The median of the trials counts. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
@@ -116,6 +117,36 @@ static double ping_pong(int here, int there, enum way way) {
   return median(seconds);
 }
 
+/* Comes, and waits for all others: between two looks there is nothing but the yield. */
+static void meet_others(_Atomic unsigned* arrived, int processes, int self, unsigned first, unsigned rounds) {
+  for (unsigned i = first; i < first + rounds; ++i) {
+    atomic_store_explicit(&arrived[self], i, memory_order_release);
+    for (int other = 0; other < processes; ++other)
+      while ((int)(atomic_load_explicit(&arrived[other], memory_order_acquire) - i) < 0) sched_yield();
+  }
+}
+
+/* Seconds until so many processes know of each other that all have come. */
+static double meet(int processes) {
+  _Atomic unsigned* const arrived = shared(processes * sizeof *arrived);
+  for (int self = 1; self < processes; ++self)
+    if (fork() == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      meet_others(arrived, processes, self, 1, (TRIALS + 1) * SYSTEM_ROUNDS);
+      _exit(0);
+    }
+  double seconds[TRIALS];
+  meet_others(arrived, processes, 0, 1, SYSTEM_ROUNDS); /* until all are awake */
+  for (unsigned trial = 0; trial < TRIALS; ++trial) {
+    const double begin = now();
+    meet_others(arrived, processes, 0, 1 + (trial + 1) * SYSTEM_ROUNDS, SYSTEM_ROUNDS);
+    seconds[trial] = (now() - begin) / SYSTEM_ROUNDS;
+  }
+  while (wait(NULL) > 0) continue;
+  munmap(arrived, processes * sizeof *arrived);
+  return median(seconds);
+}
+
 /* Bytes per second of a copy of so many bytes. Where both ends lie in their pages matters by a factor of 10 on some
    processors (Zen 3: slowest when the destination is a little behind the source), so this is a place that suits them. */
 static double copy(size_t bytes) {
@@ -185,10 +216,11 @@ static size_t cache(int name, size_t usual) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 4) return fprintf(stderr, "usage: limits CPU NEAR FAR   (started by omnes)\n"), 2;
-  const int cpu = atoi(argv[1]), near = atoi(argv[2]), far = atoi(argv[3]);
+  if (argc != 5) return fprintf(stderr, "usage: limits CPU NEAR FAR PROCESSES   (started by omnes)\n"), 2;
+  const int cpu = atoi(argv[1]), near = atoi(argv[2]), far = atoi(argv[3]), processes = atoi(argv[4]);
   const size_t l3 = cache(_SC_LEVEL3_CACHE_SIZE, USUAL_L3);
-  printf("{\"handover\": %.4e, ", ping_pong(cpu, near, cpu == near ? YIELD : SPIN));
+  printf("{\"meet\": %.4e, ", meet(processes)); /* first: the rest stays on one core */
+  printf("\"handover\": %.4e, ", ping_pong(cpu, near, cpu == near ? YIELD : SPIN));
   printf("\"handover_far\": %.4e, ", ping_pong(cpu, far, cpu == far ? YIELD : SPIN));
   printf("\"futex\": %.4e, ", ping_pong(cpu, near, FUTEX));
   printf("\"futex_same_core\": %.4e, ", ping_pong(cpu, cpu, FUTEX));
