@@ -53,10 +53,12 @@ class Given {
 
   explicit Given(Operation operation, Arguments... arguments) {
     (take(arguments), ...);
-    word[0] = static_cast<std::uint64_t>(operation) | (std::uint64_t{0} + ... + element_bytes<Arguments>()) << 8 |
-              std::uint64_t{send == nullptr} << 16 | std::uint64_t{send == MPI_IN_PLACE} << 17 |
-              std::uint64_t{recv == nullptr} << 18 | std::uint64_t{recv == MPI_IN_PLACE} << 19 |
-              std::uint64_t{send == recv} << 20;
+    word[0] = static_cast<std::uint64_t>(operation) | (std::uint64_t{0} + ... + element_bytes<Arguments>()) << 8;
+    if ((sends && is_special(send)) || (receives && is_special(recv)) || (sends && receives && send == recv))
+        [[unlikely]]
+      word[0] |= std::uint64_t{send == nullptr} << 16 | std::uint64_t{send == MPI_IN_PLACE} << 17 |
+                 std::uint64_t{recv == nullptr} << 18 | std::uint64_t{recv == MPI_IN_PLACE} << 19 |
+                 std::uint64_t{send == recv} << 20;
   }
 
   struct Array {
@@ -70,6 +72,13 @@ class Given {
   void* recv = nullptr;
 
  private:
+  static constexpr bool sends = (false || ... || std::is_same_v<Arguments, const void*>);
+  static constexpr bool receives = (false || ... || std::is_same_v<Arguments, void*>);
+  /// Null or MPI_IN_PLACE, which is near it in all families: one comparison. No data lie there.
+  static bool is_special(const void* buffer) {
+    constexpr std::uintptr_t near = 256;
+    return reinterpret_cast<std::uintptr_t>(buffer) + near < 2 * near;
+  }
   void take(const void* buffer) { send = buffer; }
   void take(void* buffer) {
     recv = buffer;

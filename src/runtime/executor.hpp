@@ -32,6 +32,11 @@ class Executor {
  public:
   Executor(shm::Endpoint* endpoint, const MessagePort& port) : endpoint_(endpoint), port_(port) {}
 
+  /// For plans of so many steps. Before they are run; it stays.
+  void have_room(std::size_t steps) {
+    if (room_ < steps) [[unlikely]]
+      make_room(steps);
+  }
   /// Runs to the end. Returns 0 or the port's error code.
   int run(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
     take(plan, bases, reduction);
@@ -61,8 +66,6 @@ class Executor {
     reduction_ = reduction;
     error_ = 0;
     copies_left_ = plan.copies_beside;
-    if (room_ < plan.steps.size()) [[unlikely]]
-      make_room(plan.steps.size());
   }
   void make_room(std::size_t steps);
   int run_to_end(const shm::WaitPolicy& policy);

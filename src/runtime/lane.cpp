@@ -47,9 +47,8 @@ bool Lane::advance(bool may_call_host, bool may_call_program) {
     if (begun_) {
       moved |= executor_->advance();
     } else {
-      Bases bases = flight.bases;
-      lend(bases, *flight.plan);
-      executor_->begin(*flight.plan, bases, flight.reduction);
+      have_room(*flight.plan);
+      executor_->begin(*flight.plan, with_arena(flight.bases), flight.reduction);
       begun_ = moved = true;
     }
     if (!executor_->finished()) break;

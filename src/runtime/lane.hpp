@@ -25,11 +25,11 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
   /// Throws std::bad_alloc.
-  std::byte* room(std::size_t bytes) {
+  void have_room(std::size_t bytes) {
     if (bytes > bytes_) [[unlikely]]
       grow(bytes);
-    return data_;
   }
+  std::byte* data() const { return data_; }
 
  private:
   void grow(std::size_t bytes);
@@ -62,9 +62,13 @@ class Lane {
 
   /// Runs to the end. Returns 0, the host's error code, or `truncated` when ranks disagree about a message's length.
   /// The lane is open and its queue empty.
-  int run(const Plan& plan, Bases bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
-    lend(bases, plan);
-    return result_of(executor_->run(plan, bases, reduction, policy));
+  int run(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
+    have_room(plan);
+    return run_again(plan, bases, reduction, policy);
+  }
+  /// The same for a plan that it has run before: what a plan needs, the lane keeps.
+  int run_again(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
+    return result_of(executor_->run(plan, with_arena(bases), reduction, policy));
   }
   static constexpr int truncated = -1;
 
@@ -79,8 +83,13 @@ class Lane {
   void fail(int code);
 
  private:
-  void lend(Bases& bases, const Plan& plan) {
-    bases.of[static_cast<int>(Buffer::temp)] = arena_.room(plan.arena_bytes);
+  void have_room(const Plan& plan) {
+    arena_.have_room(plan.arena_bytes);
+    executor_->have_room(plan.steps.size());
+  }
+  Bases with_arena(Bases bases) const {
+    bases.of[static_cast<int>(Buffer::temp)] = arena_.data();
+    return bases;
   }
   int result_of(int code) {
     if (code == 0 && endpoint_ && endpoint_->mismatch() && endpoint_->take_mismatch()) [[unlikely]]

@@ -317,7 +317,8 @@ int Team::nodes() const { return state_->asked.nodes; }
 int Team::run(const std::shared_ptr<Prepared>& prepared, const Call& call) {
   if (prepared->needs_all_counts) [[unlikely]]
     return run_in_stages(prepared, call);
-  return run(*prepared, bases_of(call), call.reduction);
+  if (counting_) return run_counted(*prepared, bases_of(call), call.reduction);
+  return lane_.run(prepared->plan, bases_of(call), call.reduction, waiting_);
 }
 
 int Team::run_counted(Prepared& prepared, Bases bases, const Reduction* reduction) {

@@ -138,12 +138,13 @@ class Team {
   int run(const Call& call) { return run(prepare(call, Form::blocking), call); }
   /// The same, with what prepare() returned for the call, wherever its data are by now.
   int run(const std::shared_ptr<Prepared>& prepared, const Call& call);
-  /// Runs again, to its end and perhaps with other buffers, what prepare() returned for a blocking call that is done in
-  /// one stage.
-  int run(Prepared& prepared, const Bases& bases, const Reduction* reduction) {
+  /// Runs once more, to its end and perhaps with other buffers, what run() has run, in one stage. `bases` returns the
+  /// Bases: called last, so that no register has to keep them.
+  template <class MakesBases>
+  int run_again(Prepared& prepared, const MakesBases& bases, const Reduction* reduction) {
     if (counting_) [[unlikely]]
-      return run_counted(prepared, bases, reduction);
-    return lane_.run(prepared.plan, bases, reduction, waiting_);
+      return run_counted(prepared, bases(), reduction);
+    return lane_.run_again(prepared.plan, bases(), reduction, waiting_);
   }
   /// What run() would run, also for a lane's queue; or, of a blocking call, that it is left to the host, which the caller
   /// has to see to. Wherever the data are. Not while another thread is in run() or here; the next question may replace it.
@@ -164,7 +165,7 @@ class Team {
 
  private:
   int run_in_stages(const std::shared_ptr<Prepared>& first, Call call);
-  // By value: a reference would keep run() from having the bases in registers.
+  // By value: a reference would keep run_again() from having the bases in registers.
   int run_counted(Prepared& prepared, Bases bases, const Reduction* reduction);
 
   // What every run needs.

@@ -44,7 +44,7 @@ namespace omnes::shm {
 
 /// Called with each fragment of an incoming message, in order: `data` may lie in shared memory and is valid during the
 /// call only. It is aligned to 8 bytes, and fragments but the last are multiples of 16 bytes: operands of 1, 2, 4, 8
-/// bytes are never cut. Not called for 0 bytes.
+/// or 16 bytes are never cut. Not called for 0 bytes.
 using SinkFn = void (*)(void* context, std::size_t offset, const void* data, std::size_t bytes);
 struct Sink {
   SinkFn fn = nullptr;
