@@ -109,8 +109,7 @@ template <class... Arguments>
     return left_to_host;
   int result;
   try {
-    const auto bases = [known, send = given.send, recv = given.recv] { return known->bases(send, recv); };
-    result = state->team->run_again(*known->prepared, bases, &known->op.reduction);
+    result = state->team->run_again(*known->prepared, known->bases(given.send, given.recv), &known->op.reduction);
   } catch (...) {
     return raise_current(comm);
   }

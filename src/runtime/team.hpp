@@ -138,13 +138,11 @@ class Team {
   int run(const Call& call) { return run(prepare(call, Form::blocking), call); }
   /// The same, with what prepare() returned for the call, wherever its data are by now.
   int run(const std::shared_ptr<Prepared>& prepared, const Call& call);
-  /// Runs once more, to its end and perhaps with other buffers, what run() has run, in one stage. `bases` returns the
-  /// Bases: called last, so that no register has to keep them.
-  template <class MakesBases>
-  int run_again(Prepared& prepared, const MakesBases& bases, const Reduction* reduction) {
+  /// Runs once more, to its end and perhaps with other buffers, what run() has run, in one stage.
+  int run_again(Prepared& prepared, const Bases& bases, const Reduction* reduction) {
     if (counting_) [[unlikely]]
-      return run_counted(prepared, bases(), reduction);
-    return lane_.run_again(prepared.plan, bases(), reduction, waiting_);
+      return run_counted(prepared, bases, reduction);
+    return lane_.run_again(prepared.plan, bases, reduction, waiting_);
   }
   /// What run() would run, also for a lane's queue; or, of a blocking call, that it is left to the host, which the caller
   /// has to see to. Wherever the data are. Not while another thread is in run() or here; the next question may replace it.

@@ -77,6 +77,13 @@ template <class C>
 class KernelTest : public testing::Test {};
 TYPED_TEST_SUITE(KernelTest, Cases);
 
+// Those that this processor has.
+std::vector<Width> widths() {
+  std::vector<Width> all{Width::baseline, Width::avx2, Width::avx512};
+  std::erase_if(all, [](Width width) { return width > widest(); });
+  return all;
+}
+
 template <class T>
 void expect_like_a_plain_loop(Element element, Width width) {
   for (const ReduceOp op : all_ops) {
@@ -105,8 +112,7 @@ void expect_like_a_plain_loop(Element element, Width width) {
 }
 
 TYPED_TEST(KernelTest, CombinesLikeAPlainLoopAlsoInPlaceAtEveryWidth) {
-  for (const Width width : {Width::baseline, Width::avx2, Width::avx512}) {
-    if (width > widest()) break;
+  for (const Width width : widths()) {
     expect_like_a_plain_loop<typename TypeParam::type>(TypeParam::element, width);
   }
   EXPECT_EQ(kernel(ReduceOp::sum, TypeParam::element), kernel(ReduceOp::sum, TypeParam::element, widest()));
@@ -143,8 +149,7 @@ TYPED_TEST(PairKernelTest, FindsExtremesAndTheirPlaces) {
     return all;
   };
   for (const bool least : {true, false})
-    for (const Width width : {Width::baseline, Width::avx2, Width::avx512}) {
-      if (width > widest()) break;
+    for (const Width width : widths()) {
       const ReduceFn fn = kernel(least ? ReduceOp::minloc : ReduceOp::maxloc, TypeParam::element, width);
       ASSERT_NE(fn, nullptr);
       for (std::size_t count = 0; count <= 100; ++count) {
@@ -171,8 +176,7 @@ template <class T>
 void expect_complex_arithmetic(Element element) {
   using C = std::complex<T>;
   for (const bool product : {false, true})
-    for (const Width width : {Width::baseline, Width::avx2, Width::avx512}) {
-      if (width > widest()) break;
+    for (const Width width : widths()) {
       const ReduceFn fn = kernel(product ? ReduceOp::prod : ReduceOp::sum, element, width);
       ASSERT_NE(fn, nullptr);
       for (std::size_t count = 0; count <= 100; ++count) {

@@ -108,7 +108,7 @@ static void test_long_double(MPI_Comm comm, int n) {
   free(got);
 }
 
-// Two indices for equal values: of rank r, its own and the one that all have in common.
+// The index of rank r is p - r: of equal values that of the last rank is the smallest.
 #define TEST_LOCATION(VALUE, INDEX, TYPE)                                                                  \
   for (int largest = 0; largest < 2; ++largest) {                                                          \
     struct pair {                                                                                          \

@@ -73,6 +73,14 @@ static void stay_on(int cpu) {
   if (sched_setaffinity(0, sizeof set, &set) != 0) perror("limits: sched_setaffinity"), exit(1);
 }
 
+/* fork(), with a child that ends with this process, whatever it waits for. */
+static pid_t start_child(void) {
+  const pid_t child = fork();
+  if (child < 0) perror("limits: fork"), exit(1);
+  if (child == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return child;
+}
+
 /* Waits until the word has the value. */
 static void await(_Atomic unsigned* word, unsigned value, enum way way) {
   for (unsigned seen; (seen = atomic_load_explicit(word, memory_order_acquire)) != value;) {
@@ -98,9 +106,8 @@ static double ping_pong(int here, int there, enum way way) {
   struct table* const table = shared(sizeof *table);
   const unsigned rounds = way == SPIN ? SPIN_ROUNDS : SYSTEM_ROUNDS;
   double seconds[TRIALS];
-  const pid_t other = fork();
+  const pid_t other = start_child();
   if (other == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* or it would wait for ever for a parent that was killed */
     stay_on(there);
     play(table, PONG, way, 1, (TRIALS + 1) * rounds);
     _exit(0);
@@ -130,8 +137,7 @@ static void meet_others(_Atomic unsigned* arrived, int processes, int self, unsi
 static double meet(int processes) {
   _Atomic unsigned* const arrived = shared(processes * sizeof *arrived);
   for (int self = 1; self < processes; ++self)
-    if (fork() == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (start_child() == 0) {
       meet_others(arrived, processes, self, 1, (TRIALS + 1) * SYSTEM_ROUNDS);
       _exit(0);
     }
@@ -182,9 +188,8 @@ static double read_from_other(size_t bytes) {
   if (!buffer || !remote) perror("limits: malloc"), exit(1);
   memset(remote, 1, bytes);
   memset(buffer, 2, bytes);
-  const pid_t other = fork();
+  const pid_t other = start_child();
   if (other == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     memset(remote, 3, bytes); /* pages of its own */
     pause();
     _exit(0);
