@@ -586,8 +586,9 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ThreadsTest,
                                           testing::Values(std::size_t{0}, 4 * f)));
 
 /// Copies of these lengths between these distances from the start of two buffers.
-void check_copies(std::initializer_list<std::size_t> lengths, std::initializer_list<std::size_t> skews_to,
-                  std::initializer_list<std::size_t> skews_from) {
+template <class Copy>
+void check_copies(const Copy& copy, std::initializer_list<std::size_t> lengths,
+                  std::initializer_list<std::size_t> skews_to, std::initializer_list<std::size_t> skews_from) {
   constexpr std::size_t margin = 64;
   std::vector<std::uint8_t> from(std::max(lengths) + 2 * margin), to(from.size());
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::uint8_t>(i * 7 + 1);
@@ -595,7 +596,7 @@ void check_copies(std::initializer_list<std::size_t> lengths, std::initializer_l
     for (const std::size_t skew_to : skews_to) {
       for (const std::size_t skew_from : skews_from) {
         std::fill(to.begin(), to.end(), 0xAA);
-        copy_bytes(to.data() + skew_to, from.data() + skew_from, bytes);
+        copy(to.data() + skew_to, from.data() + skew_from, bytes);
         std::vector<std::uint8_t> want(to.size(), 0xAA);
         std::copy_n(from.begin() + skew_from, bytes, want.begin() + skew_to);
         ASSERT_TRUE(to == want) << bytes << " bytes, skews " << skew_to << ", " << skew_from;
@@ -605,13 +606,20 @@ void check_copies(std::initializer_list<std::size_t> lengths, std::initializer_l
 }
 
 TEST(CopyBytes, CopiesEveryLengthAndAlignmentAndNothingElse) {
-  check_copies({0, 1, 1023, 1024, 1025, 1055, 1056, 1151, 1152, 1153, 2048, 8192, 8999}, {0, 1, 16, 31, 32, 33},
-               {0, 1, 16, 31});
+  check_copies(copy_bytes, {0, 1, 1023, 1024, 1025, 1055, 1056, 1151, 1152, 1153, 2048, 8192, 8999},
+               {0, 1, 16, 31, 32, 33}, {0, 1, 16, 31});
 }
 
 TEST(CopyBytes, CopiesLongOnesPastTheCache) {
   constexpr std::size_t long_one = 3 * 1024 * 1024;
-  check_copies({long_one - 1, long_one, long_one + 77}, {0, 1, 33}, {0, 31});
+  check_copies(copy_bytes, {long_one - 1, long_one, long_one + 77}, {0, 1, 33}, {0, 31});
+}
+
+TEST(OutwardCopy, CopiesThroughTheCachesAndPastThem) {
+  OutwardCopy outward;
+  const auto copy = [&](void* to, const void* from, std::size_t bytes) { outward.copy(to, from, bytes); };
+  for (int i = 0; i < 30; ++i)  // both ways: each is tried once in so many copies
+    check_copies(copy, {0, 100, 4095, 4096, 4097, 5000}, {0, 1, 32}, {0, 31});
 }
 
 }  // namespace

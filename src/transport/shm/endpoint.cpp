@@ -188,7 +188,7 @@ bool Endpoint::send_fragments(const Target& to, const std::byte* data, std::size
     } else if (const int slot = free_slot(); slot >= 0) {
       transfer.stalled = 0;
       starved_ -= starved_ / 4;  // where slots were short they soon are again
-      copy_bytes(layout_.slot(rank_, slot), next, n);
+      into_slots_.copy(layout_.slot(rank_, slot), next, n);
       post(to, header(Carry::slot, n == left, n), &slot, sizeof slot);
       occupy(slot, to);
     } else if (!set && (transfer.squeezed || (starved_ >= patience && idle(to)))) {

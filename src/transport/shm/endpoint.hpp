@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "transport/shm/copy.hpp"
 #include "transport/shm/geometry.hpp"
 #include "transport/shm/heap.hpp"
 #include "transport/shm/layout.hpp"
@@ -289,6 +290,7 @@ class Endpoint {
   bool take_single(Inbox& in, int from, const RemoteBuffer& source, void* into, std::size_t bytes, Transfer& transfer);
   bool take_single(Inbox& in, int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes, Transfer&);
   bool worth_sharing(int from, const RemoteBuffer& source, const void* into) const;
+  bool push(const Access& access, std::uint64_t into, const std::byte* data, std::size_t bytes);
   void help(const Target& to, const std::byte* data, std::size_t bytes, std::uint32_t sequence);
 
   // Set once.
@@ -308,6 +310,7 @@ class Endpoint {
   Outbox published_;
   std::vector<std::vector<Use>> slot_uses_;
   int next_slot_ = 0;
+  OutwardCopy into_slots_, into_peers_;
   std::uint32_t posted_ = 0;   // single copies that are not complete
   std::uint32_t starved_ = 0;  // how often in a row a message has found no free slot, up to what is endured
   std::vector<std::vector<Transfer>> splits_;  // pool: one transfer per reader of a set

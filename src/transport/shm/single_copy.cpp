@@ -52,15 +52,6 @@ RemoteBuffer part_of(RemoteBuffer source, std::size_t start, std::size_t bytes) 
   return source;
 }
 
-// Writes into a peer's memory.
-bool push(const Access& access, std::uint64_t into, const std::byte* data, std::size_t bytes) {
-  if (std::byte* here = access.heap ? access.heap->here(into, bytes) : nullptr) {
-    copy_bytes(here, data, bytes);
-    return true;
-  }
-  return access.pid != 0 && write_process(access.pid, into, data, bytes) == 0;
-}
-
 }  // namespace
 
 void Endpoint::probe_single_copy() {
@@ -192,6 +183,15 @@ bool Endpoint::take_single(Inbox&, int from, const RemoteBuffer& source, const S
     sink.fn(sink.context, done, staging_.data(), n);
   }
   return true;
+}
+
+// Writes into a peer's memory.
+bool Endpoint::push(const Access& access, std::uint64_t into, const std::byte* data, std::size_t bytes) {
+  if (std::byte* here = access.heap ? access.heap->here(into, bytes) : nullptr) {
+    into_peers_.copy(here, data, bytes);
+    return true;
+  }
+  return access.pid != 0 && write_process(access.pid, into, data, bytes) == 0;
 }
 
 // Pushes what they offer of posted message `sequence` to its readers.
