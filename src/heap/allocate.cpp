@@ -28,8 +28,8 @@ namespace {
 
 using omnes::shm::Heap;
 
-// Bytes; smaller ones would waste pages, and what they hold is sent faster by copies.
-constexpr std::size_t large = 32 * 1024;
+// Bytes; smaller ones would waste pages, and what they hold is sent nearly as fast by copies.
+constexpr std::size_t large = 16 * 1024;
 
 std::atomic<bool> tried{false};  // to make it; true for what that allocates itself
 std::atomic<Heap*> heap{nullptr};
