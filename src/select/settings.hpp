@@ -41,10 +41,10 @@ struct Settings {
   /// OMNES_SLOT_BYTES: bytes in a slot. Four times the source paper's: from 16 KiB on 1.25 times as fast with 4 ranks,
   /// 1.14 times with 8, 1.0 to 1.1 times with 2, on 2 cores of an AMD EPYC (Zen 3).
   std::size_t slot_bytes = 32 * 1024;
-  std::optional<std::size_t> single_copy = 96 * 1024;  ///< OMNES_SINGLE_COPY: from so many bytes on, or "off"
+  std::optional<std::size_t> single_copy = 64 * 1024;  ///< OMNES_SINGLE_COPY: from so many bytes on, or "off"
   HeapUse heap = HeapUse::alloc_mem;                   ///< OMNES_HEAP=off|alloc_mem|shared
   std::size_t direct_copy =
-      32 * 1024;                ///< OMNES_DIRECT_COPY: from so many bytes on, messages that lie there are read in place
+      16 * 1024;                ///< OMNES_DIRECT_COPY: from so many bytes on, messages that lie there are read in place
   bool off = false;             ///< OMNES_OFF=1: leave everything to the host MPI
   Wait wait = Wait::automatic;  ///< OMNES_WAIT=spin|yield|auto
   Remap remap = Remap::automatic;  ///< OMNES_REMAP=off|exch|reorder|auto

@@ -33,7 +33,7 @@ TEST(Settings, HaveDefaults) {
   for (const auto& [ranks, slots] : {std::pair(2, 8), {4, 8}, {8, 16}, {16, 32}, {32, 32}, {64, 16}, {512, 8}})
     EXPECT_EQ(settings.slots_for(ranks), slots);
   EXPECT_EQ(settings.slot_bytes, 32u << 10);
-  EXPECT_EQ(settings.single_copy, 96u * 1024);
+  EXPECT_EQ(settings.single_copy, 64u * 1024);
   EXPECT_EQ(settings.levels, all_levels);
   EXPECT_EQ(settings.remap, Remap::automatic);
   EXPECT_FALSE(settings.stats || settings.table || settings.machine || settings.topology || settings.off ||
