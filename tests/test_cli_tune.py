@@ -65,12 +65,14 @@ def test_a_switch_point_is_where_all_larger_sizes_gain():
 
 
 def test_settings_stand_in_the_table_where_they_differ(tmp_path):
-    tuned = [settings.Tuned(one, value, 0.2) for one, value in zip(settings.SETTINGS, ("16K", settings.SETTINGS[1].default, "1G"))]
+    slot_bytes, single_copy, direct_copy = settings.with_defaults(8, own_cpus=False)
+    kept = settings.Tuned(single_copy, single_copy.default, 0)
+    tuned = [settings.Tuned(slot_bytes, "16K", 0.2), kept, settings.Tuned(direct_copy, "1G", 0.2)]
     table = tmp_path / "table.toml"
     table.write_text(rules.toml(made_up("bcast", {8: 1.5}), ["made up"], False, settings.toml(tuned)))
     assert tomllib.loads(table.read_text())["settings"] == {"slot_bytes": "16K", "direct_copy": "1G"}
     assert chosen("bcast", 8, table) == "chain"
-    assert not settings.toml([settings.Tuned(settings.SETTINGS[0], settings.SETTINGS[0].default, 0)])
+    assert not settings.toml([kept])
 
 
 def test_the_smallest_size_stands_for_all_below(tmp_path):

@@ -18,7 +18,7 @@ from omnes.bench.measure import Samples
 BURST = 64  # as in costs.c
 TINY = 8  # bytes of what counts as an empty message in shared memory: collectives of nothing end at once
 FRAGMENT = 8192  # bytes of a slot, and from how many on messages are copied once: the settings' defaults
-SINGLE_FROM = 64 * 1024
+SINGLE_FROM = 96 * 1024
 EXCHANGE_FROM = 65536  # bytes from which the time on the wire is nearly all
 CONTENTION = 1.1  # times as long with several pairs: less is noise
 STEP = 10e-9  # s: a step's bookkeeping; what remains is in send and recv

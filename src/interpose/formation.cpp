@@ -67,6 +67,10 @@ int number_here(const State& state) {
 
 bool shares(const State& state) { return state.here.size() > 1; }
 
+Sharing sharing(const State& state, bool blocking = false) {
+  return {static_cast<int>(state.here.size()), world()->own_cpus(state.ranks), blocking};
+}
+
 /// What this rank brings: a block of tags where messages may be needed, and, as the first of its node, a segment.
 Offer make_offer(const State& state, Lanes& lanes, int lane_count) {
   Offer offer;
@@ -75,7 +79,7 @@ Offer make_offer(const State& state, Lanes& lanes, int lane_count) {
   if (offer.wanted) {
     const Settings& settings = process().settings;
     const int ranks = static_cast<int>(state.here.size());
-    shm::Geometry geometry{ranks, settings.slots_for(ranks), settings.slot_bytes};
+    shm::Geometry geometry{ranks, settings.slots_for(sharing(state)), settings.slot_bytes};
     geometry.lanes = lane_count;
     std::string error;
     lanes.segment = shm::Segment::create(geometry, *world()->medium, offer.ticket, error);
@@ -108,7 +112,7 @@ void finish(MPI_Request request) {
   for (int flag = 0; !flag; engine::advance()) check(host.Test(&request, &flag, MPI_STATUS_IGNORE));
 }
 
-void open(State& state, Lanes& lanes, int index, Lane& lane) {
+void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = false) {
   std::unique_ptr<shm::Endpoint> endpoint;
   if (lanes.segment) {
     endpoint = std::make_unique<shm::Endpoint>(lanes.segment, number_here(state), 0, index);
@@ -116,8 +120,8 @@ void open(State& state, Lanes& lanes, int index, Lane& lane) {
     for (const int r : state.here) accesses.push_back(r == state.rank ? shm::Access{} : access_to(state.ranks[r]));
     endpoint->know_access(accesses);
     const Settings& settings = process().settings;
-    if (settings.single_copy) endpoint->set_single_copy_from(*settings.single_copy);
-    endpoint->set_direct_copy_from(settings.direct_copy, own_heap());
+    endpoint->set_single_copy_from(settings.single_copy_from(sharing(state, blocking)));
+    endpoint->set_direct_copy_from(settings.direct_copy_from(sharing(state, blocking)), own_heap());
     if constexpr (!simulated) endpoint->use_windows(&shared_windows());
     const shm::WaitPolicy& waiting = state.team->waiting();
     if ((waiting.oversubscribed && !waiting.yields_reach) || process().settings.async) endpoint->fence_wakes();
@@ -136,7 +140,7 @@ constexpr int patience = 10000;
 constexpr int blocking_lane = 0, nonblocking_lane = 1, first_lanes = 2;
 
 void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
-  open(state, *lanes, blocking_lane, state.team->lane());
+  open(state, *lanes, blocking_lane, state.team->lane(), true);
   if (number_here(state) == 0 && lanes->segment) {
     const std::lock_guard lock(unsealed.mutex);
     unsealed.segments.push_back(lanes->segment);

@@ -32,7 +32,7 @@ shm::Heap* find_or_make() {
 /// The heap for an allocation of so many bytes by MPI_Alloc_mem; null: let the host do it.
 shm::Heap* heap_for(MPI_Aint bytes) {
   if (find_host() != built_for || prepare_process() != nullptr) return nullptr;
-  const bool large = bytes > 0 && static_cast<std::size_t>(bytes) >= process().settings.direct_copy;
+  const bool large = bytes > 0 && static_cast<std::size_t>(bytes) >= process().settings.direct_copy_from({});
   return large ? own_heap() : nullptr;
 }
 

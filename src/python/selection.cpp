@@ -43,12 +43,14 @@ std::vector<std::string> candidates_of(const std::string& name, std::size_t part
 }
 
 /// Of those that a table may set, where nobody sets them.
-nb::dict default_settings() {
+nb::dict default_settings(int ranks, bool own_cpus) {
   const Settings settings;
+  const Sharing sharing{ranks, own_cpus};
+  const auto text = [](std::size_t from) { return from == Settings::never ? "off" : bytes_text(from); };
   nb::dict d;
   d["slot_bytes"] = bytes_text(settings.slot_bytes);
-  d["single_copy"] = settings.single_copy ? bytes_text(*settings.single_copy) : "off";
-  d["direct_copy"] = bytes_text(settings.direct_copy);
+  d["single_copy"] = text(settings.single_copy_from(sharing));
+  d["direct_copy"] = text(settings.direct_copy_from(sharing));
   return d;
 }
 
@@ -144,7 +146,7 @@ void bind_selection(nb::module_& m) {
         nb::arg("commutative") = true, nb::arg("node") = std::vector<std::int32_t>{}, nb::arg("shared_memory") = true,
         nb::arg("table") = "", nb::arg("machine") = "", nb::arg("model") = true, nb::arg("host") = false);
   m.def("candidates", candidates_of, nb::arg("operation"), nb::arg("part_bytes"));
-  m.def("default_settings", default_settings);
+  m.def("default_settings", default_settings, nb::arg("ranks"), nb::arg("own_cpus"));
   m.def("known_machine_file", known_machine_file);
   m.def("rules", rules, nb::arg("table") = "");
   m.def("table_file", table_file, nb::arg("table") = "");

@@ -24,6 +24,11 @@ constexpr std::string_view prefix = "OMNES_";
 constexpr int fewest_slots = 2, most_slots = 64;
 constexpr std::size_t fewest_slot_bytes = 64;      // one line of the control block
 constexpr std::size_t most_slot_bytes = 64 << 20;  // times slots and ranks: keeps a segment's size sane
+#if defined(__x86_64__)
+const bool caches_are_fast = __builtin_cpu_is("amd") != 0;  // at passing lines from core to core: single_copy_from()
+#else
+constexpr bool caches_are_fast = false;
+#endif
 constexpr int most_fake_nodes = 1 << 20;
 
 template <class Value>
@@ -85,8 +90,8 @@ std::optional<std::string> users(const char* name) {
   return !folder.empty() && access(file.c_str(), F_OK) == 0 ? std::optional(file) : std::nullopt;
 }
 
-std::optional<std::size_t> single_copy_from(std::string_view text) {
-  if (text == "off") return std::nullopt;
+std::size_t switch_point(std::string_view text) {
+  if (text == "off") return Settings::never;
   try {
     return parse_bytes(text);
   } catch (const std::invalid_argument& error) {
@@ -125,7 +130,7 @@ constexpr Variable variables[] = {
            {{"off", Remap::off}, {"exch", Remap::exchange}, {"reorder", Remap::reorder}, {"auto", Remap::automatic}});
      }},
     {"REPRODUCIBLE", [](S& s, Text text) { s.reproducible = flag(text); }},
-    {"SINGLE_COPY", [](S& s, Text text) { s.single_copy = single_copy_from(text); }, "single_copy"},
+    {"SINGLE_COPY", [](S& s, Text text) { s.single_copy = switch_point(text); }, "single_copy"},
     {"SLOTS", [](S& s, Text text) { s.slots = parse_number(text, fewest_slots, most_slots); }, "slots"},
     {"SLOT_BYTES", [](S& s, Text text) { s.slot_bytes = slot_size(text); }, "slot_bytes"},
     {"STATS", [](S& s, Text text) { s.stats = folder(text); }},
@@ -224,9 +229,22 @@ std::string variable_of(Operation operation, bool blocking) {
   return variable;
 }
 
-int Settings::slots_for(int ranks) const {
+int Settings::slots_for(const Sharing& sharing) const {
   constexpr int least = 8, for_each_reader = 2, of_all_ranks = 1024;
-  return slots.value_or(std::max(least, std::min(for_each_reader * ranks, of_all_ranks / ranks)));
+  const int wanted = sharing.own_cpus ? most_slots : for_each_reader * sharing.ranks;
+  return slots.value_or(std::max(least, std::min(wanted, of_all_ranks / sharing.ranks)));
+}
+
+std::size_t Settings::single_copy_from(const Sharing& sharing) const {
+  constexpr std::size_t usual = 96 * 1024;
+  constexpr int one_cache = 8;  // cores of it, usually
+  const bool slots_are_faster = caches_are_fast && sharing.own_cpus && sharing.blocking && sharing.ranks <= one_cache;
+  return single_copy.value_or(slots_are_faster ? never : usual);
+}
+
+std::size_t Settings::direct_copy_from(const Sharing& sharing) const {
+  constexpr std::size_t usual = 16 * 1024, waiting_for_turns = 32 * 1024;
+  return direct_copy.value_or(sharing.own_cpus ? usual : waiting_for_turns);
 }
 
 Settings Settings::from(const char* const* variables) { return read(variables, {}, {}); }

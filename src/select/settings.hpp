@@ -23,7 +23,16 @@ struct OwnFile {
   std::string name, text;
 };
 
+/// Who shares a segment, and for what.
+struct Sharing {
+  int ranks = 2;
+  bool own_cpus = true;  ///< no two of them share a CPU
+  bool blocking = true;  ///< it carries blocking calls
+};
+
 struct Settings {
+  static constexpr std::size_t never = SIZE_MAX;  ///< as a switch point
+
   std::array<std::optional<Choice>, operation_count> forced;  ///< OMNES_<OPERATION>, by operation
   /// OMNES_I<OPERATION>: for the nonblocking and persistent forms, in front of OMNES_<OPERATION>.
   std::array<std::optional<Choice>, operation_count> forced_not_blocking;
@@ -41,19 +50,28 @@ struct Settings {
   /// OMNES_SLOT_BYTES: bytes in a slot. Four times the source paper's: from 16 KiB on 1.25 times as fast with 4 ranks,
   /// 1.14 times with 8, 1.0 to 1.1 times with 2, on 2 cores of an AMD EPYC (Zen 3).
   std::size_t slot_bytes = 32 * 1024;
-  std::optional<std::size_t> single_copy = 64 * 1024;  ///< OMNES_SINGLE_COPY: from so many bytes on, or "off"
-  HeapUse heap = HeapUse::alloc_mem;                   ///< OMNES_HEAP=off|alloc_mem|shared
-  std::size_t direct_copy =
-      16 * 1024;                ///< OMNES_DIRECT_COPY: from so many bytes on, messages that lie there are read in place
-  bool off = false;             ///< OMNES_OFF=1: leave everything to the host MPI
-  Wait wait = Wait::automatic;  ///< OMNES_WAIT=spin|yield|auto
+  /// OMNES_SINGLE_COPY: from so many bytes on messages are read by a system call; "off": never; none: see single_copy_from()
+  std::optional<std::size_t> single_copy;
+  HeapUse heap = HeapUse::alloc_mem;  ///< OMNES_HEAP=off|alloc_mem|shared
+  /// OMNES_DIRECT_COPY: from so many bytes on, messages that lie there are read in place; none: see direct_copy_from()
+  std::optional<std::size_t> direct_copy;
+  bool off = false;                ///< OMNES_OFF=1: leave everything to the host MPI
+  Wait wait = Wait::automatic;     ///< OMNES_WAIT=spin|yield|auto
   Remap remap = Remap::automatic;  ///< OMNES_REMAP=off|exch|reorder|auto
   bool reproducible = false;       ///< OMNES_REPRODUCIBLE=1: the same bits for any placement and size
 
-  /// Slots of each of so many ranks that share a segment. Two for each reader, so that a rank that sends to all may start
-  /// the next call before its slowest reader has come (16 ranks on 2 cores, alltoall of 1 KiB: 138 us, with 8 slots 440),
-  /// within 32 MiB for all of them; but never less than 8, the source paper's.
-  int slots_for(int ranks) const;
+  /// Slots of each of the ranks, within 32 MiB for all of them; but never less than 8, the source paper's. Where each has a
+  /// CPU of its own, many: until a slot's turn comes again its lines have left the caches of both cores, and are taken from
+  /// the common one in half the time (2 ranks on an AMD EPYC, bcast of 16 KiB: 0.96 us, with 8 slots 2.5). Else two for each
+  /// reader, so that a rank that sends to all may start the next call before its slowest reader has come (16 ranks on 2
+  /// cores, alltoall of 1 KiB: 138 us, with 8 slots 440); more were slower there.
+  int slots_for(const Sharing& sharing) const;
+  /// 96 KiB: between two cores of an Intel Xeon calls and slots are alike there. Never for up to 8 ranks with CPUs of their
+  /// own on an AMD EPYC, whose caches pass lines on faster than the system copies them (2 ranks, gather of 64 KiB: 3.7 and
+  /// 7.2 us, of 1 MiB: 54 and 87), but for what does not block, which a call takes without its sender.
+  std::size_t single_copy_from(const Sharing& sharing) const;
+  /// 16 KiB; where ranks share CPUs 32, as the sender waits until all readers have had their turns.
+  std::size_t direct_copy_from(const Sharing& sharing) const;
 
   /// Reads "NAME=value" strings, ended by a null pointer; those that do not start with OMNES_ are not ours.
   /// Throws std::invalid_argument: one line that names the variable and lists what is valid.

@@ -31,9 +31,13 @@ TEST(Settings, HaveDefaults) {
   EXPECT_EQ(settings.wait, Wait::automatic);
   EXPECT_EQ(settings.fake_nodes, 1);
   for (const auto& [ranks, slots] : {std::pair(2, 8), {4, 8}, {8, 16}, {16, 32}, {32, 32}, {64, 16}, {512, 8}})
-    EXPECT_EQ(settings.slots_for(ranks), slots);
+    EXPECT_EQ(settings.slots_for({.ranks = ranks, .own_cpus = false}), slots);
+  for (const auto& [ranks, slots] : {std::pair(2, 64), {16, 64}, {32, 32}, {64, 16}, {512, 8}})
+    EXPECT_EQ(settings.slots_for({.ranks = ranks}), slots);
+  EXPECT_LT(settings.direct_copy_from({}), settings.direct_copy_from({.own_cpus = false}));
   EXPECT_EQ(settings.slot_bytes, 32u << 10);
-  EXPECT_EQ(settings.single_copy, 64u * 1024);
+  for (const Sharing& others : {Sharing{.own_cpus = false}, {.blocking = false}, {.ranks = 9}})
+    EXPECT_EQ(settings.single_copy_from(others), 96u * 1024);
   EXPECT_EQ(settings.levels, all_levels);
   EXPECT_EQ(settings.remap, Remap::automatic);
   EXPECT_FALSE(settings.stats || settings.table || settings.machine || settings.topology || settings.off ||
@@ -49,7 +53,7 @@ TEST(Settings, AreRead) {
   EXPECT_EQ(settings.transport, Transport::mpi);
   EXPECT_EQ(settings.wait, Wait::yield);
   EXPECT_EQ(settings.fake_nodes, 3);
-  EXPECT_EQ(settings.slots_for(8), 2);
+  EXPECT_EQ(settings.slots_for({.ranks = 8}), 2);
   EXPECT_EQ(settings.slot_bytes, 4096u);
   EXPECT_EQ(settings.single_copy, 1u << 20);
   EXPECT_EQ(settings.stats, "/tmp/a=b");
@@ -58,7 +62,7 @@ TEST(Settings, AreRead) {
   EXPECT_EQ(settings.topology, "/etc/nodes");
   EXPECT_TRUE(settings.off && settings.reproducible && settings.async);
   EXPECT_EQ(to_string(settings.forced[static_cast<int>(Operation::bcast)].value()), "knomial:k=4,segment=16K");
-  EXPECT_EQ(read({"OMNES_SINGLE_COPY=off"}).single_copy, std::nullopt);
+  EXPECT_EQ(read({"OMNES_SINGLE_COPY=off"}).single_copy_from({.own_cpus = false}), Settings::never);
 }
 
 TEST(Settings, ForceTheFormsThatDoNotBlockApart) {
@@ -125,7 +129,7 @@ TEST(Settings, TablesHaveSomeWhereTheEnvironmentHasNone) {
   };
   const Settings some = with("bcast = []\n[settings]\nslots = 4\nsingle_copy = 'off'\ndirect_copy = '16K'\n");
   EXPECT_EQ(some.slots, 4);
-  EXPECT_FALSE(some.single_copy);
+  EXPECT_EQ(some.single_copy, Settings::never);
   EXPECT_EQ(some.direct_copy, 16u << 10);
   EXPECT_EQ(some.slot_bytes, Settings().slot_bytes);
   EXPECT_EQ(with("settings = { slots = 4, slot_bytes = 128 }", "OMNES_SLOTS=16").slots, 16);

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from omnes import _core
 from omnes.bench.job import Job, JobSpec
@@ -34,11 +34,7 @@ class Setting:
     choices: tuple[str, ...] = ()  # a switch point has none
     never: str = ""  # as a switch point's value
     with_heap: bool = False  # it is about memory that ranks map
-
-    @property
-    def default(self) -> str:
-        """What omnes does by itself."""
-        return _core.default_settings()[self.name]
+    default: str = ""  # what omnes does by itself
 
     @property
     def variable(self) -> str:
@@ -49,11 +45,17 @@ class Setting:
         return JobSpec(value, base.mpi, True, {**base.variables, **heap, self.variable: value}, options=base.options)
 
 
-SETTINGS = (
+SETTINGS = (  # whose defaults depend on the ranks
     Setting("slot_bytes", choices=("8K", "16K", "64K")),
     Setting("single_copy", never="off"),
     Setting("direct_copy", never=_NEVER, with_heap=True),
 )
+
+
+def with_defaults(ranks: int, own_cpus: bool) -> list[Setting]:
+    """All of them, as they are for so many ranks of one node, which have a CPU each or share some."""
+    defaults = _core.default_settings(ranks, own_cpus)
+    return [replace(one, default=defaults[one.name]) for one in SETTINGS]
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Session:
     seconds: float  # for each job in a cell
 
     def run(self) -> Iterator[Tuned]:
-        for setting in SETTINGS:
+        for setting in with_defaults(self.ranks, self.bind):
             value = self._best(setting) if setting.choices else self._switch_point(setting)
             yield self._confirmed(setting, value)
 

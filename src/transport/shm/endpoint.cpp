@@ -19,10 +19,8 @@ namespace omnes::shm {
 
 namespace {
 
-// Bytes; a single copy costs a system call of 1 to 2 us but spares the second copy. Between two cores of an AMD EPYC
-// messages of 64 KiB took 6 us this way and 8 through slots where both share a cache, exchanges 10 and 12; where they do not,
-// 8 and 8, and 15 and 12. The settings have the same default.
-constexpr std::size_t default_single_copy_from = 64 * 1024;
+// Bytes; a single copy costs a system call of 1 to 2 us but spares the second copy. Settings::single_copy_from() has more.
+constexpr std::size_t default_single_copy_from = 96 * 1024;
 // Calls; so many are a few us of polling, far longer than a reader that is at work needs to free a slot.
 constexpr std::uint16_t patience = 256;
 
@@ -46,7 +44,8 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
       published_{layout_.publish_ring(rank), first, first},
       slot_uses_(geometry_.slots) {
   std::byte* region = layout_.region(rank);
-  for (std::size_t end = page_bytes; end <= geometry_.region_bytes(); end += page_bytes) region[end - 1] = std::byte{0};
+  const std::size_t control = geometry_.slots * geometry_.control_bytes();
+  for (std::size_t end = page_bytes; end <= control; end += page_bytes) region[end - 1] = std::byte{0};
 
   Identity& self = *layout_.identity(rank);
   std::random_device device;
