@@ -108,7 +108,8 @@ def test_curves_go_through_their_points_and_never_fall():
     assert fitting.curve([(8, 1.0)]) == [[0, 1.0, 0.0]]
 
 
-def test_figures_become_the_machine_that_they_were_taken_on():
+@pytest.mark.parametrize("single_from", [96 * 1024, fitting.NEVER])
+def test_figures_become_the_machine_that_they_were_taken_on(single_from):
     """Timings as a machine of round figures would give them are predicted again, the sizes between them too."""
     figures = fitting.Figures()
 
@@ -119,7 +120,7 @@ def test_figures_become_the_machine_that_they_were_taken_on():
     empty = call + 2 * work + latency
     for size in (0, 8, 8192, 16384, 131072, 1 << 20):
         copy, single = size * 0.1e-9, 2e-6 + size * 0.08e-9
-        long = size >= fitting.SINGLE_FROM
+        long = size >= single_from
         way = 2e-6 + size * 0.04e-9 if long else copy * (1 + min(1.0, 8192 / size) if size else 2)
         for what in ("publish", "pair"):
             add(what, size, empty + way)
@@ -132,11 +133,11 @@ def test_figures_become_the_machine_that_they_were_taken_on():
     add("burst", 0, 1e-6)
     add("many", 2048, figures.at("publish", 8) + (fitting.BURST - 1) * work)
     text = fitting.machine_file(
-        figures, "made up", "a test", 4, [(64, 1e-9), (1 << 20, 1e-4)], {"f64 sum": [(64, 1e-9)]}
+        figures, "made up", "a test", 4, [(64, 1e-9), (1 << 20, 1e-4)], {"f64 sum": [(64, 1e-9)]}, single_from
     )
     machine = modelling.Machine(text, _core.described_machine(text))
     near, far = modelling.Ranks(2, 2), modelling.Ranks(2, 1)
-    for size in (8, 12000, 16384, 500_000):
+    for size in (8, 12000, 16384, 500_000, 1 << 20):
         expected = figures.at("publish", size) if ("publish", size, 1) in figures.samples else None
         seconds = modelling.predict("bcast", "linear", near, [size], machine)[0]["seconds"]
         if expected:

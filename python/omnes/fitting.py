@@ -17,8 +17,8 @@ from omnes.bench.measure import Samples
 
 BURST = 64  # as in costs.c
 TINY = 8  # bytes of what counts as an empty message in shared memory: collectives of nothing end at once
-FRAGMENT = 8192  # bytes of a slot, and from how many on messages are copied once: the settings' defaults
-SINGLE_FROM = 96 * 1024
+FRAGMENT = 8192  # bytes that the receiver of a long message is behind its sender
+NEVER = 1 << 40  # bytes: no message is that long
 EXCHANGE_FROM = 65536  # bytes from which the time on the wire is nearly all
 CONTENTION = 1.1  # times as long with several pairs: less is noise
 STEP = 10e-9  # s: a step's bookkeeping; what remains is in send and recv
@@ -112,7 +112,7 @@ def node_out(figures: Figures) -> float:
     return (together[size] - empty) / (size * pairs)
 
 
-def node_level(figures: Figures, call: float, reduction: Sequence[Point]) -> dict[str, Any]:
+def node_level(figures: Figures, call: float, reduction: Sequence[Point], single_from: int) -> dict[str, Any]:
     """Of omnes' shared memory."""
     empty = (figures.at("publish", TINY) + figures.at("pair", TINY)) / 2
     many = figures.at("many", 2048)
@@ -125,7 +125,7 @@ def node_level(figures: Figures, call: float, reduction: Sequence[Point]) -> dic
         if size < TINY:
             continue
         way = (publish[size] + pair[size]) / 2 - empty
-        if size < SINGLE_FROM:
+        if size < single_from:
             way, first = max(way, 0.0), min(1.0, FRAGMENT / size)  # the receiver is so much of the copy behind
             if first < 1:  # way = out + first * in, and both in turns when each sends: swap = out + in
                 both = max(swap[size] - empty, way)
@@ -148,7 +148,7 @@ def node_level(figures: Figures, call: float, reduction: Sequence[Point]) -> dic
         "copy": curve(copied),
         "copy_in": curve(copied_in),
         "fragment": FRAGMENT,
-        "single_from": SINGLE_FROM,
+        "single_from": single_from,
         "single": curve(_merged(single)),
         "single_publish": curve(single_publish),
         "single_reduce": curve(single_reduce),
@@ -165,9 +165,15 @@ def _merged(points: Iterable[Point]) -> list[Point]:
 
 
 def machine_file(
-    figures: Figures, name: str, source: str, per_node: int, copy: Sequence[Point], reductions: dict[str, list[Point]]
+    figures: Figures,
+    name: str,
+    source: str,
+    per_node: int,
+    copy: Sequence[Point],
+    reductions: dict[str, list[Point]],
+    single_from: int,
 ) -> str:
-    """The text of the file; checked by reading it."""
+    """The text of the file; checked by reading it. Messages of `single_from` bytes and more were copied once."""
     call = figures.at("call", TINY)
     network = network_level(figures)
     lines = [
@@ -178,7 +184,7 @@ def machine_file(
     lines += _entries({**head, "copy": curve(copy)})
     lines += ["", "[reduce]", *_entries({key: curve(points) for key, points in reductions.items()})]
     if figures.has_memory:
-        lines += ["", "[[level]]", *_entries(node_level(figures, call, reductions["f64 sum"]))]
+        lines += ["", "[[level]]", *_entries(node_level(figures, call, reductions["f64 sum"], single_from))]
     lines += ["", "[[level]]", *_entries(network)]
     lines += [
         "",

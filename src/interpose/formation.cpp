@@ -79,7 +79,9 @@ Offer make_offer(const State& state, Lanes& lanes, int lane_count) {
   if (offer.wanted) {
     const Settings& settings = process().settings;
     const int ranks = static_cast<int>(state.here.size());
-    shm::Geometry geometry{ranks, settings.slots_for(sharing(state)), settings.slot_bytes};
+    Sharing wanted = sharing(state);
+    if (*world()->medium == shm::Medium::file) wanted.own_cpus = false;  // fewer slots: /dev/shm may be small
+    shm::Geometry geometry{ranks, settings.slots_for(wanted), settings.slot_bytes};
     geometry.lanes = lane_count;
     std::string error;
     lanes.segment = shm::Segment::create(geometry, *world()->medium, offer.ticket, error);

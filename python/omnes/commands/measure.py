@@ -102,7 +102,9 @@ def command(
     placed = " on a core each" if bound else ""
     source = f"measured: {chosen.name}, {ranks} ranks{placed}, {where}; {machine.describe()['processor']}"
     per_node = -(-ranks // nodes)
-    text = fitting.machine_file(figures, name or platform.node(), source, per_node, copy, reductions)
+    switch = _core.default_settings(per_node, bound)["single_copy"]
+    single_from = fitting.NEVER if switch == "off" else units.parse_bytes(switch)
+    text = fitting.machine_file(figures, name or platform.node(), source, per_node, copy, reductions, single_from)
     output.write_text(text)
     if as_json:
         medians = [
