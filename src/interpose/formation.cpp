@@ -68,7 +68,7 @@ int number_here(const State& state) {
 bool shares(const State& state) { return state.here.size() > 1; }
 
 Sharing sharing(const State& state, bool blocking = false) {
-  return {static_cast<int>(state.here.size()), world()->own_cpus(state.ranks), blocking};
+  return {static_cast<int>(state.here.size()), state.own_cpus, blocking};
 }
 
 /// What this rank brings: a block of tags where messages may be needed, and, as the first of its node, a segment.
@@ -78,10 +78,9 @@ Offer make_offer(const State& state, Lanes& lanes, int lane_count) {
   offer.wanted = shares(state) && number_here(state) == 0;
   if (offer.wanted) {
     const Settings& settings = process().settings;
-    const int ranks = static_cast<int>(state.here.size());
     Sharing wanted = sharing(state);
     if (*world()->medium == shm::Medium::file) wanted.own_cpus = false;  // fewer slots: /dev/shm may be small
-    shm::Geometry geometry{ranks, settings.slots_for(wanted), settings.slot_bytes};
+    shm::Geometry geometry{wanted.ranks, settings.slots_for(wanted), settings.slot_bytes};
     geometry.lanes = lane_count;
     std::string error;
     lanes.segment = shm::Segment::create(geometry, *world()->medium, offer.ticket, error);
@@ -122,8 +121,9 @@ void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = fal
     for (const int r : state.here) accesses.push_back(r == state.rank ? shm::Access{} : access_to(state.ranks[r]));
     endpoint->know_access(accesses);
     const Settings& settings = process().settings;
-    endpoint->set_single_copy_from(settings.single_copy_from(sharing(state, blocking)));
-    endpoint->set_direct_copy_from(settings.direct_copy_from(sharing(state, blocking)), own_heap());
+    const Sharing carried = sharing(state, blocking);
+    endpoint->set_single_copy_from(settings.single_copy_from(carried));
+    endpoint->set_direct_copy_from(settings.direct_copy_from(carried), own_heap());
     if constexpr (!simulated) endpoint->use_windows(&shared_windows());
     const shm::WaitPolicy& waiting = state.team->waiting();
     if ((waiting.oversubscribed && !waiting.yields_reach) || process().settings.async) endpoint->fence_wakes();
@@ -191,7 +191,7 @@ void describe_team(State& state, MPI_Comm comm) {
   setup.waiting = w.waiting(state.ranks);
   setup.waiting.others = &engine::under_way;
   setup.shares_memory = w.medium.has_value();
-  setup.own_cpus = w.own_cpus(state.ranks);
+  setup.own_cpus = state.own_cpus = w.own_cpus(state.ranks);
   setup.host = host_lets_others_go_on();
   std::unordered_map<std::uint64_t, int> first;  // rank with that memory
   for (int r = 0; r < state.p; ++r) {

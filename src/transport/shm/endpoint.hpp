@@ -79,8 +79,8 @@ struct Access {
 
 class Endpoint {
  public:
-  /// Touches the rank's own control lines first, so that their pages lie near it; its slots nobody touches before it does. A new segment is what all channels start from: ranks that have not come yet
-  /// are ranks that have sent and taken nothing. Where `first`, the number that channels start from, is not 0, every rank's constructor must have
+  /// Touches the rank's own control lines first, so that their pages lie near it; its slots nobody touches before it does.
+  /// A new segment is what all channels start from: ranks that have not come yet are ranks that have sent and taken nothing. Where `first`, the number that channels start from, is not 0, every rank's constructor must have
   /// returned (a barrier) before any other call; it is equal on all ranks, and at least one lap of a ring before 2^32: unwritten lines show 0.
   Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first = 0, int lane = 0);
   Endpoint(const Endpoint&) = delete;
