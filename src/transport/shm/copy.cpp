@@ -8,6 +8,8 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
+#else
+#include <chrono>
 #endif
 
 namespace omnes::shm {
@@ -60,12 +62,6 @@ __attribute__((target("avx2"))) void copy_avx2(std::byte* to, const std::byte* f
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + bytes - block + i * vector), tail[i]);
 }
 
-// Of OutwardCopy. Shorter copies say little about a way. A copy through the caches must take so many ticks a byte more
-// than one past them before that is worth what its reader loses: 10 ns a line, where a tick takes 0.4 ns.
-constexpr std::size_t timed_from = 4096;
-constexpr double worth_it = 0.4;
-constexpr unsigned other_way_each = 128;  // copies
-
 const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 
 // Overwrites whole lines without fetching them first, which counts where another core has them (Intel 64 and IA-32
@@ -96,23 +92,50 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);  // of an empty part there may be no address
 }
 
+// A copy that was interrupted counts little; a way that was taken for fast is soon known better.
+void Pace::note(float ticks_a_byte) {
+  const float known = value();
+  const bool faster = ticks_a_byte < known || known == 0;
+  value_.store(faster ? ticks_a_byte : known + (std::min(ticks_a_byte, 2 * known) - known) / 4,
+               std::memory_order_relaxed);
+}
+
 #if defined(__x86_64__)
-void OutwardCopy::copy(void* to, const void* from, std::size_t bytes) {
-  if (bytes < timed_from || bytes >= past_cache_from || !has_avx2) return copy_bytes(to, from, bytes);
-  bool past = through_ > past_ + worth_it;
-  if (++copies_ % other_way_each == 0) past = !past;
-  const std::uint64_t begin = __rdtsc();
-  if (past)
-    copy_avx2<true>(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
-  else
+std::uint64_t Pace::ticks() { return __rdtsc(); }
+
+OutwardCopy::Way OutwardCopy::copy(void* to, const void* from, std::size_t bytes, const Paces& reading) {
+  // Ticks a byte that what was written past the caches costs its reader more, as long as that is not known: 10 ns a line,
+  // where a tick takes 0.4 ns.
+  constexpr float reading_from_memory = 0.4F;
+  constexpr unsigned other_way_each = 128;  // copies
+  if (!has_avx2 || bytes < Pace::timed_from || bytes >= past_cache_from) {
     copy_bytes(to, from, bytes);
-  double& known = past ? past_ : through_;
-  const double ticks = static_cast<double>(__rdtsc() - begin) / static_cast<double>(bytes);
-  // A copy that was interrupted counts little; a way that was taken for fast is soon known better.
-  known = ticks < known || known == 0 ? ticks : known + (std::min(ticks, 2 * known) - known) / 4;
+    return Way::through_caches;
+  }
+  const auto& [through, past] = writing_;
+  const auto& [read_through, read_past] = reading;
+  const bool known = read_through.value() > 0 && read_past.value() > 0;
+  const float worth = known ? read_past.value() - read_through.value() : reading_from_memory;
+  bool go_past = through.value() > past.value() + worth;
+  if (++copies_ % other_way_each == 0) go_past = !go_past;
+  const Way way = go_past ? Way::past_caches : Way::through_caches;
+  writing_[static_cast<std::size_t>(way)].time(bytes, [&] {
+    if (go_past)
+      copy_avx2<true>(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
+    else
+      copy_bytes(to, from, bytes);
+  });
+  return way;
 }
 #else
-void OutwardCopy::copy(void* to, const void* from, std::size_t bytes) { copy_bytes(to, from, bytes); }
+std::uint64_t Pace::ticks() {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+OutwardCopy::Way OutwardCopy::copy(void* to, const void* from, std::size_t bytes, const Paces&) {
+  copy_bytes(to, from, bytes);
+  return Way::through_caches;
+}
 #endif
 
 }  // namespace omnes::shm

@@ -5,27 +5,58 @@
 // Measured there: 8 KiB out of a slot took 2.9 us instead of 0.4. On Intel's, where it is the fastest way, it is used.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 namespace omnes::shm {
 
 /// Like memcpy: `to` and `from` do not overlap.
 void copy_bytes(void* to, const void* from, std::size_t bytes);
 
+/// How long a way of copying has taken lately. All zero: not known. One thread writes it; where it lies in shared memory,
+/// others see it.
+class Pace {
+ public:
+  static constexpr std::size_t timed_from = 4096;  ///< bytes; shorter copies say little about a way
+
+  /// Does it, and takes note of how long that took.
+  template <class Copy>
+  void time(std::size_t bytes, Copy copy) {
+    if (bytes < timed_from) return copy();
+    const std::uint64_t begin = ticks();
+    copy();
+    note(static_cast<float>(ticks() - begin) / static_cast<float>(bytes));
+  }
+  /// In ticks of the processor's clock a byte; 0: not known.
+  float value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  static std::uint64_t ticks();
+  void note(float ticks_a_byte);
+
+  std::atomic<float> value_;
+};
+
 /// Copies to where another core reads next, from where it has read or written last: through the caches, or past them.
 ///
 /// Stores through the caches first take each line from that core. Between two of an AMD EPYC (Zen 4), 16 to 64 KiB each
 /// time, that took 1 ns a line where they were threads of one core, 5 to 10 within a third-level cache, 28 to 38 from one
-/// such cache to another. Stores past the caches took 3 wherever the other was, but then it reads from memory, for 4 to 8
-/// a line instead of 2 to 5. So it depends on who shares caches, which virtual machines do not tell, and which changes when they
-/// are moved: both ways are timed, the one in use always and the other one now and then.
+/// such cache to another (Zen 5: 0.5, 2, 8). Stores past the caches took 3 wherever the other was, but then it reads from
+/// memory, for 4 to 8 a line instead of 2 to 5. So it depends on who shares caches, which virtual machines do not tell, and
+/// which changes when they are moved: both ways are timed, on both sides, the one in use always and the other one now and then.
 class OutwardCopy {
  public:
-  /// Like copy_bytes().
-  void copy(void* to, const void* from, std::size_t bytes);
+  enum class Way : std::uint8_t { through_caches, past_caches };
+  using Paces = std::array<Pace, 2>;  ///< by way
+  static inline const Paces not_known{};
+
+  /// Copies like copy_bytes(), and says how. `reading`: how fast who needs them reads what was written in each way.
+  Way copy(void* to, const void* from, std::size_t bytes, const Paces& reading = not_known);
 
  private:
-  double through_ = 0, past_ = 0;  // recent ticks of the processor's clock a byte; 0: not known
+  Paces writing_{};
   unsigned copies_ = 0;
 };
 

@@ -188,8 +188,9 @@ bool Endpoint::send_fragments(const Target& to, const std::byte* data, std::size
     } else if (const int slot = free_slot(); slot >= 0) {
       transfer.stalled = 0;
       starved_ -= starved_ / 4;  // where slots were short they soon are again
-      into_slots_.copy(layout_.slot(rank_, slot), next, n);
-      post(to, header(Carry::slot, n == left, n), &slot, sizeof slot);
+      const auto& reading = to.readers.empty() ? OutwardCopy::not_known : peers_[to.readers[0]].consumed->reading;
+      const InSlot where{slot, into_slots_.copy(layout_.slot(rank_, slot), next, n, reading)};
+      post(to, header(Carry::slot, n == left, n), &where, sizeof where);
       occupy(slot, to);
     } else if (!set && (transfer.squeezed || (starved_ >= patience && idle(to)))) {
       transfer.squeezed = true;
@@ -286,9 +287,10 @@ bool Endpoint::receive_slowly(Inbox& in, int from, Into into, std::size_t bytes,
     if (carry_of(header) == Carry::inside) {
       deliver(line.payload, bytes_of(header));
     } else if (carry_of(header) == Carry::slot) {
-      int slot;
-      std::memcpy(&slot, line.payload, sizeof slot);
-      deliver(layout_.slot(from, slot), bytes_of(header));
+      InSlot where;
+      std::memcpy(&where, line.payload, sizeof where);
+      Pace& pace = layout_.consumed(rank_, from)->reading[static_cast<std::size_t>(where.written)];
+      pace.time(bytes_of(header), [&] { deliver(layout_.slot(from, where.slot), bytes_of(header)); });
     } else {
       RemoteBuffer source;
       std::memcpy(&source, line.payload, sizeof source);

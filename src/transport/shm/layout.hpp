@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "transport/shm/copy.hpp"
 #include "transport/shm/geometry.hpp"
 
 namespace omnes::shm {
@@ -51,6 +52,12 @@ struct alignas(line_bytes) Line {
 };
 static_assert(sizeof(Line) == line_bytes);
 
+/// What a line that names a slot carries as payload.
+struct InSlot {
+  std::int32_t slot;
+  OutwardCopy::Way written;
+};
+
 /// What a single-copy line carries as payload; the header's byte count stays 0.
 struct RemoteBuffer {
   std::uint64_t address;
@@ -73,7 +80,8 @@ inline constexpr std::uint32_t by_mapping = 2;  ///< what lies in its heap, whic
 /// What rank o tells rank q, and the one place where q may write in o's region: `offer`, to accept it.
 struct alignas(line_bytes) Consumed {
   Intake pair, published;
-  std::atomic<std::uint32_t> may_read;  ///< how o can read q's memory: of the ways below
+  std::atomic<std::uint32_t> may_read;  ///< how o can read q's memory: of the ways above
+  OutwardCopy::Paces reading;           ///< how fast o reads q's slots
 };
 static_assert(sizeof(Consumed) == line_bytes);
 
