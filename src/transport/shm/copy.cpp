@@ -103,14 +103,16 @@ void Pace::note(float ticks_a_byte) {
 #if defined(__x86_64__)
 std::uint64_t Pace::ticks() { return __rdtsc(); }
 
-OutwardCopy::Way OutwardCopy::copy(void* to, const void* from, std::size_t bytes, const Paces& reading) {
+OutwardCopy::Written OutwardCopy::copy(void* to, const void* from, std::size_t bytes, const Paces& reading) {
+  constexpr std::size_t differs_from = 4096;  // bytes; shorter copies say little about a way
+  // Copies. To read the clock takes as long as to copy 1 KiB.
+  constexpr unsigned timed_each = 8, other_way_each = 128;
   // Ticks a byte that what was written past the caches costs its reader more, as long as that is not known: 10 ns a line,
   // where a tick takes 0.4 ns.
   constexpr float reading_from_memory = 0.4F;
-  constexpr unsigned other_way_each = 128;  // copies
-  if (!has_avx2 || bytes < Pace::timed_from || bytes >= past_cache_from) {
+  if (!has_avx2 || bytes < differs_from || bytes >= past_cache_from) {
     copy_bytes(to, from, bytes);
-    return Way::through_caches;
+    return {};
   }
   const auto& [through, past] = writing_;
   const auto& [read_through, read_past] = reading;
@@ -118,23 +120,23 @@ OutwardCopy::Way OutwardCopy::copy(void* to, const void* from, std::size_t bytes
   const float worth = known ? read_past.value() - read_through.value() : reading_from_memory;
   bool go_past = through.value() > past.value() + worth;
   if (++copies_ % other_way_each == 0) go_past = !go_past;
-  const Way way = go_past ? Way::past_caches : Way::through_caches;
-  writing_[static_cast<std::size_t>(way)].time(bytes, [&] {
+  const Written written{go_past ? Way::past_caches : Way::through_caches, copies_ % timed_each == 0};
+  writing_[static_cast<std::size_t>(written.way)].time(written.timed, bytes, [&] {
     if (go_past)
       copy_avx2<true>(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
     else
       copy_bytes(to, from, bytes);
   });
-  return way;
+  return written;
 }
 #else
 std::uint64_t Pace::ticks() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-OutwardCopy::Way OutwardCopy::copy(void* to, const void* from, std::size_t bytes, const Paces&) {
+OutwardCopy::Written OutwardCopy::copy(void* to, const void* from, std::size_t bytes, const Paces&) {
   copy_bytes(to, from, bytes);
-  return Way::through_caches;
+  return {};
 }
 #endif
 

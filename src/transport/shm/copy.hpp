@@ -19,12 +19,10 @@ void copy_bytes(void* to, const void* from, std::size_t bytes);
 /// others see it.
 class Pace {
  public:
-  static constexpr std::size_t timed_from = 4096;  ///< bytes; shorter copies say little about a way
-
-  /// Does it, and takes note of how long that took.
+  /// Does it, and, if it is to be timed, takes note of how long that took.
   template <class Copy>
-  void time(std::size_t bytes, Copy copy) {
-    if (bytes < timed_from) return copy();
+  void time(bool timed, std::size_t bytes, Copy copy) {
+    if (!timed) return copy();
     const std::uint64_t begin = ticks();
     copy();
     note(static_cast<float>(ticks() - begin) / static_cast<float>(bytes));
@@ -45,15 +43,20 @@ class Pace {
 /// time, that took 1 ns a line where they were threads of one core, 5 to 10 within a third-level cache, 28 to 38 from one
 /// such cache to another (Zen 5: 0.5, 2, 8). Stores past the caches took 3 wherever the other was, but then it reads from
 /// memory, for 4 to 8 a line instead of 2 to 5. So it depends on who shares caches, which virtual machines do not tell, and
-/// which changes when they are moved: both ways are timed, on both sides, the one in use always and the other one now and then.
+/// which changes when they are moved: both ways are timed now and then, on both sides.
 class OutwardCopy {
  public:
   enum class Way : std::uint8_t { through_caches, past_caches };
   using Paces = std::array<Pace, 2>;  ///< by way
   static inline const Paces not_known{};
 
+  struct Written {
+    Way way = Way::through_caches;
+    bool timed = false;  ///< so it should be when it is read
+  };
+
   /// Copies like copy_bytes(), and says how. `reading`: how fast who needs them reads what was written in each way.
-  Way copy(void* to, const void* from, std::size_t bytes, const Paces& reading = not_known);
+  Written copy(void* to, const void* from, std::size_t bytes, const Paces& reading = not_known);
 
  private:
   Paces writing_{};

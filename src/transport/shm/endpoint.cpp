@@ -289,8 +289,9 @@ bool Endpoint::receive_slowly(Inbox& in, int from, Into into, std::size_t bytes,
     } else if (carry_of(header) == Carry::slot) {
       InSlot where;
       std::memcpy(&where, line.payload, sizeof where);
-      Pace& pace = layout_.consumed(rank_, from)->reading[static_cast<std::size_t>(where.written)];
-      pace.time(bytes_of(header), [&] { deliver(layout_.slot(from, where.slot), bytes_of(header)); });
+      Pace& pace = layout_.consumed(rank_, from)->reading[static_cast<std::size_t>(where.written.way)];
+      pace.time(where.written.timed, bytes_of(header),
+                [&] { deliver(layout_.slot(from, where.slot), bytes_of(header)); });
     } else {
       RemoteBuffer source;
       std::memcpy(&source, line.payload, sizeof source);

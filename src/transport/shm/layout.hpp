@@ -55,7 +55,7 @@ static_assert(sizeof(Line) == line_bytes);
 /// What a line that names a slot carries as payload.
 struct InSlot {
   std::int32_t slot;
-  OutwardCopy::Way written;
+  OutwardCopy::Written written;
 };
 
 /// What a single-copy line carries as payload; the header's byte count stays 0.
