@@ -622,5 +622,32 @@ TEST(OutwardCopy, CopiesThroughTheCachesAndPastThem) {
     check_copies(copy, {0, 100, 4095, 4096, 4097, 5000}, {0, 1, 32}, {0, 31});
 }
 
+TEST(OutwardCopy, DoesWhatItsReaderIsFasterWith) {
+  using Way = OutwardCopy::Way;
+  const Bytes from(8192, 7);
+  Bytes to(from.size());
+  for (const Way better : {Way::through_caches, Way::past_caches}) {
+    OutwardCopy outward;
+    OutwardCopy::Paces reading{};
+    for (const Way way : {Way::through_caches, Way::past_caches})
+      reading[static_cast<std::size_t>(way)].time(true, way == better ? 1 << 20 : 1, [&] {
+        if (way != better) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      });
+    int as_expected = 0, timed = 0;
+    constexpr int copies = 256;
+    for (int i = 0; i < copies; ++i) {
+      const OutwardCopy::Written written = outward.copy(to.data(), from.data(), from.size(), reading);
+      as_expected += written.way == better;
+      timed += written.timed;
+    }
+    EXPECT_EQ(to, from);
+#if defined(__x86_64__)
+    if (!__builtin_cpu_supports("avx2")) continue;
+    EXPECT_EQ(as_expected, copies - copies / 128);  // the other way now and then
+    EXPECT_EQ(timed, copies / 8);
+#endif
+  }
+}
+
 }  // namespace
 }  // namespace omnes::shm
