@@ -24,11 +24,6 @@ constexpr std::string_view prefix = "OMNES_";
 constexpr int fewest_slots = 2, most_slots = 64;
 constexpr std::size_t fewest_slot_bytes = 64;      // one line of the control block
 constexpr std::size_t most_slot_bytes = 64 << 20;  // times slots and ranks: keeps a segment's size sane
-#if defined(__x86_64__)
-const bool caches_are_fast = __builtin_cpu_is("amd") != 0;  // at passing lines from core to core: single_copy_from()
-#else
-constexpr bool caches_are_fast = false;
-#endif
 constexpr int most_fake_nodes = 1 << 20;
 
 template <class Value>
@@ -229,22 +224,29 @@ std::string variable_of(Operation operation, bool blocking) {
   return variable;
 }
 
+#if defined(__x86_64__)
+const bool caches_are_fast = __builtin_cpu_is("amd") != 0;
+#else
+const bool caches_are_fast = false;
+#endif
+
 int Settings::slots_for(const Sharing& sharing) const {
   constexpr int least = 8, for_each_reader = 2, of_all_ranks = 1024;
-  const int wanted = sharing.own_cpus ? most_slots : for_each_reader * sharing.ranks;
+  const int wanted = sharing.own_cpus && sharing.fast_caches ? most_slots : for_each_reader * sharing.ranks;
   return slots.value_or(std::max(least, std::min(wanted, of_all_ranks / sharing.ranks)));
 }
 
 std::size_t Settings::single_copy_from(const Sharing& sharing) const {
   constexpr std::size_t usual = 96 * 1024;
   constexpr int one_cache = 8;  // cores of it, usually
-  const bool slots_are_faster = caches_are_fast && sharing.own_cpus && sharing.blocking && sharing.ranks <= one_cache;
+  const bool slots_are_faster =
+      sharing.fast_caches && sharing.own_cpus && sharing.blocking && sharing.ranks <= one_cache;
   return single_copy.value_or(slots_are_faster ? never : usual);
 }
 
 std::size_t Settings::direct_copy_from(const Sharing& sharing) const {
-  constexpr std::size_t usual = 16 * 1024, waiting_for_turns = 32 * 1024;
-  return direct_copy.value_or(sharing.own_cpus ? usual : waiting_for_turns);
+  constexpr std::size_t usual = 32 * 1024, with_fast_caches = 16 * 1024;
+  return direct_copy.value_or(sharing.own_cpus && sharing.fast_caches ? with_fast_caches : usual);
 }
 
 Settings Settings::from(const char* const* variables) { return read(variables, {}, {}); }

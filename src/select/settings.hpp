@@ -24,11 +24,16 @@ struct OwnFile {
   std::string name, text;
 };
 
+/// Whether this processor is an AMD, whose caches pass lines from core to core fast. What follows from that was measured on
+/// EPYCs (Zen 4, 5) only.
+extern const bool caches_are_fast;
+
 /// Who shares a segment, and for what.
 struct Sharing {
   int ranks = 2;
   bool own_cpus = true;  ///< no two of them share a CPU
   bool blocking = true;  ///< it carries blocking calls
+  bool fast_caches = caches_are_fast;
 };
 
 struct Settings {
@@ -62,7 +67,7 @@ struct Settings {
   bool reproducible = false;       ///< OMNES_REPRODUCIBLE=1: the same bits for any placement and size
 
   /// Slots of each of the ranks, within 32 MiB for all of them; but never less than 8, the source paper's. Where each has a
-  /// CPU of its own, many: until a slot's turn comes again its lines have left the caches of both cores, and are taken from
+  /// CPU of its own, and caches are fast, many: until a slot's turn comes again its lines have left the caches of both cores, and are taken from
   /// the common one in half the time (2 ranks on an AMD EPYC, bcast of 16 KiB: 0.96 us, with 8 slots 2.5). Else two for each
   /// reader, so that a rank that sends to all may start the next call before its slowest reader has come (16 ranks on 2
   /// cores, alltoall of 1 KiB: 138 us, with 8 slots 440); more were slower there.
@@ -71,7 +76,8 @@ struct Settings {
   /// own on an AMD EPYC, whose caches pass lines on faster than the system copies them (2 ranks, gather of 64 KiB: 3.7 and
   /// 7.2 us, of 1 MiB: 54 and 87), but for what does not block, which a call takes without its sender.
   std::size_t single_copy_from(const Sharing& sharing) const;
-  /// 16 KiB; where ranks share CPUs 32, as the sender waits until all readers have had their turns.
+  /// 16 KiB where caches are fast, else 32; where ranks share CPUs 32, as the sender waits until all readers have had their
+  /// turns.
   std::size_t direct_copy_from(const Sharing& sharing) const;
 
   /// Reads "NAME=value" strings, ended by a null pointer; those that do not start with OMNES_ are not ours.

@@ -31,12 +31,17 @@ TEST(Settings, HaveDefaults) {
   EXPECT_EQ(settings.wait, Wait::automatic);
   EXPECT_EQ(settings.fake_nodes, 1);
   for (const auto& [ranks, slots] : {std::pair(2, 8), {4, 8}, {8, 16}, {16, 32}, {32, 32}, {64, 16}, {512, 8}})
-    EXPECT_EQ(settings.slots_for({.ranks = ranks, .own_cpus = false}), slots);
+    for (const bool fast_caches : {true, false}) {
+      EXPECT_EQ(settings.slots_for({.ranks = ranks, .own_cpus = false, .fast_caches = fast_caches}), slots);
+      EXPECT_EQ(settings.slots_for({.ranks = ranks, .own_cpus = fast_caches, .fast_caches = false}), slots);
+    }
   for (const auto& [ranks, slots] : {std::pair(2, 64), {16, 64}, {32, 32}, {64, 16}, {512, 8}})
-    EXPECT_EQ(settings.slots_for({.ranks = ranks}), slots);
-  EXPECT_LT(settings.direct_copy_from({}), settings.direct_copy_from({.own_cpus = false}));
+    EXPECT_EQ(settings.slots_for({.ranks = ranks, .fast_caches = true}), slots);
+  for (const Sharing& others : {Sharing{.own_cpus = false, .fast_caches = true}, {.fast_caches = false}})
+    EXPECT_LT(settings.direct_copy_from({.fast_caches = true}), settings.direct_copy_from(others));
   EXPECT_EQ(settings.slot_bytes, 32u << 10);
-  for (const Sharing& others : {Sharing{.own_cpus = false}, {.blocking = false}, {.ranks = 9}})
+  EXPECT_EQ(settings.single_copy_from({.fast_caches = true}), Settings::never);
+  for (const Sharing& others : {Sharing{.own_cpus = false}, {.blocking = false}, {.ranks = 9}, {.fast_caches = false}})
     EXPECT_EQ(settings.single_copy_from(others), 96u * 1024);
   EXPECT_EQ(settings.levels, all_levels);
   EXPECT_EQ(settings.remap, Remap::automatic);
