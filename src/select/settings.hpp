@@ -67,10 +67,10 @@ struct Settings {
   bool reproducible = false;       ///< OMNES_REPRODUCIBLE=1: the same bits for any placement and size
 
   /// Slots of each of the ranks, within 32 MiB for all of them; but never less than 8, the source paper's. Where each has a
-  /// CPU of its own, and caches are fast, many: until a slot's turn comes again its lines have left the caches of both cores, and are taken from
-  /// the common one in half the time (2 ranks on an AMD EPYC, bcast of 16 KiB: 0.96 us, with 8 slots 2.5). Else two for each
-  /// reader, so that a rank that sends to all may start the next call before its slowest reader has come (16 ranks on 2
-  /// cores, alltoall of 1 KiB: 138 us, with 8 slots 440); more were slower there.
+  /// CPU of its own, and caches are fast, many: until a slot's turn comes again its lines have left the caches of both cores,
+  /// and are taken from the common one in half the time (2 ranks on an AMD EPYC, bcast of 16 KiB: 0.96 us, with 8 slots
+  /// 2.5). Else two for each reader, so that a rank that sends to all may start the next call before its slowest reader has
+  /// come (16 ranks on 2 cores, alltoall of 1 KiB: 138 us, with 8 slots 440); more were slower there.
   int slots_for(const Sharing& sharing) const;
   /// 96 KiB: between two cores of an Intel Xeon calls and slots are alike there. Never for up to 8 ranks with CPUs of their
   /// own on an AMD EPYC, whose caches pass lines on faster than the system copies them (2 ranks, gather of 64 KiB: 3.7 and

@@ -109,15 +109,17 @@ static void run(const struct job* job, enum form form, int root) {
 }
 
 /* Every page of cold buffers takes part in calls before the clock starts: where ranks map each other's memory, the first
-   use of a page costs what no later one does. */
+   use of a page costs what no later one does. Then the results are overwritten. */
 static void use_pages(struct job* job) {
-  const size_t sends = job->send.apart, receives = job->recv.apart;
-  const size_t apart = receives == 0 || (sends != 0 && sends < receives) ? sends : receives;
+  const size_t apart = job->send.apart > job->recv.apart ? job->send.apart : job->recv.apart;
   for (size_t set = 0; set < job->sets; set += apart < PAGE ? PAGE / apart : 1) {
     use_set(job, set);
     for (int root = 0; root < (traits[job->operation].rooted ? ranks : 1); ++root) run(job, BLOCKING, root);
   }
-  clear_results(job);
+  for (size_t set = 0; set < job->sets; ++set) {
+    use_set(job, set);
+    memset(job->recv.buffer, 0xff, job->recv.bytes);
+  }
 }
 
 /* How long the slowest rank took in a timed call. To be asked between the two meetings that follow the call. */
@@ -286,10 +288,11 @@ static int obey(const char* line, struct job* job) {
   if (o < 0 || t < 0 || f < 0 || r < 0) return 0;
   if (!sensible((enum operation)o, (enum type)t, (enum form)f, (enum reduction)r, cold)) return 0;
   snprintf(words_now, sizeof words_now, "%s %zu %s %s %s %s", operation, bytes, type, counts, reduction, buffers);
-  if (strcmp(words_now, before) != 0)
+  if (strcmp(words_now, before) != 0) {
     set_up(job, (enum operation)o, (enum type)t, o == BARRIER ? 0 : bytes, strcmp(counts, "unequal") == 0,
            (enum reduction)r, cold);
-  if (job->sets > 1 && strcmp(words_now, before) != 0) use_pages(job);
+    if (job->sets > 1) use_pages(job);
+  }
   strcpy(before, words_now);
   if (words == 8 && strcmp(verb, "check") == 0)
     check(job, (enum form)f);

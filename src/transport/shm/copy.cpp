@@ -108,6 +108,7 @@ OutwardCopy::Written OutwardCopy::copy(void* to, const void* from, std::size_t b
   constexpr std::size_t differs_from = 4096;  // bytes; shorter copies say little about a way
   // Copies. To read the clock takes as long as to copy 1 KiB.
   constexpr unsigned timed_each = 8, other_way_each = 128;
+  static_assert(other_way_each % timed_each == 0, "the other way is taken to be timed");
   // Ticks a byte that what was written past the caches costs its reader more, as long as that is not known: 10 ns a line,
   // where a tick takes 0.4 ns.
   constexpr float reading_from_memory = 0.4F;
