@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 venv := .venv/bin
 
-.PHONY: help setup demo test test-cpp test-optimised test-sanitize test-python lint format clean
+.PHONY: help setup demo test test-cpp test-optimised test-one-definition test-sanitize test-python lint format clean
 
 help:
 	@echo "make demo           set up, then one MPI program on the stock MPI and on omnes, side by side"
@@ -25,7 +25,7 @@ sanitized := $(filter-out $(proofs),$(notdir $(basename $(wildcard tests/cpp/tes
 
 # One after the other: each uses all CPUs.
 .NOTPARALLEL:
-test: test-optimised test-sanitize test-python
+test: test-optimised test-one-definition test-sanitize test-python
 
 test-cpp: setup
 	@PATH="$$PWD/$(venv):$$PATH" cmake --build build/editable --target cpp_tests
@@ -35,6 +35,9 @@ test-optimised: setup
 	@PATH="$$PWD/$(venv):$$PATH" cmake --build build/editable --target $(optimised)
 	@$(venv)/ctest --test-dir build/editable --output-on-failure -j "$$(nproc)" \
 	  -R "^($$(echo $(optimised) | tr ' ' '|'))$$"
+
+test-one-definition: setup
+	@scripts/one-definition
 
 test-sanitize: setup
 	@scripts/sanitize address,undefined $(sanitized)

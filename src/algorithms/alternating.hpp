@@ -4,7 +4,7 @@
 // Source: De Sensi et al. 2024 (Swing); De Sensi et al. 2025 (Bine butterflies).
 #pragma once
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// The partner of a rank in step 0, 1, ... while 2^step < p; p is even.
 inline int alternating_partner(int rank, int step, int p) {
@@ -13,4 +13,4 @@ inline int alternating_partner(int rank, int step, int p) {
   return (rank + (rank % 2 == 0 ? distance : p - distance % p) % p + p) % p;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -7,7 +7,7 @@
 
 #include "algorithms/alternating.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -80,4 +80,4 @@ Arc bine_incoming(int rank, int step, int p) {
   return {modulo(gathered.first + gathered.count, p), p - gathered.count};
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

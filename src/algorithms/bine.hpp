@@ -11,7 +11,7 @@
 
 #include "algorithms/trees.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// The tree rooted at 0, of depth at most ceil(log2(p)); children in ascending order of their subtrees' sizes.
 Tree bine_tree(int v, int p);
@@ -28,4 +28,4 @@ Arc bine_gathered(int rank, int steps, int p);
 /// order, and in each a rank sends what it would receive here.
 Arc bine_incoming(int rank, int step, int p);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -7,7 +7,7 @@
 #include "algorithms/patterns.hpp"
 #include "algorithms/swing.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -123,4 +123,4 @@ void allreduce_along(Builder& b, const Butterfly& butterfly) {
   if (partner >= 0) b.send(partner, result);
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

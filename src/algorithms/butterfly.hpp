@@ -10,7 +10,7 @@
 #include "algorithms/folding.hpp"
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 struct Butterfly {
   int (*peer)(int member, int round, int members);
@@ -40,4 +40,4 @@ void reduce_scatter_along(Builder& b, const Butterfly& butterfly);
 /// The whole allreduce: a reduce-scatter and an allgather, one block per place.
 void allreduce_along(Builder& b, const Butterfly& butterfly);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

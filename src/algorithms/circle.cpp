@@ -3,7 +3,7 @@
 
 #include "algorithms/patterns.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 void pull_round(Builder& b, std::span<const Pull> pulls) {
   const int p = b.p(), rank = b.rank();
@@ -21,4 +21,4 @@ void pull_round(Builder& b, std::span<const Pull> pulls) {
   }
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -5,7 +5,7 @@
 
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// Take from the rank `distance` to the right the first `count` parts that it holds.
 struct Pull {
@@ -17,4 +17,4 @@ struct Pull {
 /// is the one with a pull at distance 1 and puts the own part into place.
 void pull_round(Builder& b, std::span<const Pull> pulls);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

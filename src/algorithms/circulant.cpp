@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 std::vector<int> circulant_skips(int p) {
   std::vector<int> skips{p};
@@ -12,4 +12,4 @@ std::vector<int> circulant_skips(int p) {
   return skips;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

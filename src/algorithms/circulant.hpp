@@ -9,9 +9,9 @@
 
 #include <vector>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// Ascending, from 1 to p, each half of the next rounded up: 1, 2, 3, 6, 11 for p = 11; ceil(log2(p)) + 1 of them.
 std::vector<int> circulant_skips(int p);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -6,7 +6,7 @@
 
 #include "algorithms/circulant.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -103,4 +103,4 @@ std::vector<CirculantRound> CirculantBroadcast::rounds(int rank, int blocks) con
   return found;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -13,7 +13,7 @@
 
 #include <vector>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// What a rank sends to the rank `skip` above it and receives from the rank `skip` below it: a block, or -1.
 struct CirculantRound {
@@ -38,4 +38,4 @@ class CirculantBroadcast {
   std::vector<int> skips_;  // ascending; the last is p
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -4,7 +4,7 @@
 #include "algorithms/circulant.hpp"
 #include "algorithms/patterns.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 void reduce_scatter_circulant(Builder& b, Blocks own, Blocks into, Blocks last) {
   const int p = b.p(), rank = b.rank();
@@ -27,4 +27,4 @@ void reduce_scatter_circulant(Builder& b, Blocks own, Blocks into, Blocks last) 
   if (p == 1) b.copy(own, last);
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

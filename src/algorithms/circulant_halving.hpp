@@ -11,10 +11,10 @@
 
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// Combines one block per rank: `own` and `into` hold p of them. The rank's own one ends in `last`, which may be its
 /// place in `into`; `own` may be `into`.
 void reduce_scatter_circulant(Builder& b, Blocks own, Blocks into, Blocks last);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

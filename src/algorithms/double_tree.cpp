@@ -7,7 +7,7 @@
 
 #include "algorithms/patterns.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -93,4 +93,4 @@ void double_flow_down(Builder& b, int root, Blocks blocks) {
     }
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -13,7 +13,7 @@
 #include "algorithms/trees.hpp"
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// The neighbours of `rank` in tree `which`, 0 or 1.
 Tree double_tree(int rank, int p, int root, int which);
@@ -24,4 +24,4 @@ void double_flow_up(Builder& b, int root, Blocks own, Blocks into);
 /// Both halves of `blocks` flow down from the root.
 void double_flow_down(Builder& b, int root, Blocks blocks);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 Exchange exchange_doubling(int member, int round, int) {
   const int other = member ^ 1 << round;
@@ -46,4 +46,4 @@ void allreduce_exchanging(Builder& b, Blocks own, Exchange (*exchange)(int membe
   if (partner >= 0) b.send(partner * every, result);
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

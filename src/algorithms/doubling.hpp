@@ -4,7 +4,7 @@
 #include "algorithms/folding.hpp"
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 struct Exchange {
   int member;    ///< the other one
@@ -19,4 +19,4 @@ Exchange exchange_doubling(int member, int round, int members);
 void allreduce_exchanging(Builder& b, Blocks own, Exchange (*exchange)(int member, int round, int members),
                           int every = 1);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

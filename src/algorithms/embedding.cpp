@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -118,4 +118,4 @@ View cut_evenly(Blocks blocks, int runs) {
 
 void embed(Builder& b, const Schedule& inner, const Embedding& embedding) { Embedder(b, inner, embedding).add_all(); }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -13,7 +13,7 @@
 
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// Where the inner schedule's blocks lie: block i is the blocks first + starts[i] .. first + starts[i + 1] - 1 of
 /// `buffer`.
@@ -38,4 +38,4 @@ struct Embedding {
 
 void embed(Builder& b, const Schedule& inner, const Embedding& embedding);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

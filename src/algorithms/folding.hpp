@@ -7,7 +7,7 @@
 
 #include <bit>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 struct Folding {
   int members;  ///< largest power of two that is not above p
@@ -27,4 +27,4 @@ struct Folding {
   int partner(int rank) const { return rank < 2 * pairs ? rank ^ 1 : -1; }
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

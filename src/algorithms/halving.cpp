@@ -5,7 +5,7 @@
 
 #include "algorithms/patterns.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 Range sibling(int member, int distance, Range mine) {
   return {(member & distance) != 0 ? mine.first - mine.count : mine.first + mine.count, mine.count};
@@ -39,4 +39,4 @@ Range reduce_scatter_halving(Builder& b, const Folding& fold, Blocks own, Blocks
   return mine;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

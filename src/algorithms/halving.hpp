@@ -4,7 +4,7 @@
 #include "algorithms/folding.hpp"
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// A range of the message's pieces.
 struct Range {
@@ -22,4 +22,4 @@ Range sibling(int member, int distance, Range mine);
 /// Both ranges together.
 Range joined(Range a, Range b);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -170,4 +170,4 @@ void LaneTable::unpack(Blocks table, Buffer buffer) {
     b_.copy(sub(table, row), b_.part(buffer, ranks_[row]));
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -15,7 +15,7 @@
 #include "algorithms/embedding.hpp"
 #include "algorithms/levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 class Lanes {
  public:
@@ -89,4 +89,4 @@ class LaneTable {
   bool in_rank_order_;
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

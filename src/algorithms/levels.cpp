@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::string why_not_composed(const Algorithm& algorithm, const Problem& outer, b
   return {};
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -4,7 +4,7 @@
 #include "algorithms/registry.hpp"
 #include "schedule/hierarchy.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// An algorithm with its radix.
 struct Picked {
@@ -29,4 +29,4 @@ std::string levels_passed_over(const Composition& composition, const Hierarchy* 
 /// why_not for what a hierarchical algorithm is composed of.
 std::string why_not_composed(const Algorithm& algorithm, const Problem& problem, bool commutative);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

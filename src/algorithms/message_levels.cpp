@@ -6,7 +6,7 @@
 
 #include "algorithms/embedding.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -131,4 +131,4 @@ void MessageLevels::run(Operation operation, const Slice& slice, std::size_t lev
   }
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -11,7 +11,7 @@
 
 #include "algorithms/levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 class MessageLevels {
  public:
@@ -56,4 +56,4 @@ class MessageLevels {
   std::vector<Slice> slices_;
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -25,4 +25,4 @@ MixedRadix::MixedRadix(int p, int k) : fold(p) {
   fold.pairs = p - members;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

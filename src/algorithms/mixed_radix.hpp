@@ -5,7 +5,7 @@
 
 #include "algorithms/folding.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// Members are numbered with one digit per radix, the first radix being the lowest digit; there are as many members as
 /// fit below p with radices of at most k, never fewer than p/2. The other ranks are folded onto members.
@@ -18,4 +18,4 @@ struct MixedRadix {
   int first_rank(int member) const { return member + (member < fold.pairs ? member : fold.pairs); }
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 void exchange_with_neighbors(Builder& b, const std::function<Blocks(int port)>& outgoing) {
   const Neighbors& neighbors = b.problem().neighbors;
@@ -22,4 +22,4 @@ void exchange_with_neighbors(Builder& b, const std::function<Blocks(int port)>& 
   }
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

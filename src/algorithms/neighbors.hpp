@@ -5,10 +5,10 @@
 
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// Sends along every edge and receives along every edge. `outgoing(port)`: what goes to destination number `port`. Several edges between two ranks carry
 /// their messages in the order of the sender's destinations.
 void exchange_with_neighbors(Builder& b, const std::function<Blocks(int port)>& outgoing);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -1,7 +1,7 @@
 // Bundles are runs of a table's rows, in every group.
 #include "algorithms/part_levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 PartLevels::PartLevels(Builder& b, int root)
     : b_(b), hierarchy_(*b.problem().hierarchy), groups_(hierarchy_.groups_of(b.rank(), root)) {}
@@ -92,4 +92,4 @@ void PartLevels::run(Operation operation, const Group& group, bool in_place, Vie
   embed(b_, schedule, {group.ranks, std::move(send), std::move(recv), sizes});
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

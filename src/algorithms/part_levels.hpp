@@ -9,7 +9,7 @@
 #include "algorithms/embedding.hpp"
 #include "algorithms/levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// The rows of the ranks at positions first .. first + count - 1.
 struct Table {
@@ -62,4 +62,4 @@ class PartLevels {
   std::vector<Group> groups_;
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -4,7 +4,7 @@
 #include <bit>
 #include <functional>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -59,4 +59,4 @@ void allgather_pat(Builder& b, Blocks parts) {
   }
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -16,7 +16,7 @@
 
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// The parts of a rank in order: place i is for the part of the returned rank. Place 0 is its own.
 std::vector<std::int32_t> pat_parts(int rank, int p);
@@ -27,4 +27,4 @@ void reduce_scatter_pat(Builder& b, Blocks sums, Blocks last);
 /// From place 0 to all places.
 void allgather_pat(Builder& b, Blocks parts);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

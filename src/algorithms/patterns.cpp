@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 void flow_down(Builder& b, const Tree& tree, int root) {
   const auto real = [&](int v) { return (root + v) % b.p(); };
@@ -87,4 +87,4 @@ void cyclic_runs(int first, int count, int p, const std::function<void(int first
   if (count > straight) run(0, count - straight);
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -6,7 +6,7 @@
 #include "algorithms/trees.hpp"
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// Each segment of the message in `recv` flows from `root` to the leaves of a tree over the ranks counted from there.
 void flow_down(Builder& b, const Tree& tree, int root);
@@ -30,4 +30,4 @@ void reduce_from_left(Builder& b, Blocks own, Blocks into, bool published = fals
 /// Calls run(first, n) for the one or two runs of consecutive numbers that make up first, first + 1, ... modulo p.
 void cyclic_runs(int first, int count, int p, const std::function<void(int first, int n)>& run);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -7,7 +7,7 @@
 #include "schedule/hierarchy.hpp"
 #include "schedule/verify.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -71,4 +71,4 @@ std::string prove(const Algorithm& algorithm, int p, int root, int radix, int se
   return {};
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -5,7 +5,7 @@
 
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// Empty: proved. Else one line that names the case, and the rank, op and block where it goes wrong.
 /// In place means all ranks where MPI asks all, the root alone where only the root can; bcast and barrier have no such
@@ -18,4 +18,4 @@ std::string prove(const Algorithm& algorithm, int p, int root = 0, int radix = 0
 /// The same for one placement, with the given algorithms at its levels; of `problem`, the rank does not matter.
 std::string prove_on(const Algorithm& algorithm, const Problem& problem, bool in_place);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -10,7 +10,7 @@
 #include "algorithms/levels.hpp"
 #include "schedule/hierarchy.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -133,4 +133,4 @@ int count_sent(const Algorithm& algorithm, Problem problem, Tally& tally) {
   return builder.pieces();
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -10,7 +10,7 @@
 
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// A hierarchical algorithm: the operations that run in the groups of each level but the last, on the way to their
 /// representatives and back, and in the last group. Where there is none for the last, it is passed up and down, too.
@@ -70,4 +70,4 @@ struct Register {
   explicit Register(const Algorithm& algorithm);
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

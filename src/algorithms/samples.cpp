@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -99,4 +99,4 @@ Neighbors sample_neighbors(Topology topology, int p, int rank) {
   return neighbors;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -6,7 +6,7 @@
 #include "schedule/placement.hpp"
 #include "schedule/schedule.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 enum class Topology { ring, torus, irregular };
 inline constexpr std::array sample_topologies = {Topology::ring, Topology::torus, Topology::irregular};
@@ -24,4 +24,4 @@ struct SamplePlacement {
 };
 std::vector<SamplePlacement> sample_placements(int p);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -4,7 +4,7 @@
 #include "algorithms/embedding.hpp"
 #include "algorithms/levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -70,4 +70,4 @@ void scan_levels(Builder& b, bool with_own) {
   }
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

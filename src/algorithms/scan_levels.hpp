@@ -8,9 +8,9 @@
 
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// The whole scan, or exscan.
 void scan_levels(Builder& b, bool with_own);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 void scan_doubling(Builder& b, Line line, Blocks own) {
   const int rank = b.rank(), first = line.first, end = line.end;
@@ -60,4 +60,4 @@ Sweeps::Sweeps(int rank, int p) {
     if (rank + d < p) above.push_back(rank + d);
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -3,7 +3,7 @@
 
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// The ranks first, first + stride, first + 2 stride, ... below `end`.
 struct Line {
@@ -32,4 +32,4 @@ struct Sweeps {
   Sweeps(int rank, int p);
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

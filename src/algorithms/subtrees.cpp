@@ -5,7 +5,7 @@
 
 #include "algorithms/patterns.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -65,4 +65,4 @@ void scatter_subtrees(Builder& b, const Place& place) {
   b.copy(within(parts, self.subtree, alone(self), b.p()), own);
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -7,7 +7,7 @@
 #include "algorithms/trees.hpp"
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 struct Branch {
   int vrank;
@@ -32,4 +32,4 @@ Place place_in(int v, const Tree& tree, const Subtree& subtree) {
 void gather_subtrees(Builder& b, const Place& place);
 void scatter_subtrees(Builder& b, const Place& place);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -9,7 +9,7 @@
 
 #include "algorithms/alternating.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// Numbers the members so that each group is a range, and in round r the highest r bits name it: member 0 is number 0.
 inline int swing_place(int member, int members) {
@@ -22,4 +22,4 @@ inline int swing_place(int member, int members) {
   return place;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

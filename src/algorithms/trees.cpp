@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 namespace {
 
@@ -142,4 +142,4 @@ Tree in_order_chain_tree(int rank, int p, int root) {
   return tree;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

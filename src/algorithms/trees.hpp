@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// The neighbours of one rank in a tree.
 struct Tree {
@@ -51,4 +51,4 @@ Tree in_order_binary_tree(int rank, int p, int root);
 /// Two paths, 0..root and p-1..root, that meet at the root; its in-order walk is 0..p-1.
 Tree in_order_chain_tree(int rank, int p, int root);
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// The address of the host's data symbol, or null when it has none (an older host).
 void* host_data(const char* name);
@@ -27,7 +27,7 @@ Handle narrow(Wide wide) {
   }
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose
 
 // Families whose headers have the functions with MPI_Count (MPI 4); their hosts need not have them.
 #if !defined(OMNES_ABI_OMPI) && !defined(OMNES_ABI_SMPI)
@@ -50,5 +50,5 @@ Handle narrow(Wide wide) {
 
 #ifdef OMNES_ABI_OMPI
 #undef OMPI_PREDEFINED_GLOBAL
-#define OMPI_PREDEFINED_GLOBAL(type, global) static_cast<type>(::omnes::host_data(#global))
+#define OMPI_PREDEFINED_GLOBAL(type, global) static_cast<type>(::omnes::interpose::host_data(#global))
 #endif

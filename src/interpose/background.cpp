@@ -14,7 +14,7 @@
 #include "interpose/engine.hpp"
 #include "interpose/process.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -169,4 +169,4 @@ void stop_background() {
   remove_hook();
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

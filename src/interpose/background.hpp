@@ -5,7 +5,7 @@
 // the host allows calls from any thread, it only does what needs no host: data in shared memory.
 #pragma once
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// The level of thread support to ask the host for, where the program asks for `level`: OMNES_ASYNC wants calls from any
 /// thread.
@@ -20,4 +20,4 @@ void start_background();
 void wake_background();
 void stop_background();
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -114,4 +114,4 @@ bool for_each_block(MPI_Datatype type, const std::function<bool(const Block&)>& 
   }
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -5,7 +5,7 @@
 
 #include "interpose/host.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 struct Block {
   MPI_Datatype type;  ///< may not be committed
@@ -24,4 +24,4 @@ bool is_basic(int combiner);
 /// types made in ways not known here (subarrays, distributed arrays).
 bool for_each_block(MPI_Datatype type, const std::function<bool(const Block&)>& see);
 
-}  // namespace omnes
+}  // namespace omnes::interpose

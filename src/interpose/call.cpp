@@ -3,7 +3,7 @@
 
 #include "interpose/failure.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -102,4 +102,4 @@ const char* alltoall(State& state, Job& job, const Exchange& a) {
   return nullptr;
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -10,7 +10,7 @@
 #include "interpose/job.hpp"
 #include "interpose/state.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 const char* barrier(State& state, Job& job);
 const char* bcast(State& state, Job& job, void* buffer, MPI_Count count, MPI_Datatype type, int root);
@@ -54,4 +54,4 @@ const char* neighbor_alltoall(State& state, Job& job, MPI_Comm comm, const Excha
 const char* neighbor_alltoallv(State& state, Job& job, MPI_Comm comm, Operation operation, const Parted& send,
                                const Parted& recv);
 
-}  // namespace omnes
+}  // namespace omnes::interpose

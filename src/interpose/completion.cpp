@@ -12,7 +12,7 @@
 #include "interpose/process.hpp"
 #include "interpose/until.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -227,4 +227,4 @@ OMNES_EXPORT(Request_get_status_some, int count, const void* requests, int* done
 }
 #endif
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -18,7 +18,7 @@
 #include "interpose/report.hpp"
 #include "interpose/world.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace engine {
 
@@ -565,4 +565,4 @@ void poke(void* /*context*/) {
   host.Test(&idle, &flag, MPI_STATUS_IGNORE);
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -20,7 +20,7 @@
 #include "interpose/job.hpp"
 #include "interpose/state.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace engine {
 
@@ -113,4 +113,4 @@ const shm::WaitPolicy& waiting();
 /// running it.)
 void poke(void* context);
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -16,7 +16,7 @@
 #include "interpose/windows.hpp"
 #include "interpose/world.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -255,4 +255,4 @@ OMNES_FORMS(Barrier, Ibarrier, Barrier_init, barrier, (), (), barrier(state, job
 #include "interpose/collectives.inc"
 #endif
 
-}  // namespace omnes
+}  // namespace omnes::interpose

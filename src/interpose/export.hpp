@@ -24,7 +24,7 @@
   extern "C" int omnes_##prefix##name(__VA_ARGS__)
 #endif
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// The host's function with handles as wide as ours. Both conventions agree: a narrower argument is the low part of a
 /// register or stack slot.
@@ -35,4 +35,4 @@ int call_host(Function function, Arguments... arguments) {
   return reinterpret_cast<int (*)(Arguments...)>(untyped)(arguments...);
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

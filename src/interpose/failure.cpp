@@ -6,7 +6,7 @@
 
 #include "interpose/export.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 std::atomic<bool> may_be_revoked = false;
 
@@ -48,4 +48,4 @@ int raise_current(MPI_Comm comm) {
   }
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -6,7 +6,7 @@
 
 #include "interpose/host.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// Thrown, and caught at the entry points.
 struct Failure {
@@ -32,4 +32,4 @@ int raise(MPI_Comm comm, const std::string& line);
 /// In a handler of exceptions: the same for the one that is handled.
 int raise_current(MPI_Comm comm);
 
-}  // namespace omnes
+}  // namespace omnes::interpose

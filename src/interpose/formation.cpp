@@ -22,7 +22,7 @@
 #include "interpose/windows.hpp"
 #include "interpose/world.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -345,4 +345,4 @@ bool seal_segments() {
   return unsealed.segments.empty();
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -6,7 +6,7 @@
 
 #include "interpose/state.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// What a rank brings to the exchange.
 struct Offer {
@@ -54,4 +54,4 @@ bool seal_segments();
 /// run.
 bool called_by_host();
 
-}  // namespace omnes
+}  // namespace omnes::interpose

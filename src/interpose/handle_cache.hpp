@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace omnes {
+namespace omnes::interpose {
 
 template <class Handle, class Value, std::size_t size>
 class HandleCache {
@@ -53,4 +53,4 @@ class HandleCache {
 #define OMNES_FAST_THREAD_LOCAL constinit thread_local __attribute__((tls_model("initial-exec")))
 #endif
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
-namespace omnes::holds {
+namespace omnes::interpose::holds {
 
 namespace {
 
@@ -64,4 +64,4 @@ void give_back_op(MPI_Op op) {
 bool put_off_type(MPI_Datatype type) { return types.put_off(type); }
 bool put_off_op(MPI_Op op) { return operations.put_off(op); }
 
-}  // namespace omnes::holds
+}  // namespace omnes::interpose::holds

@@ -5,7 +5,7 @@
 
 #include "interpose/host.hpp"
 
-namespace omnes::holds {
+namespace omnes::interpose::holds {
 
 void take_type(MPI_Datatype type);
 void give_back_type(MPI_Datatype type);
@@ -16,4 +16,4 @@ void give_back_op(MPI_Op op);
 bool put_off_type(MPI_Datatype type);
 bool put_off_op(MPI_Op op);
 
-}  // namespace omnes::holds
+}  // namespace omnes::interpose::holds

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace omnes {
+namespace omnes::interpose {
 
 Host host;
 Handles handles;
@@ -111,4 +111,4 @@ Family find_host() {
   return family;
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

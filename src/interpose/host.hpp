@@ -64,7 +64,7 @@
 #endif
 // clang-format on
 
-namespace omnes {
+namespace omnes::interpose {
 
 struct Host {
 #define OMNES_MEMBER(name) decltype(&PMPI_##name) name;
@@ -113,4 +113,4 @@ extern Handles handles;
 /// `host` are usable, to hand calls on unchanged; `handles` stay empty.
 Family find_host();
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -2,7 +2,7 @@
 // that each simulated rank has globals of its own.
 #include "interpose/host.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 Host host;
 Handles handles;
@@ -27,4 +27,4 @@ Family find_host() {
   return family;
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -6,7 +6,7 @@
 #include "interpose/failure.hpp"
 #include "interpose/state.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -46,4 +46,4 @@ OMNES_EXPORT(Comm_set_info, Wide comm, Wide info) {
   return code;
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -6,7 +6,7 @@
 #include "interpose/holds.hpp"
 #include "interpose/spread.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 void Job::sends(const View& view) {
   if (view.contiguous()) {
@@ -122,4 +122,4 @@ void Job::release() {
   if (call.reduction && call.reduction->context) holds::give_back_op(op.op);
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -13,7 +13,7 @@
 #include "interpose/view.hpp"
 #include "runtime/team.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 struct Job {
   /// `rooms`: three stagings, which outlive the job.
@@ -75,4 +75,4 @@ struct Job {
   std::size_t moved_bytes_ = 0;
 };
 
-}  // namespace omnes
+}  // namespace omnes::interpose

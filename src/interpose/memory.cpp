@@ -9,7 +9,7 @@
 #include "interpose/export.hpp"
 #include "interpose/process.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -68,4 +68,4 @@ OMNES_EXPORT(Free_mem, void* base) {
   return call_host(host.Free_mem, base);
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -3,7 +3,7 @@
 
 #include "transport/shm/heap.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// Whether the settings let ranks read each other's memory in place.
 bool memory_is_mapped();
@@ -12,4 +12,4 @@ shm::Heap* own_heap();
 /// Whether libomnes-heap.so is there, whose heap is ours, too.
 bool shared_heap_is_loaded();
 
-}  // namespace omnes
+}  // namespace omnes::interpose

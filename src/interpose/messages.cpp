@@ -7,7 +7,7 @@
 #include "interpose/export.hpp"
 #include "interpose/until.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -68,4 +68,4 @@ OMNES_EXPORT(Improbe, int from, int tag, Wide comm, int* flag, MPI_Message* mess
   return call_host(host.Improbe, from, tag, comm, flag, message, status);
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -3,7 +3,7 @@
 #include "interpose/failure.hpp"
 #include "interpose/neighbors.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -82,4 +82,4 @@ const char* neighbor_alltoallv(State& state, Job& job, MPI_Comm comm, Operation 
   return nullptr;
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -10,7 +10,7 @@
 
 #include "interpose/failure.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -101,4 +101,4 @@ std::unique_ptr<Edges> edges_of(MPI_Comm comm, int rank) {
   return edges;
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

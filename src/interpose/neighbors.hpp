@@ -7,7 +7,7 @@
 #include "interpose/host.hpp"
 #include "schedule/schedule.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// MPI counts a Cartesian topology's open borders as neighbors, to which nothing is sent: they have places in the program's buffers, but are no
 /// edges. So each edge has a place.
@@ -19,4 +19,4 @@ struct Edges {
 /// Null when the communicator has no topology. Throws Failure.
 std::unique_ptr<Edges> edges_of(MPI_Comm comm, int rank);
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <memory>
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -112,4 +112,4 @@ void prepare_operators() {
   known_operators = std::size(table);
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

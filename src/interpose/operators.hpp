@@ -4,7 +4,7 @@
 #include "interpose/types.hpp"
 #include "runtime/reduction.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// How the elements of a reduction lie in contiguous memory, and who combines them. Lives as long as the call.
 struct Operator {
@@ -25,4 +25,4 @@ struct Operator {
 /// Makes the table of predefined operations; once, after the host is found.
 void prepare_operators();
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-namespace omnes {
+namespace omnes::interpose {
 
 const char* PartedView::add(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Count place,
                             bool place_in_bytes) {
@@ -77,4 +77,4 @@ void PartedView::keep(int i, std::byte* landed) const {
   if (!in_row_ && views_[i].bytes > 0) views_[i].pack(landed + before(i));
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -8,7 +8,7 @@
 
 #include "interpose/view.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// An array of the program's integers: int, MPI_Count or MPI_Aint.
 class Integers {
@@ -67,4 +67,4 @@ class PartedView {
   std::byte* first_ = nullptr;
 };
 
-}  // namespace omnes
+}  // namespace omnes::interpose

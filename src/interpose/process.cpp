@@ -17,7 +17,7 @@
 #include "interpose/state.hpp"
 #include "interpose/types.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -133,4 +133,4 @@ std::string take_complaint() {
   return std::exchange(complaint, {});
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

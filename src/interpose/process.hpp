@@ -11,7 +11,7 @@
 #include "select/settings.hpp"
 #include "topology/network.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 struct Process {
   Settings settings;
@@ -34,4 +34,4 @@ const char* prepare_process();
 /// What is wrong with the settings, once; later, and when all is well, empty.
 std::string take_complaint();
 
-}  // namespace omnes
+}  // namespace omnes::interpose

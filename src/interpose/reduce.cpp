@@ -5,7 +5,7 @@
 #include "interpose/call.hpp"
 #include "interpose/spread.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -120,4 +120,4 @@ const char* reduce_scatter(State& state, Job& job, const void* send, void* recv,
   return combine_parts(state, job, Operation::reduce_scatter, send, recv, type, op);
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -3,7 +3,7 @@
 
 #include "interpose/job.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
                        const void* recv, bool has_arrays) {
@@ -27,4 +27,4 @@ bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared
   return true;
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -31,7 +31,7 @@
 #include "interpose/operators.hpp"
 #include "runtime/team.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 struct Job;
 
@@ -222,4 +222,4 @@ class Repeats {
   std::array<Repeat, 1 << place_bits> repeats_;
 };
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -19,7 +19,7 @@
 #include "interpose/process.hpp"
 #include "interpose/world.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -213,4 +213,4 @@ void note(const std::string& text) {
   totals().notes.insert(text);
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -6,7 +6,7 @@
 
 #include "interpose/state.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// Arranges for the report to be written in MPI_Finalize. Returns the host's error code.
 int prepare_report();
@@ -22,4 +22,4 @@ void count_passed(Operation operation, Form form, const char* reason, double sec
 /// Something worth knowing that is no call.
 void note(const std::string& text);
 
-}  // namespace omnes
+}  // namespace omnes::interpose

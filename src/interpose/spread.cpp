@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -64,4 +64,4 @@ void land_spread(const Call& call, const View& result, const Operator& op, Stagi
   result.unpack(packed);
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -8,7 +8,7 @@
 #include "interpose/view.hpp"
 #include "runtime/team.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// True when the elements can be combined in the program's buffers.
 bool straight(const View& view);
@@ -16,4 +16,4 @@ bool straight(const View& view);
 void load_spread(Call& call, const View& own, const View* result, const Operator& op, Staging* rooms);
 void land_spread(const Call& call, const View& result, const Operator& op, Staging* rooms);
 
-}  // namespace omnes
+}  // namespace omnes::interpose

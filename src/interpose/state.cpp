@@ -15,7 +15,7 @@
 #include "interpose/report.hpp"
 #include "interpose/world.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 OMNES_FAST_THREAD_LOCAL StateCache state_cache;
 
@@ -111,4 +111,4 @@ int prepare_states() { return host.Comm_create_keyval(no_copy, free_state, &keyv
 
 void forget_states() { StateCache::forget_all(); }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -14,7 +14,7 @@
 #include "runtime/team.hpp"
 #include "transport/mpi/port.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// Contiguous memory for what must be packed; grows, and keeps what it has. Aligned for any type.
 class Staging {
@@ -101,4 +101,4 @@ int prepare_states();
 /// After MPI_Finalize nothing may be found any more.
 void forget_states();
 
-}  // namespace omnes
+}  // namespace omnes::interpose

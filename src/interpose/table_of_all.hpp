@@ -7,7 +7,7 @@
 
 #include "interpose/host.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// Collective. Every rank keeps a share in the table that rank 0 has made.
 template <class Entry>
@@ -22,4 +22,4 @@ std::shared_ptr<std::vector<Entry>> table_of_all(const Entry& mine, int rank, in
   return table;
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -10,7 +10,7 @@
 #include "interpose/blocks.hpp"
 #include "interpose/process.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 OMNES_FAST_THREAD_LOCAL TypeCache type_cache;
 
@@ -219,4 +219,4 @@ int prepare_types() {
   return host.Type_create_keyval(no_copy, forget, &keyval, nullptr);
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -8,7 +8,7 @@
 #include "interpose/host.hpp"
 #include "runtime/reduction.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// Which of MPI's groups of predefined types a type belongs to: they decide which reductions are defined.
 enum class TypeClass : std::uint8_t {
@@ -50,4 +50,4 @@ inline const TypeInfo* type_info(MPI_Datatype type) {
 /// Makes what type_info needs; once, after the host is initialised. Returns the host's error code.
 int prepare_types();
 
-}  // namespace omnes
+}  // namespace omnes::interpose

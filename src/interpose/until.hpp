@@ -4,7 +4,7 @@
 
 #include "interpose/engine.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// Whether there is anything to do meanwhile; else the host may wait by itself.
 inline bool ours() { return engine::busy(); }
@@ -33,4 +33,4 @@ inline int wait_for(MPI_Request request, MPI_Status* status) {
   return until([&](int* flag) { return host.Test(&request, flag, status); });
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

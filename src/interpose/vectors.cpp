@@ -5,7 +5,7 @@
 #include "interpose/call.hpp"
 #include "interpose/failure.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -96,4 +96,4 @@ const char* alltoallv(State& state, Job& job, Operation operation, const Parted&
   return nullptr;
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

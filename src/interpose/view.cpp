@@ -9,7 +9,7 @@
 #include "interpose/failure.hpp"
 #include "interpose/process.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -143,4 +143,4 @@ const std::byte* View::packed(Staging& staging) const {
   return room;
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

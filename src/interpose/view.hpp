@@ -7,7 +7,7 @@
 #include "interpose/state.hpp"
 #include "interpose/types.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 struct View {
   std::byte* address = nullptr;
@@ -43,4 +43,4 @@ struct View {
   }
 };
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -14,7 +14,7 @@
 #include "interpose/process.hpp"
 #include "interpose/state.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 std::atomic<bool> windows_made{false};
 
@@ -109,4 +109,4 @@ OMNES_EXPORT(Win_free, void* window) {
   return call_host(host.Win_free, window);
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

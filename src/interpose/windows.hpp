@@ -5,7 +5,7 @@
 
 #include "transport/shm/shared_windows.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// This rank has made one, if only for some time.
 extern std::atomic<bool> windows_made;
@@ -13,4 +13,4 @@ extern std::atomic<bool> windows_made;
 /// Those of MPI_Win_allocate_shared that have not been freed: collectives read their memory in place.
 shm::SharedWindows& shared_windows();
 
-}  // namespace omnes
+}  // namespace omnes::interpose

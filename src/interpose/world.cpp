@@ -21,7 +21,7 @@
 #include "transport/mpi/port.hpp"
 #include "transport/shm/cma.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -288,4 +288,4 @@ void return_tags(int first) {
   tags.returned.push_back(first);
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -14,7 +14,7 @@
 #include "transport/shm/segment.hpp"
 #include "transport/shm/waiting.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// What a rank says of itself. Ranks with equal `memory` can map each other's segments.
 struct Introduction {
@@ -61,4 +61,4 @@ shm::Access access_to(int rank);
 int take_tags();
 void return_tags(int first);
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -7,7 +7,7 @@
 
 #include "transport/shm/copy.hpp"
 
-namespace omnes {
+namespace omnes::inline runtime {
 
 namespace {
 
@@ -241,4 +241,4 @@ void Executor::combine_fragment(void* self, std::size_t offset, const void* data
   executor->combine(step, data, offset, bytes / executor->plan_->element);
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

@@ -20,7 +20,7 @@
 #include "transport/shm/endpoint.hpp"
 #include "transport/shm/waiting.hpp"
 
-namespace omnes {
+namespace omnes::inline runtime {
 
 /// The start addresses of send, recv and temp (the arena), indexed by Buffer. `send` is only read.
 struct Bases {
@@ -103,4 +103,4 @@ class Executor {
   std::vector<Moving> moving_;
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

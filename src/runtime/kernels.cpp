@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace omnes {
+namespace omnes::inline runtime {
 
 namespace {
 
@@ -172,4 +172,4 @@ ReduceFn kernel(ReduceOp op, Element element) {
   return kernel(op, element, width);
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

@@ -4,7 +4,7 @@
 
 #include "runtime/reduction.hpp"
 
-namespace omnes {
+namespace omnes::inline runtime {
 
 enum class Width { baseline, avx2, avx512 };
 
@@ -13,4 +13,4 @@ Width widest();
 /// As kernel(), but compiled for `width`, which the processor must have.
 ReduceFn kernel(ReduceOp op, Element element, Width width);
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

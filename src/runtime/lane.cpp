@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-namespace omnes {
+namespace omnes::inline runtime {
 
 namespace {
 
@@ -65,4 +65,4 @@ bool Lane::advance(bool may_call_host, bool may_call_program) {
   return moved;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

@@ -15,7 +15,7 @@
 #include "runtime/port.hpp"
 #include "transport/shm/endpoint.hpp"
 
-namespace omnes {
+namespace omnes::inline runtime {
 
 /// Temporary memory for one operation at a time, aligned to cache lines.
 class Arena {
@@ -104,4 +104,4 @@ class Lane {
   bool begun_ = false;  // the front
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

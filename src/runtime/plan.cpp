@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-namespace omnes {
+namespace omnes::inline runtime {
 
 namespace {
 
@@ -303,4 +303,4 @@ Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, Co
   return plan;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

@@ -15,7 +15,7 @@
 
 #include "schedule/schedule.hpp"
 
-namespace omnes {
+namespace omnes::inline runtime {
 
 /// The sizes of a buffer's parts, which lie one behind the other.
 struct Parts {
@@ -97,4 +97,4 @@ struct Combining {
 /// What this rank does of the schedule, with these sizes and routes.
 Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, Combining combining);
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

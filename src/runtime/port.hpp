@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace omnes {
+namespace omnes::inline runtime {
 
 struct PortRequest {
   std::uint64_t handle = 0;  ///< room for one MPI_Request of any ABI
@@ -29,4 +29,4 @@ struct MessagePort {
   int (*wait)(void* context, std::span<PortRequest* const> requests, bool for_all) = nullptr;
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

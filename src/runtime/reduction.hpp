@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace omnes {
+namespace omnes::inline runtime {
 
 /// dst[i] = left[i] ∘ right[i] for i < count. dst may be left or right itself, but not overlap them otherwise.
 using ReduceFn = void (*)(const void* context, const void* left, const void* right, void* dst, std::size_t count);
@@ -47,4 +47,4 @@ std::size_t size_of(Element element);
 /// The kernel for a predefined pair, or nullptr where MPI does not define it (bit operations on floating point ...).
 ReduceFn kernel(ReduceOp op, Element element);
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

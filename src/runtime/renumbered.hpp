@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-namespace omnes {
-
-namespace mapping {
+namespace omnes::mapping {
 struct Mapping;
 enum class Fixup;
-}  // namespace mapping
+}  // namespace omnes::mapping
+
+namespace omnes::inline runtime {
 
 /// How the schedules of one operation are renumbered.
 struct Renumbered {
@@ -21,4 +21,4 @@ struct Renumbered {
   std::string text() const;  ///< " remap=reorder" behind an algorithm's name; empty where ranks play themselves
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

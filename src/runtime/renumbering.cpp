@@ -8,7 +8,7 @@
 #include "mapping/clusters.hpp"
 #include "mapping/mapping.hpp"
 
-namespace omnes {
+namespace omnes::inline runtime {
 
 namespace {
 
@@ -280,4 +280,4 @@ Renumbering::Time Renumbering::of_fixup(const Algorithm& algorithm, const Proble
   return worst;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

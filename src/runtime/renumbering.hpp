@@ -28,7 +28,7 @@
 #include "select/choice.hpp"
 #include "select/settings.hpp"
 
-namespace omnes {
+namespace omnes::inline runtime {
 
 /// The schedule of problem.rank, renumbered or not.
 Schedule build(const Algorithm& algorithm, const Problem& problem, const Renumbered& renumbered);
@@ -75,4 +75,4 @@ class Renumbering {
   std::map<std::tuple<const Algorithm*, int, int>, Known> known_;  // by algorithm, radix, root
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

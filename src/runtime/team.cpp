@@ -14,7 +14,7 @@
 #include "runtime/renumbering.hpp"
 #include "schedule/hierarchy.hpp"
 
-namespace omnes {
+namespace omnes::inline runtime {
 
 namespace {
 
@@ -369,4 +369,4 @@ std::vector<Ran> Team::statistics() const {
   return result;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

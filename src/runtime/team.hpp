@@ -22,11 +22,11 @@
 #include "transport/shm/endpoint.hpp"
 #include "transport/shm/waiting.hpp"
 
-namespace omnes {
-
-namespace model {
+namespace omnes::model {
 struct Machine;
 }
+
+namespace omnes::inline runtime {
 
 /// One collective call, with bytes instead of datatypes. Data are contiguous: what is not, the caller packs.
 struct Call {
@@ -175,4 +175,4 @@ class Team {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline runtime

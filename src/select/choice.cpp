@@ -10,7 +10,7 @@
 
 #include "schedule/hierarchy.hpp"
 
-namespace omnes {
+namespace omnes::inline select {
 
 namespace {
 
@@ -221,4 +221,4 @@ int segments_for(const Choice& choice, int p, std::size_t bytes) {
   return static_cast<int>(std::min({(bytes - 1) / choice.segment + 1, most_segments, most}));
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline select

@@ -8,7 +8,7 @@
 
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline select {
 
 struct Choice {
   const Algorithm* algorithm = nullptr;  ///< null: `host`, or whatever the model holds for the fastest
@@ -48,4 +48,4 @@ std::string why_not(const Choice& choice, Problem problem, bool commutative);
 /// The segments that a choice means on p ranks for a message of so many bytes per natural unit; at least 1.
 int segments_for(const Choice& choice, int p, std::size_t bytes);
 
-}  // namespace omnes
+}  // namespace omnes::inline select

@@ -6,7 +6,7 @@
 
 #include "algorithms/levels.hpp"
 
-namespace omnes {
+namespace omnes::inline select {
 
 namespace {
 
@@ -113,4 +113,4 @@ std::vector<Choice> Selector::candidates(const Question& question) const {
   return found;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline select

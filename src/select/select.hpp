@@ -13,7 +13,7 @@
 #include "select/settings.hpp"
 #include "select/table.hpp"
 
-namespace omnes {
+namespace omnes::inline select {
 
 struct Answer {
   Choice choice;
@@ -56,4 +56,4 @@ class Selector {
   std::vector<Rule> rules_;
 };
 
-}  // namespace omnes
+}  // namespace omnes::inline select

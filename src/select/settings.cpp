@@ -16,7 +16,7 @@
 
 #include "select/table.hpp"
 
-namespace omnes {
+namespace omnes::inline select {
 
 namespace {
 
@@ -255,4 +255,4 @@ Settings Settings::from_environment() { return read(environ, users("table.toml")
 
 OwnFile read_table(const std::string& name) { return read_own(name, "a file of rules, as omnes tune writes"); }
 
-}  // namespace omnes
+}  // namespace omnes::inline select

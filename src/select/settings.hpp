@@ -10,7 +10,7 @@
 #include "select/choice.hpp"
 #include "topology/levels.hpp"
 
-namespace omnes {
+namespace omnes::inline select {
 
 enum class Transport { automatic, mpi };
 /// What lies in memory that the ranks of a node map: nothing; what MPI_Alloc_mem returns; large allocations, too.
@@ -94,4 +94,4 @@ OwnFile read_table(const std::string& name);
 /// "OMNES_BCAST" for bcast; "OMNES_IBCAST" for its forms that do not block.
 std::string variable_of(Operation operation, bool blocking = true);
 
-}  // namespace omnes
+}  // namespace omnes::inline select

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <variant>
 
-namespace omnes {
+namespace omnes::inline select {
 
 namespace {
 
@@ -209,4 +209,4 @@ std::vector<TableSetting> settings_of_own_table(std::string_view text, std::stri
   return settings;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline select

@@ -16,7 +16,7 @@
 
 #include "select/choice.hpp"
 
-namespace omnes {
+namespace omnes::inline select {
 
 /// What a choice may depend on: only what all ranks know alike.
 struct Question {
@@ -79,4 +79,4 @@ std::vector<TableSetting> settings_of_own_table(std::string_view toml, std::stri
 /// src/select/default.toml, compiled in.
 extern const std::string_view default_table;
 
-}  // namespace omnes
+}  // namespace omnes::inline select

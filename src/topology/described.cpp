@@ -11,7 +11,7 @@
 #include "topology/hostlist.hpp"
 #include "topology/lines.hpp"
 
-namespace omnes {
+namespace omnes::inline topology {
 
 namespace {
 
@@ -170,4 +170,4 @@ Placed described(const std::vector<Site>& ranks, const Machine* machine, const N
   return place(records, wanted);
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

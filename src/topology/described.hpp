@@ -14,7 +14,7 @@
 
 #include "topology/placing.hpp"
 
-namespace omnes {
+namespace omnes::inline topology {
 
 struct Site {
   std::string node;
@@ -28,4 +28,4 @@ std::vector<Site> read_ranks(const std::string& file_or_pattern, const Machine* 
 Placed described(const std::vector<Site>& ranks, const Machine* machine, const Network* network,
                  LevelSet wanted = all_levels);
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

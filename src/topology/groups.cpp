@@ -4,7 +4,7 @@
 #include <numeric>
 #include <unordered_map>
 
-namespace omnes {
+namespace omnes::inline topology {
 
 namespace {
 
@@ -39,4 +39,4 @@ std::vector<GroupLevel> groups_of(const Placement& placement) {
   return levels;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -12,7 +12,7 @@
 
 #include "schedule/placement.hpp"
 
-namespace omnes {
+namespace omnes::inline topology {
 
 /// The groups of one level, in the order of their leaders.
 struct GroupLevel {
@@ -31,4 +31,4 @@ struct GroupLevel {
 /// One for each level of the placement and the last. O(p * levels) at most; less as each level has fewer members.
 std::vector<GroupLevel> groups_of(const Placement& placement);
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -7,7 +7,7 @@
 
 #include "topology/lines.hpp"
 
-namespace omnes {
+namespace omnes::inline topology {
 
 namespace {
 
@@ -98,4 +98,4 @@ std::vector<int> parse_cpus(std::string_view list) {
   return cpus;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

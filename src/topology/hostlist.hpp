@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace omnes {
+namespace omnes::inline topology {
 
 /// The names in the order of the list. Several brackets in one name multiply, the last the fastest; leading zeros of a
 /// range's first number stay. Throws std::invalid_argument: what was wrong and where in the list.
@@ -17,4 +17,4 @@ std::vector<std::string> expand_hostlist(std::string_view list);
 /// "0-3,8" -> {0, 1, 2, 3, 8}, ascending: CPUs as Linux lists them. Throws std::invalid_argument.
 std::vector<int> parse_cpus(std::string_view list);
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -9,7 +9,7 @@
 
 #include "topology/machine.hpp"
 
-namespace omnes {
+namespace omnes::inline topology {
 
 namespace {
 
@@ -98,4 +98,4 @@ Machine described_machine(const std::string& description) {
   return read(topology);
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace omnes {
+namespace omnes::inline topology {
 
 LevelSet parse_levels(std::string_view text) {
   LevelSet levels;
@@ -28,4 +28,4 @@ std::string to_string(LevelSet levels) {
   return text;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -8,7 +8,7 @@
 
 #include "schedule/placement.hpp"
 
-namespace omnes {
+namespace omnes::inline topology {
 
 inline constexpr std::size_t level_count = level_names.size();
 inline constexpr std::size_t node_level = inner_levels;
@@ -22,4 +22,4 @@ inline constexpr LevelSet all_levels{(1ull << level_count) - 1};
 LevelSet parse_levels(std::string_view text);
 std::string to_string(LevelSet levels);
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

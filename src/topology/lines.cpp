@@ -8,7 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace omnes {
+namespace omnes::inline topology {
 
 void Line::fail(const std::string& complaint) const { throw std::invalid_argument(place + ": " + complaint); }
 
@@ -50,4 +50,4 @@ std::vector<std::string_view> split_list(std::string_view text) {
   return parts;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace omnes {
+namespace omnes::inline topology {
 
 /// What stands at a place of a file; an error there is one line: file, line number, what was wrong, what is expected.
 struct Line {
@@ -23,4 +23,4 @@ std::vector<Line> read_lines(const std::string& file);
 /// "a,b[1,2],c" -> {"a", "b[1,2]", "c"}: what commas outside of brackets separate.
 std::vector<std::string_view> split_list(std::string_view text);
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdio>
 
-namespace omnes {
+namespace omnes::inline topology {
 
 namespace {
 
@@ -47,4 +47,4 @@ std::string to_string(const Machine& machine) {
   return text;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace omnes {
+namespace omnes::inline topology {
 
 struct Level {
   std::string name;
@@ -31,4 +31,4 @@ std::string to_string(const Machine& machine);
 /// "0-3,8": ascending CPUs as ranges.
 std::string ranges(const std::vector<int>& cpus);
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -10,7 +10,7 @@
 #include "topology/lines.hpp"
 #include "topology/slurm.hpp"
 
-namespace omnes {
+namespace omnes::inline topology {
 
 namespace {
 
@@ -75,4 +75,4 @@ std::optional<std::string> network_file(const std::optional<std::string>& wanted
   return std::nullopt;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

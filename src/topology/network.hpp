@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace omnes {
+namespace omnes::inline topology {
 
 struct Network {
   std::string file;
@@ -29,4 +29,4 @@ Network read_network(const std::string& file);
 /// The file to read: the wanted one, or else Slurm's on this machine if there is one.
 std::optional<std::string> network_file(const std::optional<std::string>& wanted);
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

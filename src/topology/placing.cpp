@@ -6,7 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
-namespace omnes {
+namespace omnes::inline topology {
 
 namespace {
 
@@ -118,4 +118,4 @@ Placed place(std::span<const Whereabouts> ranks, LevelSet wanted) {
   return placed;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -8,7 +8,7 @@
 #include "schedule/placement.hpp"
 #include "topology/whereabouts.hpp"
 
-namespace omnes {
+namespace omnes::inline topology {
 
 /// Why a level is no part of a placement.
 struct LeftOut {
@@ -29,4 +29,4 @@ struct Placed {
 /// rank is known to lie on one unit of it.
 Placed place(std::span<const Whereabouts> ranks, LevelSet wanted = all_levels);
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -12,7 +12,7 @@
 
 #include "topology/hostlist.hpp"
 
-namespace omnes {
+namespace omnes::inline topology {
 
 namespace {
 
@@ -156,4 +156,4 @@ std::vector<std::string> expand_names(const Line& line, const std::string& list)
   }
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -7,7 +7,7 @@
 #include "topology/lines.hpp"
 #include "topology/network.hpp"
 
-namespace omnes {
+namespace omnes::inline topology {
 
 /// Throws std::invalid_argument with the place of the fault.
 void read_slurm(const std::vector<Line>& lines, Network& network);
@@ -15,4 +15,4 @@ void read_slurm(const std::vector<Line>& lines, Network& network);
 /// expand_hostlist, with the line in its errors.
 std::vector<std::string> expand_names(const Line& line, const std::string& list);
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -13,7 +13,7 @@
 #include "topology/hostlist.hpp"
 #include "topology/whereabouts.hpp"
 
-namespace omnes {
+namespace omnes::inline topology {
 
 namespace {
 
@@ -99,4 +99,4 @@ Whereabouts own_whereabouts(const std::string& host, const Network* network, std
   return whereabouts(host, cpus.empty() ? inner : inner_units(cpus), network, memory);
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

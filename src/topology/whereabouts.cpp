@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace omnes {
+namespace omnes::inline topology {
 
 namespace {
 
@@ -57,4 +57,4 @@ Whereabouts whereabouts(const std::string& host, const InnerUnits& inner, const 
   return record;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

@@ -14,7 +14,7 @@
 #include "topology/machine.hpp"
 #include "topology/network.hpp"
 
-namespace omnes {
+namespace omnes::inline topology {
 
 /// By level. Equal numbers mean the same unit, on whichever rank they stand.
 struct Whereabouts {
@@ -48,4 +48,4 @@ Whereabouts whereabouts(const std::string& host, const InnerUnits& inner, const 
 /// Of this process, which says by what name its host goes.
 Whereabouts own_whereabouts(const std::string& host, const Network* network, std::uint64_t memory = 0);
 
-}  // namespace omnes
+}  // namespace omnes::inline topology

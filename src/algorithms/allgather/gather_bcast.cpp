@@ -1,7 +1,7 @@
 // Allgather, by gathering to rank 0, which publishes everything. Two rounds; all parts pass through one rank.
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) {
@@ -28,4 +28,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -2,7 +2,7 @@
 // and bcasts down. A bundle goes down as soon as it has arrived, while others are still on their way.
 #include "algorithms/part_levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::gather, .top = Operation::allgather, .down = Operation::bcast};
@@ -55,4 +55,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

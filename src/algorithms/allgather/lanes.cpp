@@ -2,7 +2,7 @@
 // those of the next level's exchange what they have. So a node receives each part once, by as many ranks as it has.
 #include "algorithms/lanes.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.top = Operation::allgather, .down = Operation::allgather};
@@ -33,4 +33,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

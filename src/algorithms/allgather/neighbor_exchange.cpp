@@ -6,7 +6,7 @@
 // mirror image.
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 /// The pair of ranks whose parts the rank gets in round i >= 1; in round 0 its own pair becomes complete.
@@ -41,4 +41,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

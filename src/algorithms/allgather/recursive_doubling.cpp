@@ -2,7 +2,7 @@
 // have. Powers of two only.
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) {
@@ -29,4 +29,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -6,7 +6,7 @@
 #include "algorithms/mixed_radix.hpp"
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 /// Parts of a pair's other member: its own comes in place or needs copying, so everything around it.
@@ -70,4 +70,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -1,7 +1,7 @@
 // Allgather, ring: p - 1 rounds in which everybody passes on to the right the part that it got in the round before.
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) {
@@ -31,4 +31,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -15,7 +15,7 @@
 #include "algorithms/alternating.hpp"
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 /// The parts that a rank holds: at which distances from its own, backwards for odd ranks.
@@ -77,4 +77,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

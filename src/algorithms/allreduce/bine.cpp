@@ -9,7 +9,7 @@
 #include "algorithms/registry.hpp"
 #include "algorithms/swing.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 Exchange exchange(int member, int round, int members) {
@@ -30,4 +30,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -7,7 +7,7 @@
 #include "algorithms/registry.hpp"
 #include "algorithms/trees.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 /// Over the ranks first..last. Children in ascending order: left, right.
@@ -81,4 +81,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -3,7 +3,7 @@
 // exchange messages with other units.
 #include "algorithms/message_levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::reduce, .top = Operation::allreduce, .down = Operation::bcast};
@@ -31,4 +31,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

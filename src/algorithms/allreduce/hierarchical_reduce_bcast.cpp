@@ -2,7 +2,7 @@
 // allreduce at the widest level, more rounds.
 #include "algorithms/message_levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::reduce, .down = Operation::bcast};
@@ -30,4 +30,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

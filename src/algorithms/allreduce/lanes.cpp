@@ -2,7 +2,7 @@
 // hold it; and allgathers back. All ranks of a node exchange messages with other nodes, each of its own slice.
 #include "algorithms/lanes.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{
@@ -30,4 +30,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -4,7 +4,7 @@
 // Partial results alternate between `recv` and a temporary, so that the last lands in `recv`.
 #include "algorithms/lanes.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::allreduce, .top = Operation::allreduce};
@@ -41,4 +41,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

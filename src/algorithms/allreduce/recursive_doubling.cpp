@@ -6,7 +6,7 @@
 #include "algorithms/doubling.hpp"
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) { allreduce_exchanging(b, b.own(), exchange_doubling); }
@@ -22,4 +22,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

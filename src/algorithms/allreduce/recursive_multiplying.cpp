@@ -7,7 +7,7 @@
 #include "algorithms/mixed_radix.hpp"
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 /// into <- the sums of `group`, which holds this rank and is in ascending order, from the left. `into` is not `own`.
@@ -81,4 +81,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -15,7 +15,7 @@
 #include "algorithms/alternating.hpp"
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 /// Where a part that starts at `rank` ends up; a way has bit i set for each round i in which the part moves.
@@ -85,4 +85,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

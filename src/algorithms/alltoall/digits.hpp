@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// The distances below p whose digit of the weight k^n is `step` / k^n, ascending, the first of them `step` itself.
 inline std::vector<std::int32_t> moving_parts(std::int64_t p, std::int64_t k, std::int64_t weight, std::int64_t step) {
@@ -15,4 +15,4 @@ inline std::vector<std::int32_t> moving_parts(std::int64_t p, std::int64_t k, st
   return moving;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -6,7 +6,7 @@
 // rounds, or, where parts may differ in size, one for each.
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 int partner(int rank, int round, int p) { return (p & (p - 1)) == 0 ? rank ^ round : (round - rank + p) % p; }
@@ -43,4 +43,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

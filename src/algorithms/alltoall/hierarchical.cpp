@@ -6,7 +6,7 @@
 // by block, into a table with a row for each rank of the unit, which is scattered.
 #include "algorithms/part_levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::gather, .top = Operation::alltoall, .down = Operation::scatter};
@@ -205,4 +205,4 @@ const Algorithm equal = serving(Operation::alltoall), with_one_type = serving(Op
 const Register registered[] = {Register(equal), Register(with_one_type), Register(with_types)};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -8,7 +8,7 @@
 #include "algorithms/lanes.hpp"
 #include "schedule/hierarchy.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::alltoall, .top = Operation::alltoall};
@@ -62,4 +62,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

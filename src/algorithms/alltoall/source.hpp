@@ -3,7 +3,7 @@
 
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// `send`; or, in place, a copy of what `recv` holds, because incoming parts overwrite it.
 inline Blocks outgoing_parts(Builder& b) {
@@ -13,4 +13,4 @@ inline Blocks outgoing_parts(Builder& b) {
   return all;
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

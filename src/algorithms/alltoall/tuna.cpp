@@ -15,7 +15,7 @@
 #include "algorithms/alltoall/digits.hpp"
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) {
@@ -77,4 +77,4 @@ const Algorithm with_one_type = serving(Operation::alltoallv), with_types = serv
 const Register registered[] = {Register(with_one_type), Register(with_types)};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

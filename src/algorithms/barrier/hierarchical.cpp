@@ -2,7 +2,7 @@
 // as in a bcast.
 #include "algorithms/message_levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::reduce, .top = Operation::barrier, .down = Operation::bcast};
@@ -26,4 +26,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -2,7 +2,7 @@
 // that is through one level knows that all of its unit have entered.
 #include "algorithms/lanes.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::barrier, .top = Operation::barrier};
@@ -27,4 +27,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

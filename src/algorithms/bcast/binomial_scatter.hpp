@@ -4,7 +4,7 @@
 #include "algorithms/trees.hpp"
 #include "schedule/builder.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 
 /// Which units vrank v holds after the scatter over `ranks` vranks: [v, v + units_held(v)). The root holds them all.
 inline int units_held(int v, int ranks) { return knomial_extent(v, ranks, 2); }
@@ -19,4 +19,4 @@ inline void scatter_units(Builder& b, int ranks, int unit) {
     b.send(b.real(*child), recv_blocks(*child * unit, units_held(*child, ranks) * unit));
 }
 
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

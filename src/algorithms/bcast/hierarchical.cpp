@@ -2,7 +2,7 @@
 // unit in theirs, and so on. The root represents all units that it is in, so that nothing is forwarded to it first.
 #include "algorithms/message_levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.down = Operation::bcast};
@@ -23,4 +23,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

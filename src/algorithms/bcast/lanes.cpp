@@ -2,7 +2,7 @@
 // each other, and each unit puts the slices together. So all ranks of the root's node send out of it.
 #include "algorithms/lanes.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::scatter, .top = Operation::bcast, .down = Operation::allgather};
@@ -29,4 +29,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

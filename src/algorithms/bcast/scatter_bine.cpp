@@ -10,7 +10,7 @@
 #include "algorithms/bine.hpp"
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 /// Calls run(units) for each run of consecutive units of `arc` of a ring of q that are not in `held`.
@@ -63,4 +63,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

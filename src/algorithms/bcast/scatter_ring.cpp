@@ -6,7 +6,7 @@
 #include "algorithms/bcast/binomial_scatter.hpp"
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 bool holds(int v, int unit, int p) { return unit >= v && unit < v + units_held(v, p); }
@@ -36,4 +36,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -2,7 +2,7 @@
 #include "algorithms/registry.hpp"
 #include "algorithms/scan_levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::exscan, .down = Operation::bcast};
@@ -23,4 +23,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -1,7 +1,7 @@
 // Exscan, linear: ranks form a path; each receives the sum of those below, and passes it on with its own contribution added.
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) {
@@ -38,4 +38,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -1,7 +1,7 @@
 // Gather along a hierarchy: the parts of a unit's ranks travel together. The root represents all units that it is in.
 #include "algorithms/part_levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::gather};
@@ -27,4 +27,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

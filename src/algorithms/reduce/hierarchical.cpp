@@ -2,7 +2,7 @@
 // next, and so on. The root represents all units that it is in.
 #include "algorithms/message_levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::reduce};
@@ -30,4 +30,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

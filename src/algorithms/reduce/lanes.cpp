@@ -2,7 +2,7 @@
 // root's unit, and a gather there.
 #include "algorithms/lanes.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::reduce_scatter_block, .top = Operation::reduce, .down = Operation::gather};
@@ -32,4 +32,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

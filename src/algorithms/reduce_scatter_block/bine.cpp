@@ -12,7 +12,7 @@
 #include "algorithms/patterns.hpp"
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 /// First of the 2^n members, modulo `members`, that a member answers for with n rounds to go.
@@ -74,4 +74,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

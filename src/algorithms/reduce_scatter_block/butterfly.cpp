@@ -6,7 +6,7 @@
 #include "algorithms/butterfly.hpp"
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) { reduce_scatter_along(b, doubling_distance); }
@@ -23,4 +23,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

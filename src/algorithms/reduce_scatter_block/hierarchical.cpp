@@ -3,7 +3,7 @@
 #include "algorithms/message_levels.hpp"
 #include "algorithms/part_levels.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::reduce, .top = Operation::reduce_scatter_block, .down = Operation::scatter};
@@ -47,4 +47,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

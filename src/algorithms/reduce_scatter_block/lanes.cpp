@@ -2,7 +2,7 @@
 // correspond to it, then among these, level by level. Needs a commutative operation.
 #include "algorithms/lanes.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 constexpr Phases phases{.up = Operation::reduce_scatter_block, .top = Operation::reduce_scatter_block};
@@ -36,4 +36,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -9,7 +9,7 @@
 #include "algorithms/patterns.hpp"
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 /// Calls run(first part, parts) for what `member` needs in the round at `distance`; neighbouring runs are one.
@@ -74,4 +74,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

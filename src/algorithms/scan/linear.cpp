@@ -1,7 +1,7 @@
 // Scan, linear: ranks form a path; each adds its contribution to what comes from below and passes it on.
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) {
@@ -28,4 +28,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -3,7 +3,7 @@
 #include "algorithms/registry.hpp"
 #include "algorithms/scanning.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) { scan_doubling(b, {0, b.p()}, b.own()); }
@@ -19,4 +19,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

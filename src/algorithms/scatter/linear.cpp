@@ -1,7 +1,7 @@
 // Scatter, linear: the root sends everybody its part.
 #include "algorithms/registry.hpp"
 
-namespace omnes {
+namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) {
@@ -21,4 +21,4 @@ const Algorithm algorithm{
 const Register registered{algorithm};
 
 }  // namespace
-}  // namespace omnes
+}  // namespace omnes::inline algorithms

@@ -6,7 +6,7 @@
 #include <climits>
 #include <cstring>
 
-namespace omnes {
+namespace omnes::interpose {
 
 namespace {
 
@@ -143,4 +143,4 @@ MessagePort message_port(Mailbox& mailbox) {
   return port;
 }
 
-}  // namespace omnes
+}  // namespace omnes::interpose

@@ -10,7 +10,7 @@
 #include "interpose/host.hpp"
 #include "runtime/port.hpp"
 
-namespace omnes {
+namespace omnes::interpose {
 
 /// The ranks of a team.
 struct Addresses {
@@ -37,4 +37,4 @@ struct Mailbox {
 /// The mailbox must live as long as the port is used.
 MessagePort message_port(Mailbox& mailbox);
 
-}  // namespace omnes
+}  // namespace omnes::interpose
