@@ -1,7 +1,8 @@
 // Reduction kernels for MPI's predefined operations: dst[i] = left[i] ∘ right[i], vectorised.
 //
 // How: one plain loop, which the compiler vectorises for three instruction sets; kernel() picks the widest that this
-// processor has. Every width combines each element alone and in the same way, so all give the same bits.
+// processor has. Every width combines each element alone and in the same way, without fused multiply-adds (-ffp-contract
+// in src/CMakeLists.txt), so all give the same bits.
 // Semantics: integers wrap around (sums and products are computed unsigned); max is `left > right ? left : right`, min
 // with `<`, so with a NaN the right operand wins; logical operations give 0 or 1; of equal values minloc and maxloc take
 // the smaller index.

@@ -200,6 +200,28 @@ void expect_complex_arithmetic(Element element) {
   EXPECT_EQ(size_of(element), sizeof(C));
 }
 
+// Numbers whose products are rounded: ranks may have different processors.
+template <class T>
+void expect_same_bits_at_every_width(Element element) {
+  std::mt19937_64 random(4);
+  const auto fraction = [&] { return static_cast<T>(random() % 1000000) / 7; };
+  std::vector<std::complex<T>> left(1000), right(1000), want(1000), got(1000);
+  for (auto* operands : {&left, &right})
+    for (auto& x : *operands) x = {fraction(), fraction()};
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::prod}) {
+    kernel(op, element, Width::baseline)(nullptr, left.data(), right.data(), want.data(), want.size());
+    for (const Width width : widths()) {
+      kernel(op, element, width)(nullptr, left.data(), right.data(), got.data(), got.size());
+      EXPECT_EQ(std::memcmp(got.data(), want.data(), got.size() * sizeof(got[0])), 0) << static_cast<int>(width);
+    }
+  }
+}
+
+TEST(ComplexKernelTest, GivesTheSameBitsAtEveryWidth) {
+  expect_same_bits_at_every_width<float>(Element::c64);
+  expect_same_bits_at_every_width<double>(Element::c128);
+}
+
 TEST(ComplexKernelTest, AddsAndMultiplies) {
   expect_complex_arithmetic<float>(Element::c64);
   expect_complex_arithmetic<double>(Element::c128);
