@@ -46,7 +46,7 @@ def test_explain_names_choice_rule_runner_up_and_the_excluded(monkeypatch):
     candidates = {entry["candidate"] for entry in answer["candidates"]}
     assert answer["choice"] in candidates and "table rule" in answer["why"]
     assert answer["runner_up"] in candidates - {answer["choice"]}
-    assert {"candidate": "ring", "why": "needs a commutative operation"} in answer["excluded"]
+    assert {"candidate": "ring", "why": "needs a predefined operation"} in answer["excluded"]
     monkeypatch.setenv("OMNES_ALLREDUCE", "knomial:k=3")
     text = omnes("explain", "allreduce", "-n", "6").output
     assert "Chosen: knomial:k=3, by OMNES_ALLREDUCE" in text and "runner-up" in text

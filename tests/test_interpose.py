@@ -10,7 +10,7 @@ import time
 import pytest
 
 from launching import NODES, mpirun, the_mpi
-from omnes import _core, libraries
+from omnes import _core, catalogue, libraries
 
 MESSAGES = {"OMNES_TRANSPORT": "mpi"}
 SHARED: dict[str, str] = {}
@@ -112,6 +112,27 @@ def test_segments(mpi, build):
     }
     expect_ok(mpirun(mpi, 3, build("movement", mpi), "1000", variables=segmented))
     expect_ok(mpirun(mpi, 3, build("reductions", mpi), "1000", variables=segmented))
+
+
+def one_of_each(number: int) -> str:
+    return " ".join(
+        f"{operation}={names[number % len(names)]}"
+        for operation in catalogue.REDUCTIONS
+        for names in [algorithms(operation)]
+    )
+
+
+REDUCTIONS = range(max(len(algorithms(operation)) for operation in catalogue.REDUCTIONS))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "variables"),
+    [(3, SHARED), (4, SHARED), (5, NODES), (4, MESSAGES)],
+    ids=["three", "four", "five-on-two-nodes", "four-by-messages"],
+)
+def test_all_ranks_get_the_same_bits(mpi, build, ranks, variables):
+    choices = [one_of_each(number) for number in REDUCTIONS]
+    expect_ok(mpirun(mpi, ranks, build("same_bits", mpi), *choices, variables=variables))
 
 
 def test_datatypes_at_their_edges(mpi, build):

@@ -97,7 +97,7 @@ std::string why_not_composed(const Algorithm& algorithm, const Problem& outer, b
     return "knows where " + std::to_string(hierarchy.p()) + " ranks lie, not " + std::to_string(problem.p);
   if (!hierarchy.in_rank_order() && (algorithm.consecutive || !commutative))
     return std::string("needs the ranks of each unit to be consecutive") +
-           (algorithm.consecutive ? "" : " where the operation does not commute");
+           (algorithm.consecutive ? "" : " where the operation is the program's");
   if (algorithm.uniform && !hierarchy.uniform()) return "needs as many ranks on each unit of a level";
   for (std::size_t level = 0; level < hierarchy.levels(); ++level) {
     const LevelAlgorithm* wanted = named_for(problem, level);

@@ -111,7 +111,7 @@ int default_radix(const Algorithm& algorithm, int p) {
 std::string why_not(const Algorithm& algorithm, const Problem& problem, bool commutative) {
   if (algorithm.power_of_two && (problem.p & (problem.p - 1)) != 0) return "needs a power-of-two number of ranks";
   if (algorithm.even && problem.p % 2 != 0 && problem.p > 1) return "needs an even number of ranks";
-  if (reduces(algorithm.operation) && !algorithm.ordered && !commutative) return "needs a commutative operation";
+  if (reduces(algorithm.operation) && !algorithm.ordered && !commutative) return "needs a predefined operation";
   if (problem.radix != 0 && algorithm.default_radix == 0) return "takes no k";
   if (problem.radix != 0 && problem.radix < algorithm.min_radix)
     return "needs k >= " + std::to_string(algorithm.min_radix);

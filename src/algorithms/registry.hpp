@@ -27,7 +27,7 @@ struct Algorithm {
   int default_radix = 0;  ///< 0: takes no radix (`k`)
   int min_radix = 2;
   bool segmented = false;     ///< honours Problem::segments
-  bool ordered = false;       ///< reductions: combines in rank order, so serves non-commutative operations
+  bool ordered = false;       ///< reductions: combines in rank order, so serves operations of programs
   bool from_left = false;     ///< reductions: ((x0 . x1) . x2) ...: the same bits as all others that say so
   bool power_of_two = false;  ///< only for p a power of two
   bool even = false;          ///< only for p even, or 1

@@ -45,20 +45,35 @@ void reduce_local(const Operator& o, const std::byte* in, std::byte* inout, std:
   }
 }
 
+// MPI's functions write over the right operand. What must not be lost is combined elsewhere, in pieces that stay in the
+// nearest cache: a quarter of the usual 32 KiB.
+constexpr std::size_t piece_bytes = 8192;
+constexpr std::size_t loose_alignment = 16;  // bytes; of the widest predefined type
+
+/// left[i] <- left[i] ∘ right[i]
+void reduce_into_left(const Operator& o, std::byte* left, const std::byte* right, std::size_t count) {
+  alignas(loose_alignment) std::byte small[piece_bytes];
+  std::unique_ptr<std::byte[]> large;
+  if (o.stride > piece_bytes) large = std::make_unique_for_overwrite<std::byte[]>(o.stride);
+  std::byte* const piece = large ? large.get() : small;
+  const std::size_t most = std::max<std::size_t>(piece_bytes / o.stride, 1);
+  while (count > 0) {
+    const std::size_t some = std::min(count, most), bytes = some * o.stride;
+    std::memcpy(piece, right, bytes);
+    reduce_local(o, left, piece, some);
+    std::memcpy(left, piece, bytes);
+    left += bytes;
+    right += bytes;
+    count -= some;
+  }
+}
+
 void reduce_by_host(const void* context, const void* left, const void* right, void* dst, std::size_t count) {
   const auto& o = *static_cast<const Operator*>(context);
-  const auto* in = static_cast<const std::byte*>(left);
-  auto* inout = static_cast<std::byte*>(dst);
-  const std::size_t bytes = count * o.stride;
-  std::unique_ptr<std::byte[]> kept;
-  if (left == dst) {
-    if (o.reduction.commutative) return reduce_local(o, static_cast<const std::byte*>(right), inout, count);
-    kept = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    std::memcpy(kept.get(), left, bytes);
-    in = kept.get();
-  }
-  if (right != dst) std::memcpy(dst, right, bytes);
-  reduce_local(o, in, inout, count);
+  auto* result = static_cast<std::byte*>(dst);
+  if (left == dst) return reduce_into_left(o, result, static_cast<const std::byte*>(right), count);
+  if (right != dst) std::memcpy(dst, right, count * o.stride);
+  reduce_local(o, static_cast<const std::byte*>(left), result, count);
 }
 
 const Predefined* find(MPI_Op op) {
@@ -66,8 +81,6 @@ const Predefined* find(MPI_Op op) {
     if (table[i].op == op) return &table[i];
   return nullptr;
 }
-
-constexpr std::size_t loose_alignment = 16;  // bytes; of the widest predefined type
 
 }  // namespace
 
@@ -82,9 +95,10 @@ const char* Operator::set(MPI_Op wanted, MPI_Datatype datatype, const TypeInfo& 
     }
     reduction.commutative = true;
   } else {
-    int commutes = 0;
-    if (host.Op_commutative(wanted, &commutes) != MPI_SUCCESS) return "invalid operation";
-    reduction.commutative = commutes != 0;
+    // One that is declared commutative may still tell operands apart, as a search for a pivot does among equal ones.
+    int ignored = 0;
+    if (host.Op_commutative(wanted, &ignored) != MPI_SUCCESS) return "invalid operation";
+    reduction.commutative = false;
     is_programs = true;
   }
   type = datatype;

@@ -115,11 +115,12 @@ class Binder {
     push(step, {channel});
   }
 
-  /// Where the result is the right operand, too, MPI's functions need no further copy: there the message lands, if it may.
+  /// The message lands where the result will lie, if it may. Operands never change places: of two ranks that exchange
+  /// their sums each receives another one, and not even predefined operations always commute (which of 0 and -0 is the
+  /// larger?).
   void stage(Step& step) {
     step.staged = true;
-    if (combining_.commutative) step.incoming_first = false;
-    const bool into_result = !step.incoming_first && !overlap(step.a, step.dst, step.bytes);
+    const bool into_result = (combining_.kernel || !step.incoming_first) && !overlap(step.a, step.dst, step.bytes);
     step.b = into_result ? step.dst : landing_place(step.bytes);
   }
   static bool overlap(const Region& a, const Region& b, std::size_t bytes) {

@@ -91,8 +91,8 @@ struct Plan {
 
 /// What a plan has to know of the reduction.
 struct Combining {
-  bool direct = false;       ///< incoming operands may be combined straight from shared memory, in pieces; else staged
-  bool commutative = false;  ///< operands may change places
+  bool direct = false;  ///< incoming operands may be combined straight from shared memory, in pieces; else staged
+  bool kernel = false;  ///< the result may lie where either operand does; else, without a further copy, the right one
 };
 /// What this rank does of the schedule, with these sizes and routes.
 Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, Combining combining);

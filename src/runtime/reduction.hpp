@@ -13,6 +13,7 @@ struct Reduction {
   ReduceFn fn = nullptr;
   /// Handed to fn; null for kernel()s, which alone may read operands where and how they arrive.
   const void* context = nullptr;
+  /// Whether algorithms may combine the ranks' contributions in another order. No two operands ever change places.
   bool commutative = true;
   void operator()(const void* left, const void* right, void* dst, std::size_t count) const {
     fn(context, left, right, dst, count);

@@ -23,9 +23,9 @@ namespace {
 class Key {
  public:
   Key() = default;
-  Key(const Call& call, Form form, bool commutative, bool direct, std::size_t count)
+  Key(const Call& call, Form form, bool commutative, bool kernel, std::size_t count)
       : what_(static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.in_place) << 8 |
-              static_cast<std::uint64_t>(commutative) << 9 | static_cast<std::uint64_t>(direct) << 10 |
+              static_cast<std::uint64_t>(commutative) << 9 | static_cast<std::uint64_t>(kernel) << 10 |
               static_cast<std::uint64_t>(form) << 11 | static_cast<std::uint64_t>(call.root) << 32),
         count_(count),
         element_(call.element) {}
@@ -33,7 +33,7 @@ class Key {
   Operation operation() const { return static_cast<Operation>(what_ & 0xFF); }
   bool in_place() const { return what_ >> 8 & 1; }
   bool commutative() const { return what_ >> 9 & 1; }
-  bool direct() const { return what_ >> 10 & 1; }
+  bool kernel() const { return what_ >> 10 & 1; }
   Form form() const { return static_cast<Form>(what_ >> 11 & 3); }
   int root() const { return static_cast<int>(what_ >> 32); }
   std::size_t count() const { return count_; }
@@ -151,7 +151,8 @@ struct Team::State {
     question.bytes = common_bytes(call);
     question.elements = call.element > 0 ? question.bytes / call.element : 0;
     question.commutative = key.commutative();
-    question.kernel = !reduces(call.operation) || key.direct();
+    const Combining combining{key.kernel() && call.element <= largest_direct_element, key.kernel()};
+    question.kernel = !reduces(call.operation) || combining.direct;
     const Answer answer = setup.selector->choose(question, forced[static_cast<int>(call.operation)],
                                                  [this](const Question& asked_now) { return advise(asked_now); });
 
@@ -171,7 +172,7 @@ struct Team::State {
       const Call first = exchange_of_counts(call, nullptr);
       prepared->plan = std::move(make(first, Key(first, key.form(), true, false, first.count))->plan);
     } else {
-      prepared->plan = plan_of(call, answer.choice, prepared->renumbered, {key.direct(), key.commutative()});
+      prepared->plan = plan_of(call, answer.choice, prepared->renumbered, combining);
     }
     prepared->bytes = question.bytes;
     prepared->own_bytes = own_bytes(call);
@@ -208,8 +209,7 @@ struct Team::State {
   const std::shared_ptr<Prepared>& prepared_for(const Call& call, Form form) {
     const Reduction* reduction = call.reduction;
     const Key key(call, form, reduction == nullptr || reduction->commutative,
-                  reduction != nullptr && reduction->context == nullptr && call.element <= largest_direct_element,
-                  has_counts(call) ? digest(call) : call.count);
+                  reduction != nullptr && reduction->context == nullptr, has_counts(call) ? digest(call) : call.count);
     Recent& at = recent[key.hash() >> (64 - recent_bits)];
     if (at.prepared == nullptr || !(at.key == key)) [[unlikely]] {
       auto found = plans.find(key);

@@ -7,8 +7,8 @@
 //   progress   no deadlock, even if every send is synchronous, a publish waits for all its readers at once, and each
 //              channel carries one message at a time
 //   contract   every block of `recv` ends with exactly the value promised: contributions each once, in rank order where
-//              claimed; for allreduce the same expression on all ranks. Nothing unwritten is read, and no rank leaves a
-//              barrier before all have entered
+//              claimed; for allreduce the same expression on all ranks, with the same operands on the left and on the
+//              right. Nothing unwritten is read, and no rank leaves a barrier before all have entered
 // How. The first three look at lists; the last two run all ranks together on symbolic values (files in verifier/).
 // Why one run is enough. An op's start can only be delayed by ops of its own rank and by its messages; all that a
 // completion does is to allow more. So whatever completes first, the same ops complete in the end; and since no two ops

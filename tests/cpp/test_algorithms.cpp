@@ -119,7 +119,7 @@ TEST(Catalogue, SaysWhyNot) {
   EXPECT_EQ(why_not(*find_algorithm(Operation::allgather, "recursive_doubling"), odd, true),
             "needs a power-of-two number of ranks");
   const Problem sum{.operation = Operation::allreduce, .p = 6};
-  EXPECT_EQ(why_not(*find_algorithm(Operation::allreduce, "ring"), sum, false), "needs a commutative operation");
+  EXPECT_EQ(why_not(*find_algorithm(Operation::allreduce, "ring"), sum, false), "needs a predefined operation");
   EXPECT_EQ(why_not(*find_algorithm(Operation::allreduce, "ring"), sum, true), "");
 }
 

@@ -200,13 +200,13 @@ TEST(Composed, SaysWhyNot) {
   using enum Operation;
   EXPECT_EQ(reason(allreduce, "hierarchical", in_turn), "");
   EXPECT_EQ(reason(allreduce, "hierarchical", in_turn, false),
-            "needs the ranks of each unit to be consecutive where the operation does not commute");
+            "needs the ranks of each unit to be consecutive where the operation is the program's");
   EXPECT_EQ(reason(allreduce, "hierarchical", uneven, false), "");
   EXPECT_EQ(reason(allgather, "lanes", uneven), "needs as many ranks on each unit of a level");
   EXPECT_EQ(reason(allreduce, "lanes:top=ring", triples), "");
   EXPECT_EQ(reason(scan, "hierarchical", in_turn), "needs the ranks of each unit to be consecutive");
   EXPECT_EQ(reason(allreduce, "hierarchical:top=ring", uneven, false),
-            "has at level top allreduce/ring, which needs a commutative operation");
+            "has at level top allreduce/ring, which needs a predefined operation");
   EXPECT_EQ(reason(allgather, "hierarchical:top=recursive_doubling", triples),
             "has at level top allgather/recursive_doubling, which needs a power-of-two number of ranks");
   EXPECT_EQ(reason(allreduce, "hierarchical:node=ring", uneven), "");  // bcast knows it

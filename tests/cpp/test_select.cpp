@@ -170,7 +170,7 @@ TEST(Table, WrongOnesAreOneClearLine) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {table("{use='linear', max_bytes=1}"), "decision table: the last rule of bcast may have no conditions"},
       {table("{use='linear'}", "{use='ring'}"),
-       "decision table: the last rule of allreduce has to serve everything, but ring needs a commutative operation"},
+       "decision table: the last rule of allreduce has to serve everything, but ring needs a predefined operation"},
       {table("{use='linear'}", "{use='model'}"),
        "decision table: the last rule of allreduce may not leave it to the model"},
       {table("{use='linear'}", "{use='host'}"),
@@ -225,7 +225,7 @@ TEST(OwnTable, ComesFirstWhereItFits) {
     EXPECT_EQ(to_string(answer.choice) + " by " + answer.why, c.wanted);
   }
   EXPECT_EQ(selector.choose({.operation = Operation::allreduce, .p = 3, .commutative = false}).why,
-            "ring: needs a commutative operation; table rule 1 of allreduce: always");
+            "ring: needs a predefined operation; table rule 1 of allreduce: always");
   EXPECT_EQ(selector.choose({.operation = Operation::scan, .p = 3}).why, "table rule 1 of scan: always");
 }
 
@@ -370,7 +370,7 @@ TEST(Selector, PassesOverWhateverCannotDoIt) {
       .operation = Operation::allreduce, .p = 5, .bytes = 8, .commutative = false, .blocking = false};
   const Answer answer = selector.choose(question, by_communicator);
   EXPECT_EQ(to_string(answer.choice), "sliced");
-  const std::string reason = ": needs a commutative operation; ";
+  const std::string reason = ": needs a predefined operation; ";
   EXPECT_EQ(answer.why, "the communicator=bine" + reason + "OMNES_IALLREDUCE=swing" + reason + "OMNES_ALLREDUCE=ring" +
                             reason + "table rule 1 of allreduce: always");
 }
@@ -380,13 +380,13 @@ TEST(Selector, SaysWhyAForcedChoiceIsPassedOver) {
   const Question question{.operation = Operation::allreduce, .p = 5, .bytes = 8, .commutative = false};
   const Answer answer = selector.choose(question);
   EXPECT_EQ(to_string(answer.choice), "sliced");
-  EXPECT_EQ(answer.why, "OMNES_ALLREDUCE=ring: needs a commutative operation; table rule 1 of allreduce: always");
+  EXPECT_EQ(answer.why, "OMNES_ALLREDUCE=ring: needs a predefined operation; table rule 1 of allreduce: always");
 }
 
 TEST(Selector, SaysWhichRulesArePassedOver) {
   const Selector selector = with({}, table("{use='linear'}", "{use='ring'}, {use='linear'}"));
   const Answer answer = selector.choose({.operation = Operation::allreduce, .p = 3, .commutative = false});
-  EXPECT_EQ(answer.why, "ring: needs a commutative operation; table rule 2 of allreduce: always");
+  EXPECT_EQ(answer.why, "ring: needs a predefined operation; table rule 2 of allreduce: always");
 }
 
 TEST(Selector, ReproducibleReductionsCombineFromTheLeft) {

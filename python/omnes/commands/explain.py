@@ -29,7 +29,7 @@ from omnes.modelling import Machine, Ranks
     help="Of rules, such as omnes tune writes; off: none.  [default: OMNES_TABLE, or the user's]",
 )
 @click.option("--cyclic", is_flag=True, help="Ranks are dealt to the nodes in turns.  [default: consecutive]")
-@click.option("--ordered", is_flag=True, help="The reduction is not commutative.")
+@click.option("--ordered", is_flag=True, help="The reduction is the program's own.")
 @options.for_scripts
 def command(
     operation: str,

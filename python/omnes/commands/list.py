@@ -145,5 +145,5 @@ def _restrictions(algorithm: dict[str, Any]) -> str:
     if algorithm.get("even"):
         words.append("for even p")
     if algorithm["operation"] in catalogue.REDUCTIONS and not algorithm["ordered"]:
-        words.append("for commutative operations")
+        words.append("for predefined operations")
     return ", ".join(words)
