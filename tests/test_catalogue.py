@@ -12,7 +12,7 @@ import re
 
 import pytest
 
-from launching import NODES, mpirun
+from launching import LIMIT, NODES, mpirun
 from omnes import _core
 from omnes.mpi import Mpi
 
@@ -41,14 +41,14 @@ def choices(operation: str, ranks: int) -> list[str]:
     return result
 
 
-@pytest.mark.timeout(1800 if FULL else 120)
+@pytest.mark.timeout(1800 if FULL else 300)
 @pytest.mark.parametrize("operation", _core.operations())
 def test_operation(mpi: Mpi, build, tmp_path, operation):
     for turn, ranks in enumerate(RANKS[mpi.family], _core.operations().index(operation)):
         transport = IN_TURNS[turn % len(IN_TURNS)]
         words = ["all", operation, *choices(operation, ranks)]
         variables = {**TRANSPORTS[transport], "OMNES_STATS": str(tmp_path)}
-        run = mpirun(mpi, ranks, build("catalogue", mpi), *words, variables=variables, timeout=300 if FULL else 110)
+        run = mpirun(mpi, ranks, build("catalogue", mpi), *words, variables=variables, timeout=300 if FULL else LIMIT)
         assert (run.returncode, run.stdout) == (0, "OK\n"), f"{ranks} ranks, {transport}: {run.stdout}{run.stderr}"
         report = json.loads((tmp_path / "rank-0.json").read_text())
         ran = {re.split("[: ]", e["algorithm"])[0] for e in report["entries"] if e["operation"] == operation}

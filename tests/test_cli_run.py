@@ -13,11 +13,11 @@ import sys
 import pytest
 
 from cli import fails, omnes
-from launching import YIELDING, the_mpi
+from launching import LIMIT, YIELDING, the_mpi
 from omnes import cpus, libraries
 
 
-def run_cli(*words, environment=None, timeout=60):
+def run_cli(*words, environment=None, timeout=LIMIT):
     """The real command in its own process."""
     return subprocess.run(
         [sys.executable, "-m", "omnes", *map(str, words)],
@@ -190,7 +190,7 @@ def test_signals_end_the_job(build, mpi, number):
     try:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
-        assert process.wait(30) != 0
+        assert process.wait(LIMIT) != 0
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cli import omnes
-from launching import ROOT, mpirun, the_mpi
+from launching import LIMIT, ROOT, mpirun, the_mpi
 from omnes import _core, launch
 from omnes.cluster import Cluster, NotHere, network
 
@@ -26,7 +26,7 @@ DEALING = {"prrte": ["--map-by", "node"], "hydra": ["-ppn", "1"]}
 def cluster() -> Cluster:
     """Four hosts with slots for two ranks, where the kernel and the rights allow it."""
     probe = Cluster(2, bandwidth="1gbit").command(["true"])
-    answer = subprocess.run(probe, capture_output=True, text=True, timeout=60, check=False)
+    answer = subprocess.run(probe, capture_output=True, text=True, timeout=LIMIT, check=False)
     if answer.returncode == NotHere.exit_code:
         pytest.skip(answer.stderr.strip())
     assert answer.returncode == 0, answer.stderr
@@ -55,7 +55,7 @@ def reports(folder, ranks=8):
     return [json.loads((folder / f"rank-{rank}.json").read_text()) for rank in range(ranks)]
 
 
-def said_by(words, timeout=30):
+def said_by(words, timeout=LIMIT):
     answer = subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False)
     return answer.returncode, answer.stdout, answer.stderr
 
@@ -155,7 +155,7 @@ def test_nothing_is_left_behind(cluster, end):
     elif end != "failure":
         process.send_signal(getattr(signal, end.upper()))
     codes = {"ctrl-c": 128 + signal.SIGINT, "sigterm": 128 + signal.SIGTERM, "sigkill": -signal.SIGKILL, "failure": 3}
-    assert process.wait(20) == codes[end]
+    assert process.wait(LIMIT) == codes[end]
     process.stdout.read()  # to its end, which comes when nobody holds the other one
     process.stdout.close()
     assert in_namespaces(names) == [] and inhabitants() == before
@@ -210,7 +210,7 @@ def test_measure_knows_of_no_shared_memory_where_ranks_share_none(cluster, tmp_p
     output = tmp_path / "machine.toml"
     words = [sys.executable, "-m", "omnes", "measure", "-n", "2", "--rounds", "5", "-o", str(output)]
     words += ["--mpi", str(the_mpi("openmpi").launcher)]
-    code, out, err = said_by(Cluster(2, 1, bandwidth="1gbit", shared=(tmp_path,)).command(words), timeout=100)
+    code, out, err = said_by(Cluster(2, 1, bandwidth="1gbit", shared=(tmp_path,)).command(words))
     assert code == 0, err
     text = output.read_text()
     assert _core.described_machine(text)["levels"] == ["network"] and "publish" not in text

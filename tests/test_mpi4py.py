@@ -10,7 +10,7 @@ import tarfile
 import mpi4py
 import pytest
 
-from launching import PREFIXES, ROOT, mpirun
+from launching import LIMIT, PREFIXES, ROOT, mpirun
 
 # Test modules of mpi4py and ranks. Names of modules: vec are the unequal operations, nb the nonblocking, pr the
 # persistent and ngh the neighborhood ones. scripts/mpi4py-suite runs everything.
@@ -35,7 +35,7 @@ def suite():
     if not folder.exists():
         requirement = f"mpi4py=={mpi4py.__version__}"
         download = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "mpi4py"]
-        subprocess.run([*download, "--dest", folder.parent, requirement], check=True, timeout=110)
+        subprocess.run([*download, "--dest", folder.parent, requirement], check=True, timeout=LIMIT)
         with tarfile.open(folder.parent / f"{folder.name}.tar.gz") as archive:
             archive.extractall(folder.parent, filter="data")
     return folder / "test" / "main.py"
@@ -48,7 +48,7 @@ def test_collectives(mpi, suite, monkeypatch, tmp_path, selection):
     monkeypatch.setenv("MPI4PY_MPIABI", name)
     monkeypatch.setenv("LD_LIBRARY_PATH", str(PREFIXES[name] / "lib"))
     words = [sys.executable, suite, "-q", "--no-builddir", "-i", modules]
-    run = mpirun(mpi, ranks, *words, variables={"OMNES_STATS": str(tmp_path)}, timeout=110)
+    run = mpirun(mpi, ranks, *words, variables={"OMNES_STATS": str(tmp_path)})
     assert run.returncode == 0, run.stdout + run.stderr
     report = json.loads((tmp_path / "rank-0.json").read_text())
     assert report["entries"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import ROOT, YIELDING, the_mpi
+from launching import LIMIT, ROOT, YIELDING, the_mpi
 
 BLOCKS = re.findall(r"^```\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
 IN_TEXT = re.findall(r"`((?:OMNES_\w+=\S+ )?omnes [^`]+)`", (ROOT / "README.md").read_text())
@@ -37,7 +37,7 @@ def test_command(build, tmp_path, command):
         env={**os.environ, **YIELDING, "PATH": path},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=LIMIT,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

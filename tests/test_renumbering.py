@@ -41,7 +41,7 @@ def test_results(mpi, build, tmp_path, monkeypatch):
     remap, form = WAYS[mpi.family]
     left = {f"OMNES_{operation.upper()}": "model" for operation in BY_MODEL}
     variables = {"OMNES_FAKE_NODES": "2", "OMNES_REMAP": remap, "OMNES_STATS": str(tmp_path), **FORCED, **left}
-    run = mpirun(mpi, 4, build("catalogue", mpi), form, "all", variables=variables, timeout=110)
+    run = mpirun(mpi, 4, build("catalogue", mpi), form, "all", variables=variables)
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
     reports = [json.loads((tmp_path / f"rank-{rank}.json").read_text())["entries"] for rank in range(4)]
     ran = {f"{entry['operation']} {entry['algorithm']}" for entry in reports[0]}

@@ -30,56 +30,69 @@ constexpr std::int64_t nap =
     1000;  // ns, to which the kernel adds its timer slack of about 50 us; where there is no bed
 constexpr std::int64_t sleep_at_most = 500'000;  // ns: what a lost wake-up may cost
 
-std::int64_t now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
-}
-
-void relax() {
+class RealSystem final : public System {
+ public:
+  std::int64_t now() override {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+  }
+  void relax() override {
 #if defined(__x86_64__)
-  __builtin_ia32_pause();
+    __builtin_ia32_pause();
 #elif defined(__aarch64__)
-  asm volatile("isb");
+    asm volatile("isb");
 #endif
-}
+  }
+  void yield() override { sched_yield(); }
+  void nap(std::int64_t ns) override {
+    const timespec time_out{0, ns};
+    nanosleep(&time_out, nullptr);
+  }
+  void sleep(std::atomic<std::uint32_t>& bed, std::int64_t at_most) override {
+    const timespec time_out{0, at_most};
+    // Not FUTEX_PRIVATE: the waker is another process.
+    syscall(SYS_futex, &bed, FUTEX_WAIT, 1, &time_out, nullptr, 0);
+  }
+};
 
 }  // namespace
+
+System& System::real() {
+  static RealSystem real;
+  return real;
+}
 
 void Waiter::pause_longer() {
   const std::uint32_t spins = policy_.oversubscribed ? spins_when_crowded : spins_when_alone;
   const std::uint32_t n = pauses_ - bare_polls;
   if (n < spins) {
     if ((n + 1) % spins_between_pokes == 0 && policy_.poke) policy_.poke(policy_.context);
-    relax();
+    policy_.system->relax();
     return;
   }
   pauses_ = bare_polls + spins;  // stays here until something moves
-  if (n == spins) yielding_since_ = now();
+  if (n == spins) yielding_since_ = policy_.system->now();
   yield_or_sleep();
 }
 
 void Waiter::yield_or_sleep() {
+  System& system = *policy_.system;
   if (policy_.poke && (announced_ || ++yields_ % yields_between_pokes == 0)) policy_.poke(policy_.context);
   if (announced_) {
-    const timespec time_out{0, sleep_at_most};
-    // Not FUTEX_PRIVATE: the waker is another process. Returns at once if it has come since the announcement.
-    syscall(SYS_futex, policy_.asleep, FUTEX_WAIT, 1, &time_out, nullptr, 0);
+    system.sleep(*policy_.asleep, sleep_at_most);
     if (policy_.asleep->load(std::memory_order_relaxed) == 0) announced_ = false;  // woken: look, then announce anew
     return;
   }
   // Where one message came only after a yield, the next is likely to need one, too: no bare polls for it.
   if (policy_.oversubscribed) start_ = bare_polls;
-  const std::int64_t before = now();
-  sched_yield();
-  const std::int64_t after = now();
+  const std::int64_t before = system.now();
+  system.yield();
+  const std::int64_t after = system.now();
   idle_yields_ = after - before < idle_yield ? idle_yields_ + 1 : 0;
   const bool in_vain = policy_.oversubscribed && !policy_.yields_reach && idle_yields_ >= most_idle_yields;
   const bool may_sleep = policy_.asleep && !(policy_.others && policy_.others->load(std::memory_order_relaxed) > 0);
-  if (in_vain && !may_sleep) {
-    const timespec time_out{0, nap};
-    nanosleep(&time_out, nullptr);
-  }
+  if (in_vain && !may_sleep) system.nap(nap);
   if (may_sleep && (in_vain || after - yielding_since_ > sleep_after)) {
     announced_ = true;
     policy_.asleep->store(1, std::memory_order_relaxed);

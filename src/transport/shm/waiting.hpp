@@ -17,6 +17,21 @@
 
 namespace omnes::shm {
 
+/// The CPU and the clock as a waiter uses them. Tests have one of their own, in which time passes as they say.
+class System {
+ public:
+  virtual std::int64_t now() = 0;  ///< ns
+  virtual void relax() = 0;        ///< the processor's pause
+  virtual void yield() = 0;
+  virtual void nap(std::int64_t ns) = 0;
+  /// Until somebody wakes those who sleep in this bed, at most so many ns; not at all if it is 0 already.
+  virtual void sleep(std::atomic<std::uint32_t>& bed, std::int64_t at_most) = 0;
+  static System& real();
+
+ protected:
+  ~System() = default;
+};
+
 struct WaitPolicy {
   bool oversubscribed = false;                   ///< the ranks of this node outnumber the CPUs that they may run on
   bool yields_reach = true;                      ///< false: a yield may not hand the CPU to the other ranks
@@ -24,6 +39,7 @@ struct WaitPolicy {
   const std::atomic<int>* others = nullptr;  ///< of things that may come by other ways: while there are any, no sleep
   void (*poke)(void* context) = nullptr;     ///< called now and then: lets other work of the process progress
   void* context = nullptr;
+  System* system = &System::real();
 };
 
 class Waiter {
