@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from omnes.errors import OmnesError
@@ -99,9 +100,20 @@ class Mpi:
         raise OmnesError(f"{self.name} has no mpicc beside {self.launcher}")
 
 
-@functools.lru_cache
 def identify(launcher: Path) -> Mpi:
-    """Asks a launcher what it is. Intel's mpirun is a script that asks the first mpiexec.hydra on the PATH."""
+    """Asks a launcher what it is.
+
+    /bin is usually a link to /usr/bin: then the latter is meant. Started as /bin/mpirun, Open MPI takes / for its
+    prefix, and refuses it.
+    """
+    if launcher.parent.parent == Path("/"):
+        launcher = launcher.parent.resolve() / launcher.name
+    return _identify(launcher)
+
+
+@functools.lru_cache
+def _identify(launcher: Path) -> Mpi:
+    """Intel's mpirun is a script that asks the first mpiexec.hydra on the PATH."""
     environment = {**os.environ, "PATH": f"{launcher.parent}:{os.environ.get('PATH', os.defpath)}"}
     words = [str(launcher), "--version"]
     try:
@@ -130,9 +142,12 @@ def _launchers_in(folder: Path, family: str | None) -> Iterator[Mpi]:
 
 
 def beside(libmpi: Path, family: str) -> Mpi | None:
-    """The MPI that a library belongs to: its launcher is in the bin folder of one of the folders above the library."""
-    for library in (libmpi, libmpi.resolve()):
-        for folder in list(library.parents)[1:5]:
+    """The MPI that a library belongs to: its launcher is in the bin folder of one of the folders above the library.
+
+    The nearest one, be it above the library's file or above a link to it: folders far above hold other MPIs, too.
+    """
+    for above in zip_longest(*(list(library.parents)[1:5] for library in (libmpi, libmpi.resolve()))):
+        for folder in filter(None, above):
             for mpi in _launchers_in(folder / "bin", None if family == "abi" else family):
                 return mpi
     return None
