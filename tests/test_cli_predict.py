@@ -36,6 +36,22 @@ def test_the_path_adds_up():
         assert set(row["path"]) == set(modelling.PARTS) and sum(row["path"].values()) == pytest.approx(row["seconds"])
 
 
+def test_hierarchical_ones_are_continued_from_fewer_nodes():
+    """Of 512 ranks too many messages to simulate all."""
+    words = ("alltoall", "--nodes", "64x8", "-b", "16K")
+    (row,) = (row for row in predictions(*words) if row["algorithm"] == "hierarchical")
+    assert row["method"] == "continued from fewer ranks" and row["simulated"] == 256
+    answer = json.loads(omnes("explain", *words, "--json").output)
+    assert "hierarchical" in {entry["candidate"] for entry in answer["candidates"]}
+    everything = {entry["candidate"].partition(":")[0] for entry in (*answer["candidates"], *answer["excluded"])}
+    assert everything == {a["name"] for a in _core.catalogue() if a["operation"] == "alltoall"}
+
+
+def test_what_cannot_be_predicted_is_listed_with_its_reason():
+    answer = omnes("explain", "alltoall", "--nodes", "3x5", "-b", "16K").output
+    assert "Excluded: " in answer
+
+
 def test_predictions_grow_with_ranks():
     seconds = [row["seconds"] for row in predictions("bcast/knomial", "-n", "16..8192", "-b", "16K", "--nodes", "x1")]
     assert len(seconds) == 10 and seconds == sorted(seconds)

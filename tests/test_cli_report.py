@@ -100,6 +100,14 @@ def test_the_page_is_whole_and_needs_nothing_else(full):
     assert len(parts.ids) == len(set(parts.ids)) and parts.nameless == []
 
 
+@pytest.mark.timeout(600)  # seventeen seconds of one core
+def test_the_first_line_of_the_docs(tmp_path):
+    page = tmp_path / "report.html"
+    result = omnes("report", "-o", str(page))
+    assert result.exit_code == 0, result.output
+    assert Parts(page.read_text()).sections == ["machine", "predictions", "choices", "schedules"]
+
+
 def test_what_no_data_are_given_for_is_left_out(tmp_path):
     page = tmp_path / "report.html"
     omnes("report", "-o", str(page), "--only", "barrier", "--ranks", "2..4")

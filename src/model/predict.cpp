@@ -70,6 +70,25 @@ Placement first_ranks(const Placement& placement, int p) {
   return result;
 }
 
+/// The problem of that many of its first ranks, which lie where they did.
+Problem among_first(const Problem& problem, int p, const Placement& placement) {
+  Problem result = problem;
+  result.p = p;
+  result.root = std::min(problem.root, p - 1);
+  if (problem.hierarchy) result.hierarchy = std::make_shared<const Hierarchy>(first_ranks(placement, p));
+  return result;
+}
+
+/// A half of so many ranks: of hierarchical algorithms' whole units of the widest level, as long as there are two.
+int half_of(int p, const Problem& problem) {
+  int unit = 1;
+  if (problem.hierarchy) {
+    const std::vector<int> starts = problem.hierarchy->starts_of_widest();
+    unit = starts[1] - starts[0];
+  }
+  return p / 2 >= unit ? p / 2 / unit * unit : p / 2;
+}
+
 }  // namespace
 
 std::string_view name(Method method) {
@@ -129,13 +148,13 @@ Prediction Predictor::continued(std::size_t part_bytes) {
   const int p = problem_.p;
   // Where a rank's ops grow with p, each moves a p-th of the message: equal ops are compared.
   const auto ops = [&](int ranks) {
-    Problem problem = problem_;
-    problem.p = ranks;
+    Problem problem = among_first(problem_, ranks, *setting_.placement);
     problem.root = 0;
     problem.rank = ranks / 2;
     return build(*choice_.algorithm, problem).ops.size();
   };
-  const bool many_ops = ops(p / 2) > 3 * ops(p / 4) / 2;
+  const int half = half_of(p, problem_);
+  const bool many_ops = ops(half) > 3 * ops(half_of(half, problem_)) / 2;
   const bool scaled = natural_pieces_ >= p / 2 && many_ops;
   const bool with_p = many_ops || data_blocks(problem_, 1) > 1;  // a part for each rank
   std::array<double, 3> at{}, seconds{};
@@ -144,10 +163,8 @@ Prediction Predictor::continued(std::size_t part_bytes) {
   int ranks = p;
   Prediction result;
   while (found < at.size() && ranks >= 16) {
-    ranks /= 2;
-    Problem problem = problem_;
-    problem.p = ranks;
-    problem.root = std::min(problem.root, ranks - 1);
+    ranks = half_of(ranks, problem_);
+    const Problem problem = among_first(problem_, ranks, *setting_.placement);
     const ScheduleOf schedule = schedules(*choice_.algorithm, problem);
     if (work(ranks, schedule, most_work_continued) > most_work_continued) continue;
     const Placement placement = first_ranks(*setting_.placement, ranks);

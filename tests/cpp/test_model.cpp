@@ -163,6 +163,15 @@ TEST(Model, LargeGroups) {
   EXPECT_GT(scatter.seconds, 24 * 4e-6);
 }
 
+TEST(Model, HierarchicalOnesAreContinuedFromFewerUnits) {
+  for (const auto& [per_node, p] : {std::pair(8, 512), {8, 8 * 65}, {48, 48 * 21}}) {
+    const Prediction few = predict(Operation::alltoall, "hierarchical", 64 * 8 / 2, 8, 16384);
+    const Prediction many = predict(Operation::alltoall, "hierarchical", p, per_node, 16384);
+    EXPECT_EQ(many.method, Method::continued) << p;
+    EXPECT_GT(many.seconds, few.seconds) << p;
+  }
+}
+
 TEST(Model, ForSelection) {
   const Machine machine = parse_machine(default_machine);
   const Placement placement = blocks_of(8, machine.ranks_per_node);
