@@ -16,6 +16,7 @@
 #include "interpose/report.hpp"
 #include "interpose/state.hpp"
 #include "interpose/types.hpp"
+#include "topology/file.hpp"
 
 namespace omnes::interpose {
 
@@ -60,7 +61,7 @@ std::optional<Network> find_network(const std::optional<std::string>& wanted) {
   try {
     return read_network(*file);
   } catch (const std::invalid_argument& error) {
-    if (wanted) throw;
+    if (wanted) throw std::invalid_argument(std::string("OMNES_TOPOLOGY: ") + error.what());
     note(std::string("switches are not known: ") + error.what());
     return std::nullopt;
   }
@@ -88,7 +89,7 @@ const char* set_up() {
     p.network = find_network(p.settings.topology);
     p.machine = find_machine(p.settings);
   } catch (const std::invalid_argument& error) {
-    complaint = error.what();
+    complaint = one_line(error.what());
     return "wrong OMNES_ variable";
   }
   if (p.settings.heap == HeapUse::shared && !shared_heap_is_loaded()) {

@@ -4,17 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <initializer_list>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "select/table.hpp"
+#include "topology/file.hpp"
 
 namespace omnes::inline select {
 
@@ -56,13 +53,11 @@ std::string file(std::string_view text) {
 }
 
 OwnFile read_own(const std::string& name, const char* valid) {
-  errno = 0;
-  std::ifstream file(name);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))
-    throw std::invalid_argument("cannot read \"" + name + "\" (" + std::strerror(errno != 0 ? errno : EIO) +
-                                "); valid: " + valid + ", or off");
-  return {name, text.str()};
+  try {
+    return {name, read_file(name)};
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument("cannot read \"" + name + "\" (" + error.what() + "); valid: " + valid + ", or off");
+  }
 }
 
 OwnFile read_machine(const std::string& name) { return read_own(name, "a machine file, as omnes measure writes"); }

@@ -15,7 +15,7 @@ namespace omnes::inline topology {
 
 namespace {
 
-constexpr int most_ranks = 1 << 24;
+constexpr int most_ranks = 1 << 20;  // as in predictions
 
 [[noreturn]] void fail(const std::string& pattern, const std::string& complaint) {
   throw std::invalid_argument("ranks '" + pattern + "': " + complaint);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <stdexcept>
+#include <utility>
 
 #include "topology/lines.hpp"
 
@@ -11,12 +13,21 @@ namespace omnes::inline topology {
 
 namespace {
 
-constexpr std::size_t most_names = 1 << 24;  // what a slip such as [1-99999999] may not ask of memory
-constexpr int most_cpus = 1 << 16;           // Linux has 8192 at most (CONFIG_NR_CPUS)
+// What a slip such as [1-99999999] may not ask of memory: names, and bytes of all of them.
+constexpr std::size_t most_names = 1 << 20, most_bytes = 64 << 20;
+constexpr int most_cpus = 1 << 16;  // Linux has 8192 at most (CONFIG_NR_CPUS)
 
 struct Range {
   int first, last;
   int digits;  ///< of the first number, with its leading zeros; 1: it has none
+
+  std::size_t count() const { return static_cast<std::size_t>(std::int64_t{last} - first + 1); }
+};
+
+/// A stretch of a name: as it stands, then with one number of these.
+struct Stretch {
+  std::string_view text;
+  std::vector<Range> ranges;
 };
 
 int number(std::string_view text, std::string_view where) {
@@ -37,34 +48,52 @@ Range range(std::string_view text) {
   return {first, last, padded ? static_cast<int>(low.size()) : 1};
 }
 
-void append(std::vector<std::string>& names, const std::string& stem, const Range& numbers, std::string_view list) {
-  if (names.size() + static_cast<std::size_t>(numbers.last - numbers.first) >= most_names)
-    throw std::invalid_argument("'" + std::string(list) + "' has more than " + std::to_string(most_names) + " names");
-  for (int value = numbers.first; value <= numbers.last; ++value) {
-    const std::string digits = std::to_string(value);
-    const int zeros = std::max(0, numbers.digits - static_cast<int>(digits.size()));
-    names.push_back(stem + std::string(static_cast<std::size_t>(zeros), '0') + digits);
-  }
-}
-
-/// One name with its brackets.
-std::vector<std::string> expand(std::string_view pattern, std::string_view list) {
-  std::vector<std::string> names = {""};
+std::vector<Stretch> stretches(std::string_view pattern) {
+  std::vector<Stretch> found;
   while (!pattern.empty()) {
     const std::size_t open = pattern.find_first_of("[]");
-    for (std::string& name : names) name += pattern.substr(0, open);
+    found.push_back({pattern.substr(0, open), {}});
     if (open == pattern.npos) break;
     const std::size_t close = pattern.find_first_of("[]", open + 1);
     if (pattern[open] == ']' || close == pattern.npos || pattern[close] == '[')
       throw std::invalid_argument("a bracket without its other half in '" + std::string(pattern) + "'");
-    std::vector<Range> ranges;
     for (const std::string_view one : split_list(pattern.substr(open + 1, close - open - 1)))
-      ranges.push_back(range(one));
+      found.back().ranges.push_back(range(one));
+    pattern.remove_prefix(close + 1);
+  }
+  return found;
+}
+
+/// How many names there are, and how long the longest is: before any is made. Beyond the limits, where it counts no further, at
+/// least so many.
+std::pair<std::size_t, std::size_t> extent(const std::vector<Stretch>& name) {
+  std::size_t names = 1, length = 0;
+  for (const Stretch& one : name) {
+    std::size_t numbers = 0, digits = 0;
+    for (const Range& range : one.ranges) {
+      numbers = std::min(numbers + range.count(), most_names + 1);
+      digits = std::max({digits, static_cast<std::size_t>(range.digits), std::to_string(range.last).size()});
+    }
+    if (!one.ranges.empty()) names = std::min(names * numbers, most_names + 1);
+    length += one.text.size() + digits;
+  }
+  return {names, length};
+}
+
+std::vector<std::string> expand(const std::vector<Stretch>& name) {
+  std::vector<std::string> names = {""};
+  for (const Stretch& one : name) {
+    for (std::string& stem : names) stem += one.text;
+    if (one.ranges.empty()) continue;
     std::vector<std::string> longer;
     for (const std::string& stem : names)
-      for (const Range& numbers : ranges) append(longer, stem, numbers, list);
+      for (const Range& range : one.ranges)
+        for (std::int64_t value = range.first; value <= range.last; ++value) {
+          const std::string digits = std::to_string(value);
+          const int zeros = std::max(0, range.digits - static_cast<int>(digits.size()));
+          longer.push_back(stem + std::string(static_cast<std::size_t>(zeros), '0') + digits);
+        }
     names = std::move(longer);
-    pattern.remove_prefix(close + 1);
   }
   return names;
 }
@@ -73,9 +102,18 @@ std::vector<std::string> expand(std::string_view pattern, std::string_view list)
 
 std::vector<std::string> expand_hostlist(std::string_view list) {
   std::vector<std::string> names;
+  std::size_t bytes = 0;
   for (const std::string_view pattern : split_list(list)) {
     if (pattern.empty()) throw std::invalid_argument("an empty name in '" + std::string(list) + "'");
-    std::vector<std::string> some = expand(pattern, list);
+    const std::vector<Stretch> name = stretches(pattern);
+    const auto [count, length] = extent(name);
+    bytes += count * length;
+    if (names.size() + count > most_names)
+      throw std::invalid_argument("'" + std::string(list) + "' has more than " + std::to_string(most_names) + " names");
+    if (bytes > most_bytes)
+      throw std::invalid_argument("'" + std::string(list) + "': its names are longer than " +
+                                  std::to_string(most_bytes >> 20) + " MiB together");
+    std::vector<std::string> some = expand(name);
     if (names.empty())
       names = std::move(some);
     else
@@ -85,16 +123,18 @@ std::vector<std::string> expand_hostlist(std::string_view list) {
 }
 
 std::vector<int> parse_cpus(std::string_view list) {
-  std::vector<int> cpus;
+  std::vector<int> change(most_cpus + 1, 0);  // of how many parts name a CPU, from one CPU to the next
   for (const std::string_view part : split_list(list)) {
     const Range numbers = range(part);
     if (numbers.last >= most_cpus)
       throw std::invalid_argument("no CPU " + std::to_string(numbers.last) + "; CPUs are below " +
                                   std::to_string(most_cpus));
-    for (int cpu = numbers.first; cpu <= numbers.last; ++cpu) cpus.push_back(cpu);
+    ++change[static_cast<std::size_t>(numbers.first)];
+    --change[static_cast<std::size_t>(numbers.last) + 1];
   }
-  std::ranges::sort(cpus);
-  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
+  std::vector<int> cpus;
+  for (int cpu = 0, named = 0; cpu < most_cpus; ++cpu)
+    if ((named += change[static_cast<std::size_t>(cpu)]) > 0) cpus.push_back(cpu);
   return cpus;
 }
 

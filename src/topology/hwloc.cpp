@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "topology/file.hpp"
 #include "topology/machine.hpp"
 
 namespace omnes::inline topology {
@@ -86,7 +87,15 @@ Machine described_machine(const std::string& description) {
   const Topology topology = new_topology();
   std::error_code ignored;
   if (std::filesystem::exists(description, ignored)) {
-    if (hwloc_topology_set_xml(topology.get(), description.c_str()) != 0 || hwloc_topology_load(topology.get()) != 0)
+    std::string text;
+    try {
+      text = read_file(description);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument("machine '" + description + "': " + error.what());
+    }
+    // hwloc counts the zero at the end.
+    if (hwloc_topology_set_xmlbuffer(topology.get(), text.c_str(), static_cast<int>(text.size()) + 1) != 0 ||
+        hwloc_topology_load(topology.get()) != 0)
       throw std::invalid_argument("machine '" + description +
                                   "' is no XML file of hwloc, as lstopo FILE.xml writes it");
   } else {

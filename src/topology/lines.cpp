@@ -2,18 +2,22 @@
 #include "topology/lines.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
+
+#include "topology/file.hpp"
 
 namespace omnes::inline topology {
 
 void Line::fail(const std::string& complaint) const { throw std::invalid_argument(place + ": " + complaint); }
 
 std::vector<Line> read_lines(const std::string& file) {
-  std::ifstream stream(file);
+  std::istringstream stream;
+  try {
+    stream.str(read_file(file));
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(file + ": " + error.what());
+  }
   std::vector<Line> lines;
   int number = 0;
   bool continues = false;
@@ -29,8 +33,6 @@ std::vector<Line> read_lines(const std::string& file) {
     continues = more;
     if (!more && lines.back().words.empty()) lines.pop_back();
   }
-  // A folder can be opened, but not read.
-  if (!stream.is_open() || stream.bad()) throw std::invalid_argument(file + ": " + std::strerror(errno));
   if (continues && lines.back().words.empty()) lines.pop_back();
   return lines;
 }

@@ -16,9 +16,12 @@ namespace {
 
 constexpr const char* slurms_file = "/etc/slurm/topology.conf";
 
+constexpr std::size_t most_nodes = 1 << 20;  // of a network: what a few short lines may not ask of memory
+
 /// All lines have the same number of words: a node with fewer switches than others would have to be guessed at.
 void read_columns(const std::vector<Line>& lines, Network& network) {
   network.levels = lines[0].words.size() - 1;
+  require_levels(network);
   for (const Line& line : lines) {
     if (line.words.size() < 2) line.fail("'" + line.words[0] + "' alone; expected '<node> <switch> [<wider switch>]'");
     if (line.words.size() != network.levels + 1)
@@ -26,7 +29,7 @@ void read_columns(const std::vector<Line>& lines, Network& network) {
                 " as in the lines before");
     const std::vector<std::string> switches(line.words.begin() + 1, line.words.end());
     for (const std::string& node : expand_names(line, line.words[0]))
-      if (!network.switches.emplace(node, switches).second) line.fail("node '" + node + "' was there before");
+      add_node(network, line, node, switches, "was there before");
   }
 }
 
@@ -62,10 +65,19 @@ Network read_network(const std::string& file) {
     read_columns(lines, network);
     require_nesting(lines, network);
   }
-  if (network.levels > most_switch_levels)
-    throw std::invalid_argument(file + ": " + std::to_string(network.levels) + " levels of switches; at most " +
-                                std::to_string(most_switch_levels) + " can be used");
   return network;
+}
+
+void require_levels(const Network& network) {
+  if (network.levels > most_switch_levels)
+    throw std::invalid_argument(network.file + ": " + std::to_string(network.levels) + " levels of switches; at most " +
+                                std::to_string(most_switch_levels) + " can be used");
+}
+
+void add_node(Network& network, const Line& line, const std::string& node, const std::vector<std::string>& switches,
+              const std::string& otherwise) {
+  if (!network.switches.emplace(node, switches).second) line.fail("node '" + node + "' " + otherwise);
+  if (network.switches.size() > most_nodes) line.fail("more than " + std::to_string(most_nodes) + " nodes");
 }
 
 std::optional<std::string> network_file(const std::optional<std::string>& wanted) {

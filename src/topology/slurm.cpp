@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <set>
 #include <stdexcept>
 
 #include "topology/hostlist.hpp"
@@ -16,6 +17,7 @@ namespace omnes::inline topology {
 
 namespace {
 
+constexpr std::size_t deepest = 64;  // switches above one that are followed: far fewer can be used
 constexpr const char* known_keys = "SwitchName, Switches, Nodes, LinkSpeed; BlockName, Nodes, BlockSizes";
 
 std::string lower(std::string_view text) {
@@ -40,7 +42,8 @@ std::map<std::string, std::string> pairs(const Line& line) {
 
 struct Switch {
   const Line* line;
-  std::vector<std::string> children, nodes;
+  std::vector<std::string> children;
+  std::string nodes;  ///< a list, not expanded yet
   std::string parent;
   std::size_t height = 0;  ///< 0: not known yet
 };
@@ -49,14 +52,17 @@ using Tree = std::map<std::string, Switch>;
 
 Tree read_switches(const std::vector<Line>& lines) {
   Tree tree;
+  std::size_t children = 0;
   for (const Line& line : lines) {
     auto values = pairs(line);
     if (!values.contains("switchname") || values.contains("blockname") || values.contains("blocksizes"))
       line.fail("expected 'SwitchName=NAME Nodes=LIST' or 'SwitchName=NAME Switches=LIST'");
     if (!values.contains("nodes") && !values.contains("switches")) line.fail("expected Nodes=LIST or Switches=LIST");
     Switch one{&line, {}, {}, {}, 0};
-    if (values.contains("nodes")) one.nodes = expand_names(line, values["nodes"]);
+    if (values.contains("nodes")) one.nodes = values["nodes"];
     if (values.contains("switches")) one.children = expand_names(line, values["switches"]);
+    children += one.children.size();
+    if (children > lines.size()) line.fail("more switches below others than there are in this file");
     if (!tree.emplace(values["switchname"], std::move(one)).second)
       line.fail("switch '" + values["switchname"] + "' was there before");
   }
@@ -79,6 +85,7 @@ void find_heights(Tree& tree) {
     for (Switch* at = &one; at != nullptr; at = at->parent.empty() ? nullptr : &tree.find(at->parent)->second) {
       at->height = std::max(at->height, height);
       if (++height > tree.size() + 1) one.line->fail("switch '" + name + "' is below itself");
+      if (height > deepest) one.line->fail("switch '" + name + "' is below more than " + std::to_string(deepest));
     }
   }
 }
@@ -87,6 +94,7 @@ void read_tree(const std::vector<Line>& lines, Network& network) {
   Tree tree = read_switches(lines);
   find_heights(tree);
   for (const auto& [name, one] : tree) network.levels = std::max(network.levels, one.height);
+  require_levels(network);
   for (const auto& [name, one] : tree) {
     std::vector<std::string> units;
     std::string at = name;
@@ -96,8 +104,9 @@ void read_tree(const std::vector<Line>& lines, Network& network) {
         at = up;
       units.push_back(at);
     }
-    for (const std::string& node : one.nodes)
-      if (!network.switches.emplace(node, units).second) one.line->fail("node '" + node + "' is on a switch already");
+    if (one.nodes.empty()) continue;
+    for (const std::string& node : expand_names(*one.line, one.nodes))
+      add_node(network, *one.line, node, units, "is on a switch already");
   }
 }
 
@@ -120,22 +129,21 @@ std::vector<std::size_t> read_sizes(const Line& line, const std::string& text) {
 void read_blocks(const std::vector<Line>& lines, Network& network) {
   std::vector<std::size_t> joined = {1};
   std::vector<std::pair<std::string, std::vector<std::string>>> blocks;
+  std::set<std::string> names;
   for (const Line& line : lines) {
     auto values = pairs(line);
     if (values.size() == 1 && values.contains("blocksizes")) {
       joined = read_sizes(line, values["blocksizes"]);
     } else if (values.size() == 2 && values.contains("blockname") && values.contains("nodes")) {
-      for (const auto& [name, nodes] : blocks)
-        if (name == values["blockname"]) line.fail("block '" + name + "' was there before");
+      if (!names.insert(values["blockname"]).second) line.fail("block '" + values["blockname"] + "' was there before");
       blocks.emplace_back(values["blockname"], expand_names(line, values["nodes"]));
-      for (const std::string& node : blocks.back().second)
-        if (!network.switches.emplace(node, std::vector<std::string>()).second)
-          line.fail("node '" + node + "' is in a block already");
+      for (const std::string& node : blocks.back().second) add_node(network, line, node, {}, "is in a block already");
     } else {
       line.fail("expected 'BlockName=NAME Nodes=LIST' or 'BlockSizes=N,N'");
     }
   }
   network.levels = joined.size();
+  require_levels(network);
   for (std::size_t i = 0; i < blocks.size(); ++i)
     for (const std::string& node : blocks[i].second)
       for (const std::size_t count : joined) network.switches[node].push_back(blocks[i / count * count].first);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "topology/file.hpp"
 #include "topology/hostlist.hpp"
 #include "topology/levels.hpp"
 
@@ -60,6 +61,10 @@ TEST(Hostlist, IsExpandedInOrder) {
   EXPECT_EQ(expand_hostlist("n[099-101]"), Names({"n099", "n100", "n101"}));
 }
 
+TEST(Hostlist, TheLargestNumberIsTheEnd) {
+  EXPECT_EQ(expand_hostlist("n[2147483646-2147483647]"), Names({"n2147483646", "n2147483647"}));
+}
+
 TEST(Hostlist, WrongOnesAreOneClearLine) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {"", "an empty name in ''"},
@@ -72,7 +77,14 @@ TEST(Hostlist, WrongOnesAreOneClearLine) {
       {"n[-1]", "'-1' is no number and no range such as 1-16"},
       {"n[a-b]", "'a-b' is no number and no range such as 1-16"},
       {"n[5-3]", "'5-3' ends before it starts"},
-      {"n[1-99999999]", "'n[1-99999999]' has more than 16777216 names"},
+      {"n[1-99999999]", "'n[1-99999999]' has more than 1048576 names"},
+      {"a[1-600000],b[1-600000]", "'a[1-600000],b[1-600000]' has more than 1048576 names"},
+      {"n[1-1000][1-1000][1-1000][1-1000][1-1000][1-1000][1-1000]",
+       "'n[1-1000][1-1000][1-1000][1-1000][1-1000][1-1000][1-1000]' has more than 1048576 names"},
+      {"n[0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001-900000]",
+       "'n[0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001-900000]': "
+       "its "
+       "names are longer than 64 MiB together"},
   };
   for (const auto& [list, expected] : cases) EXPECT_EQ(complaint([&] { expand_hostlist(list); }), expected) << list;
 }
@@ -164,6 +176,31 @@ TEST(Network, BadFilesAreOneLineWithFileAndNumber) {
   for (const auto& [text, expected] : cases) EXPECT_EQ(complaint_about(text), expected) << text;
   EXPECT_EQ(complaint([] { read_network("/nowhere/at/all"); }), "/nowhere/at/all: No such file or directory");
   EXPECT_EQ(complaint([] { read_network("/"); }), "/: Is a directory");
+  EXPECT_EQ(complaint([] { read_network("/dev/zero"); }), "/dev/zero: not a regular file");
+}
+
+TEST(Network, FewLinesDoNotMakeManyNodes) {
+  std::string columns, switches, blocks, sizes = "BlockSizes=1";
+  for (const std::string name : {"a", "b"}) {
+    columns += name + "[1-600000] s\n";
+    switches += "SwitchName=s" + name + " Nodes=" + name + "[1-600000]\n";
+    blocks += "BlockName=b" + name + " Nodes=" + name + "[1-600000]\n";
+  }
+  for (const std::string& text : {columns, switches, blocks})
+    EXPECT_EQ(complaint_about(text), ":2: more than 1048576 nodes") << text;
+  for (int i = 0; i < 1000; ++i) sizes += ",1";
+  EXPECT_EQ(complaint_about("BlockName=b Nodes=n\n" + sizes), ": 1001 levels of switches; at most 4 can be used");
+  std::string chain = "SwitchName=s0 Nodes=n\n";
+  for (int i = 1; i <= 100; ++i)
+    chain += "SwitchName=s" + std::to_string(i) + " Switches=s" + std::to_string(i - 1) + "\n";
+  EXPECT_EQ(complaint_about(chain), ":1: switch 's0' is below more than 64");
+}
+
+TEST(OneLine, IsOne) {
+  EXPECT_EQ(one_line("a\nb\tc\x1b[1m"), "a\\nb\\x09c\\x1b[1m");
+  EXPECT_EQ(one_line("\xc2\xb5s"), "\xc2\xb5s");
+  EXPECT_LT(one_line(std::string(100000, 'x')).size(), 2000u);
+  EXPECT_EQ(one_line(std::string(1600, 'x')), std::string(1600, 'x'));
 }
 
 TEST(Network, IsTheWantedFile) { EXPECT_EQ(network_file("mine.conf"), "mine.conf"); }

@@ -171,6 +171,12 @@ TEST(Settings, WrongOnesAreOneClearLine) {
        "OMNES_TABLE: cannot read \"/\" (Is a directory); valid: a file of rules, as omnes tune writes, or off"},
       {"OMNES_MACHINE=/",
        "OMNES_MACHINE: cannot read \"/\" (Is a directory); valid: a machine file, as omnes measure writes, or off"},
+      {"OMNES_TABLE=/dev/zero",
+       "OMNES_TABLE: cannot read \"/dev/zero\" (not a regular file); valid: a file of rules, as omnes tune writes, or "
+       "off"},
+      {"OMNES_MACHINE=/dev/zero",
+       "OMNES_MACHINE: cannot read \"/dev/zero\" (not a regular file); valid: a machine file, as omnes measure writes, "
+       "or off"},
       {"OMNES_TOPOLOGY=", "OMNES_TOPOLOGY: \"\" is not valid; valid: a file of nodes and their switches"},
       {"OMNES_LEVELS=numa,nodes",
        "OMNES_LEVELS: no level 'nodes'; valid, with commas between: "
