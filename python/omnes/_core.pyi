@@ -1,9 +1,15 @@
-# What the compiled core offers to Python. Wrong arguments raise ValueError with one line that says what is valid.
+# What the compiled core offers to Python. Wrong arguments raise ValueError with one line that says what is valid. Ranks
+# are at most 2^20, of proofs 2^14, of mappings 2^24; files are regular ones of 16 MiB at most.
 from typing import Any
 
 __version__: str
 
 def operations() -> list[str]: ...
+
+# Those with a root; those that reduce; those that have a form in place.
+def rooted_operations() -> list[str]: ...
+def reductions() -> list[str]: ...
+def in_place_operations() -> list[str]: ...
 
 # Every algorithm: operation, name, summary, source, radix (default; 0: takes none), min_radix, root_radix (the default
 # is the square root of p), segmented, ordered, power_of_two, even, unequal (listed once more for the operations with
@@ -195,6 +201,9 @@ def traffic(operation: str, algorithm: str, p: int, root: int = 0, radix: int = 
 
 # Lines of 'rank rank bytes', # comments; for p ranks or more.
 def read_traffic(text: str, p: int = 0) -> Traffic: ...
+
+# Of (traffic, its ranks among all p, how often it counts per part), added up.
+def sum_traffic(p: int, parts: list[tuple[Traffic, list[int], float]]) -> Traffic: ...
 
 # Whether the method metis is there.
 def has_metis() -> bool: ...

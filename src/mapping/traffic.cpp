@@ -14,15 +14,19 @@ namespace {
 
 // 12 bytes each here, and as much again for each direction in a graph: 2^28 pairs are 9 GiB in all.
 constexpr std::size_t most_pairs = std::size_t{1} << 28;
+/// Of what two ranks send each other, in bytes: beyond any program, and sums of these over many pairs still fit.
+constexpr std::int64_t most_amount = std::int64_t{1} << 50;
 
 void sort_and_sum(Row& row) {
   if (!std::ranges::is_sorted(row)) std::ranges::sort(row);
   std::size_t kept = 0;
   for (const auto& [peer, amount] : row) {
-    if (kept > 0 && row[kept - 1].first == peer)
-      row[kept - 1].second += amount;
-    else
+    if (kept > 0 && row[kept - 1].first == peer) {
+      std::int64_t& sum = row[kept - 1].second;
+      sum = amount > most_amount - sum ? most_amount : sum + amount;
+    } else {
       row[kept++] = {peer, amount};
+    }
   }
   row.resize(kept);
 }
@@ -108,8 +112,9 @@ Traffic sum_of(int p, std::span<const Share> shares) {
     const Traffic& traffic = *share.traffic;
     for (int rank = 0; rank < traffic.p; ++rank)
       for (std::int64_t e = traffic.first[rank]; e < traffic.first[rank + 1]; ++e)
-        rows[share.members[rank]].emplace_back(share.members[traffic.peer[e]],
-                                               std::llround(static_cast<double>(traffic.amount[e]) * share.scale));
+        rows[share.members[rank]].emplace_back(
+            share.members[traffic.peer[e]], std::llround(std::min(static_cast<double>(traffic.amount[e]) * share.scale,
+                                                                  static_cast<double>(most_amount))));
   }
   for (Row& row : rows) sort_and_sum(row);
   return traffic_of(p, [&](int rank) { return rows[rank]; });
@@ -125,7 +130,7 @@ Traffic read_traffic(std::istream& in, int p) {
     std::string rest;
     constexpr std::int64_t most_ranks = 1 << 24;
     if (!(words >> from >> to >> amount) || (words >> rest) || std::min({from, to, amount}) < 0 ||
-        std::max(from, to) >= most_ranks)
+        std::max(from, to) >= most_ranks || amount > most_amount)
       throw std::invalid_argument("line " + std::to_string(number) + ": expected 'rank rank bytes', found '" + line +
                                   "'");
     if (static_cast<std::size_t>(std::max(from, to)) >= rows.size()) rows.resize(std::max(from, to) + 1);

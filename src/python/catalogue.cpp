@@ -45,6 +45,14 @@ nb::list all() {
 
 }  // namespace
 
+void require_within(const char* what, std::int64_t value, std::int64_t first, std::int64_t last) {
+  if (value < first || value > last)
+    throw std::invalid_argument(std::string(what) + " " + std::to_string(value) + " is outside " +
+                                std::to_string(first) + ".." + std::to_string(last));
+}
+
+void require_ranks(int p) { require_within("p", p, 1, most_ranks); }
+
 Operation operation(const std::string& wanted) {
   if (const auto found = operation_named(wanted)) return *found;
   std::string valid;

@@ -38,6 +38,7 @@ nb::dict described(const std::string& description) {
 
 /// Of so many ranks, where each has a CPU of its own.
 std::size_t segment_bytes(int p) {
+  require_ranks(p);
   const Settings settings = Settings::from_environment();
   const shm::Geometry geometry{p, settings.slots_for({.ranks = p}), settings.slot_bytes};
   if (const std::string reason = geometry.why_not(); !reason.empty()) throw std::invalid_argument(reason);

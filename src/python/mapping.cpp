@@ -5,7 +5,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+#include <cstdint>
 #include <deque>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 
@@ -100,6 +103,9 @@ nb::dict map_ranks(const Source& source, const Levels& levels, const std::vector
   if (question.bandwidths.size() != placement.levels.size() + 1)
     throw std::invalid_argument(std::to_string(question.bandwidths.size()) + " bandwidths for " +
                                 std::to_string(placement.levels.size()) + " levels; one more than levels are needed");
+  for (const double bandwidth : question.bandwidths)
+    if (!(bandwidth > 0) || !std::isfinite(bandwidth))
+      throw std::invalid_argument("bandwidth " + std::to_string(bandwidth) + " is none: valid: above 0");
   if (method == "metis") question.partitioner = metis_then_repair(own);
   const Answer answer = choose(question);
   nb::dict d = described(answer, question, fixups_up_to);
@@ -131,10 +137,14 @@ Source of_algorithm(const std::string& operation_name, const std::string& name, 
   const Operation which = operation(operation_name);
   const Algorithm* found = find_algorithm(which, name);
   if (!found) throw std::invalid_argument("no algorithm '" + name + "' for " + operation_name);
+  require_ranks(p);
+  require_within("root", root, 0, p - 1);
+  require_within("segments", segments, 1, most_ranks);
   return {found, {.operation = which, .p = p, .root = root, .radix = radix, .segments = segments}, std::nullopt};
 }
 
 Source of_text(const std::string& text, int p) {
+  require_within("p", p, 0, most_mapped);
   std::istringstream lines(text);
   Source source;
   source.recorded = read_traffic(lines, p);
@@ -144,10 +154,14 @@ Source of_text(const std::string& text, int p) {
 
 /// Of (traffic, its ranks among all, how often it counts per part), added up.
 Source sum_of_all(int p, const std::vector<std::tuple<Source*, std::vector<std::int32_t>, double>>& parts) {
+  require_within("p", p, 1, most_mapped);
   std::deque<Traffic> made;
   std::vector<Share> shares;
   for (const auto& [source, members, scale] : parts) {
-    if (static_cast<int>(members.size()) != source->problem.p)
+    if (source == nullptr) throw std::invalid_argument("no traffic; valid: what traffic() or read_traffic() returns");
+    if (!std::isfinite(scale) || scale < 0)
+      throw std::invalid_argument("scale " + std::to_string(scale) + " is none: valid: 0 or more");
+    if (members.size() != static_cast<std::size_t>(source->problem.p))
       throw std::invalid_argument("traffic of " + std::to_string(source->problem.p) + " ranks for " +
                                   std::to_string(members.size()) + " members");
     for (const std::int32_t member : members)
@@ -168,9 +182,10 @@ Source sum_of_all(int p, const std::vector<std::tuple<Source*, std::vector<std::
 Placement placed(int p, const Levels& levels) {
   Placement placement{.p = p, .levels = {}};
   for (const auto& [name, unit] : levels) {
-    if (static_cast<int>(unit.size()) != p)
+    if (unit.size() != static_cast<std::size_t>(p))
       throw std::invalid_argument("level '" + name + "' places " + std::to_string(unit.size()) + " ranks, not " +
                                   std::to_string(p));
+    for (const std::int32_t one : unit) require_within("unit", one, 0, std::numeric_limits<std::int32_t>::max());
     placement.levels.push_back({name, unit});
   }
   return placement;

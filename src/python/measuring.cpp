@@ -1,7 +1,9 @@
 // What one core takes for copies and reductions, measured here: for machine files.
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <vector>
@@ -14,6 +16,8 @@ namespace omnes::python {
 
 namespace {
 
+constexpr std::int64_t most_bytes = 1 << 30;
+constexpr int most_rounds = 1 << 16;
 constexpr double batch_seconds = 0.0005;  // long against the clock's resolution
 
 /// Seconds of one run, a value for each round; each round runs as often as fills a batch.
@@ -33,7 +37,13 @@ std::vector<double> timed(int rounds, const auto& run) {
   return seconds;
 }
 
+void require_sane(std::size_t bytes, int rounds) {
+  require_within("bytes", static_cast<std::int64_t>(std::min<std::size_t>(bytes, INT64_MAX)), 0, most_bytes);
+  require_within("rounds", rounds, 0, most_rounds);
+}
+
 std::vector<double> time_copy(std::size_t bytes, int rounds) {
+  require_sane(bytes, rounds);
   std::vector<std::byte> from(bytes + 1), to(bytes + 1);
   return timed(rounds, [&] { shm::copy_bytes(to.data(), from.data(), bytes); });
 }
@@ -45,6 +55,7 @@ std::vector<double> time_reduction(const std::string& type, const std::string& o
       {"sum", ReduceOp::sum}, {"prod", ReduceOp::prod}, {"max", ReduceOp::max}, {"min", ReduceOp::min}};
   if (!types.contains(type)) throw std::invalid_argument("no type '" + type + "'; valid: f32, f64, i32, i64");
   if (!ops.contains(op)) throw std::invalid_argument("no operation '" + op + "'; valid: max, min, prod, sum");
+  require_sane(bytes, rounds);
   const Element element = types.at(type);
   const ReduceFn combine = kernel(ops.at(op), element);
   std::vector<double> a(bytes / sizeof(double) + 1), b(a.size());  // zeros stay zeros: no overflow, no denormals

@@ -11,13 +11,6 @@ namespace omnes::python {
 
 namespace {
 
-constexpr int most_ranks = 1 << 20;
-
-void require_ranks(int p) {
-  if (p < 1 || p > most_ranks)
-    throw std::invalid_argument("p " + std::to_string(p) + " is outside 1.." + std::to_string(most_ranks));
-}
-
 nb::dict described(const model::Split& split) {
   nb::dict d;
   d["latency"] = split.latency;
@@ -36,8 +29,7 @@ nb::list predict(const std::string& operation_name, const std::string& choice, i
                  const std::vector<std::size_t>& sizes, const std::string& toml, int ranks_per_node,
                  const std::string& reduction, int root) {
   require_ranks(p);
-  if (root < 0 || root >= p)
-    throw std::invalid_argument("no root " + std::to_string(root) + " among " + std::to_string(p) + " ranks");
+  require_within("root", root, 0, p - 1);
   const model::Machine machine = machine_of(toml);
   const Placement placement = model::blocks_of(p, ranks_per_node > 0 ? ranks_per_node : machine.ranks_per_node);
   std::vector<model::Prediction> predictions;

@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 
@@ -24,26 +25,25 @@ const Algorithm& algorithm(Operation operation, const std::string& wanted) {
                               valid);
 }
 
-void require_within(const char* what, int value, int first, int last) {
-  if (value < first || value > last)
-    throw std::invalid_argument(std::string(what) + " " + std::to_string(value) + " is outside " +
-                                std::to_string(first) + ".." + std::to_string(last));
-}
+constexpr int most_proved = 1 << 14;  // ranks: a proof looks at the messages of each pair
+
+/// Segments times ranks are about as many ops.
+void require_segments(int segments, int p) { require_within("segments", segments, 1, std::max(1, most_ranks / p)); }
 
 using Nodes = std::vector<std::int32_t>;
 
 /// `nodes`: the node of each rank; empty: nothing is known.
 std::shared_ptr<const Hierarchy> hierarchy(int p, const Nodes& nodes) {
   if (nodes.empty()) return nullptr;
-  return std::make_shared<const Hierarchy>(Placement{p, {{"node", nodes}}});
+  return std::make_shared<const Hierarchy>(placed(p, {{"node", nodes}}));
 }
 
 Schedule schedule(const std::string& operation_name, const std::string& wanted, int p, int rank, int root, int radix,
                   int segments, bool in_place, const Nodes& nodes) {
-  require_within("p", p, 1, 1 << 20);
+  require_ranks(p);
   require_within("rank", rank, 0, p - 1);
   require_within("root", root, 0, p - 1);
-  require_within("segments", segments, 1, 1 << 20);
+  require_segments(segments, p);
   const Operation which = operation(operation_name);
   Problem problem{which, p, rank, root, in_place, radix, segments};
   if (among_neighbors(which)) problem.neighbors = sample_neighbors(Topology::torus, p, rank);
@@ -54,9 +54,9 @@ Schedule schedule(const std::string& operation_name, const std::string& wanted, 
 /// The first fault in the schedules of all ranks; nothing when they are proved.
 std::optional<std::string> proof(const std::string& operation_name, const std::string& wanted, int p, int root,
                                  int radix, int segments, bool in_place) {
-  require_within("p", p, 1, 1 << 20);
+  require_within("p", p, 1, most_proved);
   require_within("root", root, 0, p - 1);
-  require_within("segments", segments, 1, 1 << 20);
+  require_segments(segments, p);
   const std::string fault = prove(algorithm(operation(operation_name), wanted), p, root, radix, segments, in_place);
   return fault.empty() ? std::nullopt : std::optional(fault);
 }
@@ -140,6 +140,8 @@ void bind_schedules(nb::module_& m) {
   m.def(
       "why_not",
       [](Text operation_name, Text name, int p, int radix, int segments, bool commutative, const Nodes& nodes) {
+        require_ranks(p);
+        require_segments(segments, p);
         Problem problem{operation(operation_name), p, 0, 0, false, radix, segments};
         problem.hierarchy = hierarchy(p, nodes);
         return why_not(algorithm(problem.operation, name), problem, commutative);

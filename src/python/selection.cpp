@@ -44,6 +44,7 @@ std::vector<std::string> candidates_of(const std::string& name, std::size_t part
 
 /// Of those that a table may set, where nobody sets them.
 nb::dict default_settings(int ranks, bool own_cpus) {
+  require_ranks(ranks);
   const Settings settings;
   const Sharing sharing{ranks, own_cpus};
   const auto text = [](std::size_t from) { return from == Settings::never ? "off" : bytes_text(from); };
@@ -95,6 +96,7 @@ std::shared_ptr<const model::Machine> known_machine(const Settings& settings, co
 nb::dict choose(const std::string& name, int p, std::size_t bytes, std::size_t elements, bool commutative,
                 const std::vector<std::int32_t>& node, bool shared_memory, const std::string& table,
                 const std::string& machine, bool ask_model, bool host) {
+  require_ranks(p);
   const Settings settings = settings_with(table);
   const Selector selector(settings);
   const auto known = known_machine(settings, machine);
@@ -105,12 +107,9 @@ nb::dict choose(const std::string& name, int p, std::size_t bytes, std::size_t e
                     .commutative = commutative,
                     .machine_file = known != nullptr,
                     .host = host};
+  const Placement placement = placed(p, node.empty() ? Levels() : Levels{{"node", node}});
   question.lie_on(node, shared_memory);
-  Placement placement{p, {}};
-  if (!node.empty()) {
-    placement.levels.push_back({"node", node});
-    question.hierarchy = std::make_shared<const Hierarchy>(placement);
-  }
+  if (!node.empty()) question.hierarchy = std::make_shared<const Hierarchy>(placement);
   model::Advisor advisor(known, placement, node);
   Adviser model;
   if (ask_model) model = [&](const Question& asked) { return advisor(selector, asked); };
@@ -126,6 +125,7 @@ nb::dict renumbering(const std::string& name, const std::string& text, std::size
   const Settings settings = Settings::from_environment();
   const Selector selector(settings);
   const int p = levels.empty() ? 1 : static_cast<int>(levels.front().second.size());
+  require_ranks(p);
   Renumbering renumbering(selector.remap(), selector.reproducible(), placed(p, levels),
                           known_machine(settings, machine));
   const Renumbered found =

@@ -2,7 +2,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <limits>
 #include <optional>
+#include <stdexcept>
 
 #include "python/bindings.hpp"
 #include "topology/described.hpp"
@@ -66,7 +69,11 @@ nb::dict network(const std::string& file) {
 
 /// The units of this machine, by Linux, that hold all these CPUs: each level's lowest CPU; -1: none, -2: several.
 nb::dict inner(const std::vector<int>& cpus, const std::string& system) {
-  const InnerUnits units = system.empty() ? inner_units(cpus) : inner_units(cpus, system);
+  if (cpus.empty()) throw std::invalid_argument("no CPUs; valid: one or more");
+  for (const int cpu : cpus) require_within("CPU", cpu, 0, std::numeric_limits<int>::max());
+  std::vector<int> sorted = cpus;
+  std::ranges::sort(sorted);
+  const InnerUnits units = system.empty() ? inner_units(sorted) : inner_units(sorted, system);
   nb::dict d;
   for (std::size_t i = 0; i < inner_levels; ++i) d[level_names[i]] = units[i];
   return d;
