@@ -7,7 +7,7 @@ import json
 
 from rich.console import Console
 
-from omnes import stats
+from omnes import stats, terminal
 
 
 def rank_file(folder, rank, size, entries, passed=(), notes=()):
@@ -113,6 +113,28 @@ def test_a_share_is_100_percent_only_when_it_is_all(tmp_path):
     assert stats.summary(stats.merge(tmp_path)) == "omnes ran all 100000 calls"
     rank_file(tmp_path, 0, 1, [])
     assert stats.summary(stats.merge(tmp_path)) == "No collective calls"
+
+
+def test_bytes_of_unequal_parts_are_the_mean_of_the_ranks_own(tmp_path):
+    """No rank knows all parts of an alltoallv, so ranks agree on 0 bytes; but each knows its own."""
+    for rank, volume in ((0, 3 * 4000), (1, 3 * 2000)):
+        known = {**ran("allgatherv", 1024, "ring", 3, 0.001), "volume": 3 * 1500, "fastest": 0.0001}
+        own = {**ran("alltoallv", 0, "linear", 3, 0.001), "volume": volume, "fastest": 0.0001}
+        none = {**ran("barrier", 0, "linear", 3, 0.001), "volume": 0, "fastest": 0.0001}
+        rank_file(tmp_path, rank, 2, [known, own, none])
+    report = stats.merge(tmp_path)
+    assert rows(report, "alltoallv") == [["alltoallv", "~2.93K", "linear"]]
+    assert rows(report, "allgatherv") == [["allgatherv", "1K", "ring"]]
+    assert rows(report, "barrier") == [["barrier", "0", "linear"]]
+    assert "~: parts differ" in shown(report)
+
+
+def test_names_are_whole_in_a_file(tmp_path):
+    long = "hierarchical:node=recursive_doubling,switch=rabenseifner,top=circulant remap=reorder" * 3
+    rank_file(tmp_path, 0, 1, [ran("reduce_scatter_block", 8, long, 1, 0.001)])
+    file = io.StringIO()
+    stats.show(stats.merge(tmp_path), terminal.console(file=file))
+    assert long in file.getvalue() and "…" not in file.getvalue()
 
 
 def test_missing_ranks_are_told(tmp_path):

@@ -4,8 +4,10 @@ Each rank writes DIR/rank-<world rank>.json when it finalises MPI: the first ran
 ("entries"), what it passed to the host MPI ("passed"), on which levels of the machine the ranks lie apart ("levels",
 and why not on others, "left_out"; alike on all ranks), and what else is worth knowing ("notes"). An entry says its
 form: blocking (where it says nothing), nonblocking, or persistent, of which every start counts; the ranks and nodes of
-its communicators; and the bytes of a part, rounded down to a power of two. Ranks may differ in calls and times: the
-report sums them up, the tables show means. Both follow MPI's order of operations, and tell forms apart behind it.
+its communicators; and the bytes of a part, rounded down to a power of two; 0 where parts differ and no rank knows all.
+"volume" is the exact bytes of a part, added up over the calls: of unequal parts the mean of those that this rank has.
+Ranks may differ in calls, times and volume: the report sums them up, the tables show means. Both follow MPI's order of
+operations, and tell forms apart behind it.
 
 A profile is such a report, with the program's words, for omnes tune and omnes map. For the latter entries also say
 their root and group, an index into "groups": the members' ranks in the world ("0-7", "0-56:8"), in their order.
@@ -21,11 +23,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from omnes import _core
+from omnes import _core, files
 from omnes.errors import OmnesError
-from omnes.units import format_bytes, format_seconds
+from omnes.units import format_about, format_bytes, format_seconds
 
 FORMS = ("blocking", "nonblocking", "persistent")
+_ABOUT = "~"
 PROFILE = {"format": "omnes profile", "version": 1}
 
 
@@ -108,8 +111,8 @@ def _total(of_ranks: list[dict[str, Any]]) -> dict[str, Any]:
 def load_profile(path: Path) -> dict[str, Any]:
     """What omnes run --profile wrote."""
     try:
-        profile = json.loads(path.read_text())
-    except (OSError, ValueError) as fault:
+        profile = json.loads(files.read(path))
+    except ValueError as fault:
         raise OmnesError(f"cannot read the profile {path}: {fault}") from None
     if not isinstance(profile, dict) or any(profile.get(key) != value for key, value in PROFILE.items()):
         raise OmnesError(f"{path} is no profile of version {PROFILE['version']}: omnes run --profile FILE writes one")
@@ -181,7 +184,9 @@ def show(report: dict[str, Any], console: Console) -> None:
             group = [f"{entry['size']}{on}"] if ranks else []
             by_model = f"\n  by the model: {entry['model']}" if "model" in entry else ""
             algorithm = entry["algorithm"] + by_model
-            table.add_row(*what(entry), *group, format_bytes(entry["bytes"]), algorithm, *_times(entry))
+            table.add_row(*what(entry), *group, _bytes(entry), algorithm, *_times(entry))
+        if any(_bytes(entry).startswith(_ABOUT) for entry in report["entries"]):
+            table.caption = f"{_ABOUT}: parts differ, and no rank knows all; the mean of the ranks' own"
         console.print(table)
     else:
         console.print(f"{title}: none ran by omnes")
@@ -201,6 +206,13 @@ def show(report: dict[str, Any], console: Console) -> None:
         missing = report["ranks"] - report["reports"]
         why = "they ended without MPI_Finalize, or ran where this folder is not shared"
         console.print(f"[yellow]{missing} of {report['ranks']} ranks left no report: {why}[/]")
+
+
+def _bytes(entry: dict[str, Any]) -> str:
+    """Of a part. Where none is known to all ranks, each still knows its own."""
+    if entry["bytes"] == 0 and entry.get("mean_bytes"):
+        return f"{_ABOUT}{format_about(entry['mean_bytes'])}"
+    return format_bytes(entry["bytes"])
 
 
 def _columns(table: Table) -> None:

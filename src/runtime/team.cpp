@@ -113,7 +113,7 @@ struct Team::State {
   static std::size_t own_bytes(const Call& call) {
     const auto counts = call.send_counts.empty() ? call.recv_counts : call.send_counts;
     if (counts.empty() || rooted(call.operation)) return call.count * call.element;
-    return sum(counts) * call.element / counts.size();
+    return (sum(counts) * call.element + counts.size() - 1) / counts.size();  // some bytes are never none
   }
 
   /// Builds and binds what has been chosen.
