@@ -72,6 +72,12 @@ class Samples:
         return percentile(self.values, 0.25), percentile(self.values, 0.75)
 
     @property
+    def spread(self) -> float:
+        """Half the width of the middle half, as a share of the median."""
+        low, high = self.quartiles
+        return (high - low) / 2 / self.median if self.median else 0.0
+
+    @property
     def interval(self) -> tuple[float, float]:
         """Where the median lies with 95 % confidence; all samples where they are few."""
         ordered = sorted(self.values)

@@ -22,7 +22,7 @@ from rich.table import Table
 
 from omnes.bench.job import Job, JobSpec
 from omnes.bench.measure import ANSWER_SECONDS, BATCH_SECONDS, MAX_CALLS, MIN_ROUNDS, Cell, Samples, checked, ratio
-from omnes.bench.report import Labels
+from omnes.bench.report import Labels, Ratios
 from omnes.units import format_us
 
 TIMES = ("pure", "computation", "total")
@@ -95,21 +95,22 @@ def table(specs: Sequence[JobSpec], results: dict[Cell, dict[str, Overlap]], tit
     for name in ("pure µs", "comp. µs", "total µs", "overlap %", "ratio"):
         out.add_column(name, justify="right")
     labels = Labels("i")
+    ratios = Ratios()
     for cell, of_cell in results.items():
         if labels.new_operation(cell):
             out.add_section()
         row = labels.row(cell)
         for spec in (spec for spec in specs if spec.name in of_cell):
             times = of_cell[spec.name]
-            gain = _gain(spec, of_cell)
             out.add_row(
                 *row,
                 spec.label,
                 *(format_us(getattr(times, name).median) for name in TIMES),
                 f"{times.percent.median:.0f}",
-                "" if gain is None else f"[{'green' if gain >= 1 else 'red'}]{gain:.2f}[/]",
+                ratios.text(of_cell[spec.baseline].total, times.total) if spec.baseline in of_cell else "",
             )
             row = ["", ""]
+    out.caption = "\n".join([str(out.caption), *ratios.explained])
     return out
 
 

@@ -15,6 +15,12 @@ from omnes.units import format_bytes, format_us
 Results = Mapping[Cell, Mapping[str, Samples]]
 
 _NOT_OFFERED = "[dim]-[/]"
+CARRIES = 1.5  # how many times its lower end the upper end of a ratio's confidence interval may be
+_DIFFERS = 0.05  # of a ratio and the quotient of the medians: more than rounding
+_RANGES = "x to y: the times are spread too widely for a ratio; with 95 % confidence it lies there"
+_MARKED = (
+    "*: the median of the rounds' ratios, in which what slows both jobs cancels; the quotient of the medians differs"
+)
 
 
 class Labels:
@@ -68,6 +74,7 @@ def table(specs: Sequence[JobSpec], results: Results, title: str) -> Table:
     for _ in compared:
         out.add_column("ratio", justify="right")
     labels = Labels()
+    shown = Ratios()
     for cell, samples in results.items():
         if labels.new_operation(cell):
             out.add_section()
@@ -75,13 +82,43 @@ def table(specs: Sequence[JobSpec], results: Results, title: str) -> Table:
         for spec in specs:
             row.append(_time(samples.get(spec.name), with_spread=not with_forms))
             if with_forms:
-                value = gain(cell, spec, results)
-                row.append(_NOT_OFFERED if value is None else f"{value:.2f}")
+                row.append(shown.text(_blocking(cell, spec, results), samples.get(spec.name)))
         for spec in compared:
-            value = against_baseline(spec, samples)
-            row.append(_NOT_OFFERED if value is None else f"[{'green' if value >= 1 else 'red'}]{value:.2f}[/]")
+            row.append(shown.text(samples.get(spec.baseline or ""), samples.get(spec.name)))
         out.add_row(*row)
+    out.caption = "\n".join([str(out.caption), *shown.explained])
     return out
+
+
+class Ratios:
+    """Ratios as tables show them, and what is to be said below a table of those that are not what one expects."""
+
+    def __init__(self) -> None:
+        self._ranges = self._marked = False
+
+    def text(self, slow: Samples | None, fast: Samples | None) -> str:
+        if slow is None or fast is None:
+            return _NOT_OFFERED
+        found = ratio(slow, fast)
+        low, high = found.interval
+        if high > CARRIES * low:
+            self._ranges = True
+            return span(low, high)
+        differs = abs(found.median * fast.median / slow.median - 1) > _DIFFERS
+        self._marked |= differs
+        return f"[{'green' if found.median >= 1 else 'red'}]{found.median:.2f}[/]" + "*" * differs
+
+    @property
+    def explained(self) -> list[str]:
+        words = [_RANGES] * self._ranges
+        return words + [_MARKED] * self._marked
+
+
+def span(low: float, high: float) -> str:
+    """In place of a ratio that the samples do not carry, where it may lie."""
+    colour = "green" if low >= 1 else "red" if high <= 1 else "dim"
+    ends = (f"{end:.2g}" if end < 100 else f"{end:.0f}" for end in (low, high))
+    return f"[{colour}]{' to '.join(ends)}[/]"
 
 
 def against_baseline(spec: JobSpec, samples: Mapping[str, Samples]) -> float | None:
@@ -93,17 +130,19 @@ def against_baseline(spec: JobSpec, samples: Mapping[str, Samples]) -> float | N
 
 def gain(cell: Cell, spec: JobSpec, results: Results) -> float | None:
     """How many times faster the form is than the blocking call of the same job; None where it is that call."""
-    blocking = results.get(replace(cell, form="blocking"))
-    if cell.form == "blocking" or not blocking or spec.name not in blocking or spec.name not in results[cell]:
-        return None
-    return ratio(blocking[spec.name], results[cell][spec.name]).median
+    blocking = _blocking(cell, spec, results)
+    return ratio(blocking, results[cell][spec.name]).median if blocking and spec.name in results[cell] else None
+
+
+def _blocking(cell: Cell, spec: JobSpec, results: Results) -> Samples | None:
+    """The blocking call of the same job; None where the cell is that call."""
+    return None if cell.form == "blocking" else results.get(replace(cell, form="blocking"), {}).get(spec.name)
 
 
 def _time(samples: Samples | None, with_spread: bool) -> str:
     if samples is None:
         return _NOT_OFFERED
-    low, high = samples.quartiles
-    spread = f" [dim]±{(high - low) / 2 / samples.median:.0%}[/]" if with_spread else ""
+    spread = f" [dim]±{samples.spread:.0%}[/]" if with_spread else ""
     return f"{format_us(samples.median)}{spread}"
 
 
@@ -117,7 +156,7 @@ def as_data(specs: Sequence[JobSpec], results: Results) -> list[dict[str, Any]]:
     """The cells, in seconds."""
     cells = []
     for cell, samples in results.items():
-        entry: dict[str, Any] = {**vars(cell), "jobs": {}, "ratios": {}}
+        entry: dict[str, Any] = {**vars(cell), "jobs": {}, "ratios": {}, "ratio_intervals": {}}
         for spec in specs:
             if spec.name not in samples:
                 continue
@@ -132,6 +171,7 @@ def as_data(specs: Sequence[JobSpec], results: Results) -> list[dict[str, Any]]:
                 entry["jobs"][spec.name]["gain"] = value
             if (value := against_baseline(spec, samples)) is not None:
                 entry["ratios"][spec.name] = value
+                entry["ratio_intervals"][spec.name] = ratio(samples[spec.baseline or ""], of_job).interval
         cells.append(entry)
     return cells
 
