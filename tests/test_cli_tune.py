@@ -255,7 +255,7 @@ def test_settings_are_tuned_by_jobs_that_differ_in_them(tmp_path, monkeypatch):
         (("tune", "-n", "1", "-o", "t.toml"), "-n starts at 2"),
         (("tune", "-b", "12", "-n", "2", "-o", "t.toml"), "12 bytes are no whole number of doubles"),
         (("tune", "-n", "2", "-o", "nowhere/t.toml"), "cannot write nowhere/t.toml: no folder nowhere"),
-        (("tune", "--from-profile", "nowhere.json", "-o", "t.toml"), "cannot read the profile nowhere.json"),
+        (("tune", "--from-profile", "nowhere.json", "-o", "t.toml"), "cannot read nowhere.json"),
         (("tune", "--from-profile", "x.json", "-n", "2", "-o", "t.toml"), "a profile says ranks and sizes itself"),
         (("explain", "bcast", "-n", "2", "--table", "nowhere.toml"), 'cannot read "nowhere.toml"'),
         (("list", "--table", "nowhere.toml"), 'cannot read "nowhere.toml" (No such file or directory); valid'),

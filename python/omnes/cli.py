@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import click
 
-from omnes import _core
+from omnes import _core, errors
 
 # In the order in which people meet them.
 _COMMANDS = {
@@ -38,6 +39,24 @@ class LazyGroup(click.Group):
         if name not in _COMMANDS:
             return None
         return importlib.import_module(f"omnes.commands.{name.replace('-', '_')}").command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """A program's words may be any bytes; all other words become text sooner or later."""
+        for word in args if args[:1] != ["run"] else []:
+            word.encode()
+        return super().parse_args(ctx, args)
+
+    def make_context(self, *words: Any, **options: Any) -> click.Context:
+        with errors.from_system():
+            return super().make_context(*words, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """The one place where what no command has foreseen becomes an error of one line."""
+        with errors.from_system():
+            try:
+                return super().invoke(ctx)
+            finally:
+                errors.flush_output()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

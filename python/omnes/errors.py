@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
 import click
 
+_MOST_ECHOED = 4000  # characters
+
 
 class OmnesError(click.ClickException):
     """What was wrong and, where it helps, what is valid."""
 
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"omnes: {self.format_message()}", file=file, err=file is None)
+        click.echo(f"omnes: {one_line(self.format_message())}", file=file, err=file is None)
 
 
 @contextmanager
@@ -23,3 +28,56 @@ def from_core() -> Iterator[None]:
         yield
     except ValueError as error:
         raise OmnesError(str(error)) from None
+
+
+@contextmanager
+def from_system() -> Iterator[None]:
+    """What the system refuses, and words and numbers that it cannot take, likewise."""
+    try:
+        yield
+    except OSError as fault:
+        if fault.errno == errno.EPIPE:  # whoever reads the output has seen enough
+            raise
+        raise OmnesError(f"{fault.filename}: {said(fault)}" if fault.filename is not None else said(fault)) from None
+    except (UnicodeError, OverflowError, MemoryError, RecursionError) as fault:
+        raise OmnesError(said(fault)) from None
+    except click.ClickException as fault:
+        fault.message = one_line(fault.message)
+        raise
+
+
+def flush_output() -> None:
+    """What was printed is written now, while an error can still be reported."""
+    try:
+        sys.stdout.flush()
+    except OSError as fault:
+        if fault.errno == errno.EPIPE:
+            raise
+        # Python would try once more when it ends, and complain in words of its own.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OmnesError(f"cannot write the output: {said(fault)}") from None
+
+
+def said(fault: BaseException) -> str:
+    """What an exception says, in a few words."""
+    if isinstance(fault, OSError) and fault.strerror:
+        return fault.strerror
+    if isinstance(fault, MemoryError):
+        return "it takes more memory than there is"
+    if isinstance(fault, UnicodeEncodeError):
+        return f"'{fault.object}' is no text in UTF-8"
+    if isinstance(fault, UnicodeError):
+        return "no text in UTF-8"
+    if isinstance(fault, RecursionError):
+        return "too deeply nested"
+    return str(fault)
+
+
+def one_line(text: str) -> str:
+    """With what would end the line or move the cursor written as \\n, \\x1b and the like; very long text without its
+    middle."""
+    if len(text) > _MOST_ECHOED:
+        text = f"{text[: _MOST_ECHOED // 2]} ... {text[-_MOST_ECHOED // 2 :]}"
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omnes import _core, units
+from omnes import _core, files, units
 from omnes.errors import OmnesError, from_core
 
 PARTS = ("latency", "bandwidth", "overhead", "reduction", "copy")  # of a critical path
@@ -29,10 +29,7 @@ class Machine:
             with from_core():
                 name, text = _core.known_machine_file()
         else:
-            try:
-                name, text = str(path), path.read_text()
-            except (OSError, UnicodeDecodeError) as fault:
-                raise OmnesError(f"cannot read {path}: {fault}") from None
+            name, text = str(path), files.read(path)
         try:
             return cls(text, _core.described_machine(text))
         except ValueError as fault:
@@ -64,10 +61,10 @@ def groups(counts: str | None, nodes: str | None, machine: Machine) -> list[Rank
     per_node, asked = machine.facts["ranks_per_node"], None
     if nodes is not None:
         match = re.fullmatch(r"(\d*)x(\d+)", nodes)
-        if not match or int(match[2]) < 1 or match[1] == "0":
+        if not match or not 1 <= units.whole(match[2]) <= MOST_RANKS or match[1] == "0":
             raise OmnesError(f"'{nodes}' is no number of nodes and ranks: write 8x4 (8 nodes of 4 ranks) or x4")
         per_node = int(match[2])
-        asked = int(match[1]) * per_node if match[1] else None
+        asked = units.whole(match[1]) * per_node if match[1] else None
     if counts is None:
         if asked is None:
             raise OmnesError("say how many ranks: -n 64, -n 16..8192, or --nodes 8x8")

@@ -97,7 +97,10 @@ class Mpi:
             path = self.launcher.parent / name
             if os.access(path, os.X_OK):
                 return path
-        raise OmnesError(f"{self.name} has no mpicc beside {self.launcher}")
+        raise OmnesError(
+            f"{self.name} has no mpicc beside {self.launcher}, which omnes bench, demo, tune, measure and "
+            "check-guidelines need: they compile small programs"
+        )
 
 
 def identify(launcher: Path) -> Mpi:

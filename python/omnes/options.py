@@ -9,10 +9,18 @@ from typing import Any
 import click
 
 from omnes.cluster import bytes_per_second
+from omnes.files import Output
+from omnes.modelling import MOST_RANKS
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-FILE = click.Path(dir_okay=False, path_type=Path)
+FILE = click.Path(path_type=Path)  # to read, by files.read()
+OUTPUT = Output()
+
+
+def number(least: int) -> click.IntRange:
+    """Of ranks, or of what there cannot be more of."""
+    return click.IntRange(least, MOST_RANKS)
 
 
 def machine_file(what_for: str = "") -> Option:
@@ -41,7 +49,7 @@ def to_file(what: str) -> Option:
     return click.option(
         "--json",
         "to_file",
-        type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+        type=Output(allow_dash=True),
         metavar="FILE",
         help=f"{what}; - for the standard output.",
     )

@@ -9,11 +9,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from omnes import files, units
 from omnes.errors import OmnesError
 
 # By the number of factors, from the widest level to the nearest; the last factor is the ranks on a unit of the nearest.
 _NAMES = {2: ("node",), 3: ("switch", "node"), 4: ("switch", "node", "numa")}
 _MOST_RANKS = 1 << 24
+_MOST_UNIT = (1 << 31) - 1  # as the core numbers them
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,9 @@ def from_pattern(text: str, cyclic: bool) -> Placing:
             raise _no_pattern(text)
         per_node = factors[-1] * (factors[-2] if len(factors) == 4 else 1)
         nodes = factors[0] * (factors[1] if len(factors) > 2 else 1)
-        if nodes * per_node > _MOST_RANKS:
-            raise OmnesError(f"'{text}' is more than {_MOST_RANKS} ranks")
-        sizes = [per_node] * nodes
+        sizes = [per_node] * min(nodes, _MOST_RANKS + 1)
+    if sum(sizes) > _MOST_RANKS:
+        raise OmnesError(f"'{text}' is more than {_MOST_RANKS} ranks")
     node, place = _dealt(sizes) if cyclic else _in_blocks(sizes)
     levels = [("node", node)]
     if len(factors) > 2:
@@ -61,17 +63,17 @@ def from_pattern(text: str, cyclic: bool) -> Placing:
 def from_file(path: Path) -> Placing:
     """{"levels": [{"name": "node", "unit": [0, 0, 1, 1]}, ...], "bandwidths": [8, 1]}, the nearest level first."""
     try:
-        content: Any = json.loads(path.read_text())
+        content: Any = json.loads(files.read(path))
         levels = [(str(level["name"]), [int(unit) for unit in level["unit"]]) for level in content["levels"]]
         bandwidths = [float(bandwidth) for bandwidth in content.get("bandwidths", [])]
-    except OSError as error:
-        raise OmnesError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
         raise OmnesError(
             f'{path} is no placement: expected {{"levels": [{{"name": "node", "unit": [0, 0, 1, 1]}}]}}'
         ) from None
     if not levels or len({len(unit) for _, unit in levels}) != 1 or not levels[0][1]:
         raise OmnesError(f"{path}: expected one or more levels that place the same ranks")
+    if not all(0 <= unit <= _MOST_UNIT for _, of_rank in levels for unit in of_rank):
+        raise OmnesError(f"{path}: units are numbers from 0 to {_MOST_UNIT}")
     for (nearer, inner), (wider, outer) in zip(levels, levels[1:]):
         if len(set(zip(inner, outer))) != len(set(inner)):
             raise OmnesError(f"{path}: ranks on one unit of '{nearer}' must lie on one unit of '{wider}'")
@@ -80,9 +82,9 @@ def from_file(path: Path) -> Placing:
 
 def _numbers(text: str, separator: str) -> list[int]:
     words = text.split(separator)
-    if not all(word.isdecimal() and int(word) > 0 for word in words):
+    if not all(word.isdecimal() and units.whole(word) > 0 for word in words):
         raise _no_pattern(text)
-    return [int(word) for word in words]
+    return [units.whole(word) for word in words]
 
 
 def _no_pattern(text: str) -> OmnesError:

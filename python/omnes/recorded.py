@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omnes import _core, catalogue, modelling, stats, tables
+from omnes import _core, catalogue, files, modelling, stats, tables
 from omnes.errors import OmnesError, from_core
 from omnes.modelling import Ranks
 
@@ -31,6 +31,11 @@ class Recorded:
         profile = stats.load_profile(path)
         if "called" not in profile:
             raise OmnesError(f"{path} does not say which ranks called what: record it again with omnes run --profile")
+        with files.expecting(path, "no profile that omnes run --profile has written"):
+            return cls._of(profile, path)
+
+    @classmethod
+    def _of(cls, profile: dict[str, Any], path: Path) -> Recorded:
         ranks = profile["ranks"]
         parts, calls, left_out = [], 0, Counter[str]()
         for entry in profile["called"]:
@@ -58,7 +63,10 @@ def parse_members(text: str) -> list[int]:
         ends, _, step = run.partition(":")
         first, _, last = ends.partition("-")
         by = int(step or 1)
-        members += range(int(first), int(last or first) + (1 if by > 0 else -1), by)
+        ranks = range(int(first), int(last or first) + (1 if by > 0 else -1), by)
+        if len(ranks) > modelling.MOST_RANKS:
+            raise ValueError(f"'{run}' are more ranks than there can be")
+        members += ranks
     return members
 
 

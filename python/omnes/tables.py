@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from omnes import _core
+from omnes import _core, files
 from omnes.bench import settings
 from omnes.errors import from_core
 from omnes.modelling import Ranks
@@ -25,7 +25,9 @@ def measured(table: str, operation: str, ranks: Ranks, size: int) -> dict[str, f
     file = present(table)
     if file is None:
         return {}
-    for entry in settings.load(file).get("measured", {}).get(operation, []):
-        if (entry["ranks"], entry["nodes"], entry["bytes"]) == (ranks.count, ranks.nodes, size):
-            return dict(entry["seconds"])
+    known = settings.load(file).get("measured", {})
+    with files.expecting(file, "no table as omnes tune writes: [measured] is not as it should be"):
+        for entry in known.get(operation, []):
+            if (entry["ranks"], entry["nodes"], entry["bytes"]) == (ranks.count, ranks.nodes, size):
+                return {name: float(seconds) for name, seconds in entry["seconds"].items()}
     return {}

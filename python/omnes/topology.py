@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from omnes.errors import OmnesError, from_core
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
+_OF_NETWORK = "OMNES_TOPOLOGY"  # the variable
 MACHINE_HELP = "Nodes are like this: an XML file of lstopo, words such as 'package:2 core:8 pu:2', or 'this' machine."
 
 
@@ -27,7 +29,7 @@ def options(command: _Command) -> _Command:
         ),
         click.option(
             "--network",
-            envvar="OMNES_TOPOLOGY",
+            envvar=_OF_NETWORK,
             default="",
             metavar="FILE",
             help="The switches of the nodes: lines '<node> <switch>', or Slurm's topology.conf.",
@@ -48,6 +50,11 @@ def job(ranks: str, machine: str = "", network: str = "", levels: str = "") -> d
     """_core.job, with errors as the command reports them, and Slurm's file where no other is named. Without ranks: this
     machine with a rank on each core, or the described one."""
     machine = machine if machine or ranks else "this"
+    if network and network == os.environ.get(_OF_NETWORK):
+        try:
+            _core.network(network)
+        except ValueError as fault:
+            raise OmnesError(f"{_OF_NETWORK}: {fault}") from None
     return read(_core.job, ranks or f"1x{_cores(machine)}", machine, network_file(network), levels)
 
 

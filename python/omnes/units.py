@@ -8,7 +8,15 @@ from collections.abc import Iterable, Sequence
 
 from omnes.errors import OmnesError
 
+MOST_BYTES = 1 << 50  # of a part: far beyond any memory, and times all ranks still a number of 64 bits
+MOST_COUNTED = 1 << 20  # numbers that a range may stand for
+_DIGITS = 18  # of a number that has 64 bits
 _SUFFIX = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def whole(digits: str) -> int:
+    """The number; of longer ones than anybody means, one that is too large for everything."""
+    return int(digits) if len(digits) <= _DIGITS else 10**_DIGITS
 
 
 def parse_bytes(text: str) -> int:
@@ -16,7 +24,10 @@ def parse_bytes(text: str) -> int:
     match = re.fullmatch(r"(\d+)([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not match:
         raise OmnesError(f"'{text}' is no size: write bytes such as 8, 16K or 4M")
-    return int(match[1]) * _SUFFIX[match[2].upper()]
+    size = whole(match[1]) * _SUFFIX[match[2].upper()]
+    if size > MOST_BYTES:
+        raise OmnesError(f"'{text}' is too large: sizes are up to {format_bytes(MOST_BYTES)}")
+    return size
 
 
 def format_bytes(count: int) -> str:
@@ -25,6 +36,16 @@ def format_bytes(count: int) -> str:
         if count >= _SUFFIX[suffix] and count % _SUFFIX[suffix] == 0:
             return f"{count // _SUFFIX[suffix]}{suffix}"
     return str(count)
+
+
+def format_about(count: float) -> str:
+    """1234.5 -> '1.21K': three digits of what is no exact size."""
+    suffix = next((suffix for suffix in ("G", "M", "K") if count >= _SUFFIX[suffix]), "")
+    return (
+        f"{count / _SUFFIX[suffix]:.3g}{suffix}"
+        if count < 1000 * _SUFFIX[suffix]
+        else f"{count / _SUFFIX[suffix]:.0f}{suffix}"
+    )
 
 
 def parse_sizes(text: str) -> list[int]:
@@ -38,7 +59,7 @@ def parse_sizes(text: str) -> list[int]:
             sizes.append(low)
             continue
         high = parse_bytes(last)
-        factor = int(factor_text) if factor_text.isdecimal() else (0 if factor_text else 2)
+        factor = whole(factor_text) if factor_text.isdecimal() else (0 if factor_text else 2)
         if low < 1 or high < low or factor < 2:
             raise OmnesError(
                 f"'{part}' is no range of sizes: write FROM..TO or FROM..TO:FACTOR, such as 8..4M or 1K..1M:4"
@@ -54,10 +75,12 @@ def parse_counts(text: str) -> list[int]:
     counts: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", part.strip())
-        low = int(match[1]) if match else 0
-        high = int(match[2] or low) if match else 0
+        low = whole(match[1]) if match else 0
+        high = whole(match[2]) if match and match[2] else low
         if low < 1 or high < low:
             raise OmnesError(f"'{text}' is no range: write numbers from 1 on such as 8, 1..17 or 2,4,8")
+        if high - low >= MOST_COUNTED:
+            raise OmnesError(f"'{text}' stands for too many numbers: at most {MOST_COUNTED} in a range")
         counts.extend(range(low, high + 1))
     return list(dict.fromkeys(counts))
 
@@ -95,9 +118,11 @@ def parse_nodes(text: str, ranks: int) -> list[int]:
     """The node of each rank: '2x4' is 2 nodes of 4 ranks, '2x4:cyclic' the same filled in turn, '5,3' unequal nodes."""
     pattern, _, order = text.partition(":")
     match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", pattern)
+    if match and whole(match[1]) * whole(match[2]) != ranks:
+        raise OmnesError(f"'{text}' places {whole(match[1]) * whole(match[2])} ranks, but there are {ranks}")
     sizes = [int(match[2])] * int(match[1]) if match else []
     if not match and not order and re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", pattern):
-        sizes = [int(size) for size in pattern.split(",")]
+        sizes = [whole(size) for size in pattern.split(",")]
     if not sizes or order not in ("", "block", "cyclic"):
         raise OmnesError(f"'{text}' is no pattern of nodes: write NODESxRANKS, NODESxRANKS:cyclic or RANKS,RANKS,...")
     if sum(sizes) != ranks:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from omnes import files
 from omnes.bench.measure import Cell, Samples
 from omnes.errors import OmnesError
 
@@ -47,22 +48,26 @@ class Records:
         self.campaign: dict[str, Any] = {}
         self.limits: dict[tuple[str, int], dict[str, float]] = {}  # by plan and ranks, the latest
         self.ended = False
-        for record in self._lines():
-            kind = record.pop("record")
-            if kind == "campaign":
-                self.campaign = record
-            elif kind == "limits":
-                self.limits[record.pop("plan"), record.pop("ranks")] = record
-            elif kind == "cell":
-                key, measured = _parse(record)
-                self.cells[key] = measured
-            self.ended = kind == "end"
+        with files.expecting(path, "no file of samples: its lines are to be records of a campaign"):
+            for record in self._lines():
+                self._take(record)
+
+    def _take(self, record: dict[str, Any]) -> None:
+        kind = record.pop("record")
+        if kind == "campaign":
+            self.campaign = record
+        elif kind == "limits":
+            self.limits[record.pop("plan"), record.pop("ranks")] = record
+        elif kind == "cell":
+            key, measured = _parse(record)
+            self.cells[key] = measured
+        self.ended = kind == "end"
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         if not self.path.exists():
             return
-        whole = self.path.read_bytes()
-        end = whole.rfind(b"\n") + 1
+        whole = files.read(self.path)
+        end = whole.rfind("\n") + 1
         for number, line in enumerate(whole[:end].splitlines(), 1):
             try:
                 yield json.loads(line)

@@ -6,17 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from omnes import files
 from omnes.errors import OmnesError
 
 REQUIRED = object()  # in place of a default
 
 
 def load(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text()
-    except OSError as fault:
-        raise OmnesError(f"{path}: {fault}") from None
-    return parse(text, str(path))
+    return parse(files.read(path), str(path))
 
 
 def parse(text: str, where: str) -> dict[str, Any]:

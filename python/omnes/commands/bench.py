@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
-from omnes import cpus, mpi, options, units
-from omnes.bench import limits, overlap, peers, report, session
+from omnes import cpus, files, mpi, options, terminal, units
+from omnes.bench import limits, load, overlap, peers, report, session
 from omnes.bench.job import ONE_HOST, Job, JobSpec, Spread
 from omnes.bench.measure import Cell
 from omnes.errors import OmnesError
@@ -24,7 +23,7 @@ from omnes.errors import OmnesError
 @click.option(
     "-n",
     "ranks",
-    type=click.IntRange(2),
+    type=options.number(2),
     default=lambda: max(2, cpus.usable_cpus()),
     metavar="N",
     help="Number of ranks.  [default: the CPUs]",
@@ -68,7 +67,7 @@ from omnes.errors import OmnesError
 @click.option("--nonblocking", is_flag=True, help="Measure how much of the I-operations hides behind a computation.")
 @click.option(
     "--tests",
-    type=click.IntRange(0),
+    type=options.number(0),
     default=0,
     metavar="N",
     help="With --nonblocking: MPI_Test so many times in the computation.",
@@ -110,7 +109,7 @@ from omnes.errors import OmnesError
 )
 @click.option(
     "--hosts",
-    type=click.IntRange(1),
+    type=options.number(1),
     default=1,
     metavar="N",
     help="Spread the ranks over so many hosts, emulated on this machine.",
@@ -232,7 +231,9 @@ def command(
         specs = peers.with_table(mpis, table)
     else:
         specs = peers.jobs(mpis, ranks > cpus.usable_cpus() and hosts == 1, settings, variants)
+    others = load.look()
     data: dict[str, Any] = {"ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound}
+    data.update(busy_cpus=others.taken, load=others.average)
     data.update(hosts=hosts, placement=placement, bandwidth=bandwidth)
     if nonblocking:
         hidden: dict[Cell, dict[str, overlap.Overlap]] = {}
@@ -241,6 +242,7 @@ def command(
             hidden[cell] = overlap.measure(cell, jobs, seconds, tests, asleep)
 
         commands = session.with_jobs(specs, todo, ranks, bound, f"{ranks} ranks", one, spread)
+        samples = [times.total for of_cell in hidden.values() for times in of_cell.values()]
         data.update(tests=tests, asleep=asleep, cells=overlap.as_data(specs, hidden))
 
         def shown(of_mpi: Sequence[JobSpec], what: str) -> Table:
@@ -249,6 +251,7 @@ def command(
     else:
         forms = session.FORMS if persistent else ("blocking",)
         results, commands = session.run(specs, todo, ranks, bound, seconds, f"{ranks} ranks", forms, spread)
+        samples = [times for of_cell in results.values() for times in of_cell.values()]
         data.update(cells=report.as_data(specs, results))
 
         def shown(of_mpi: Sequence[JobSpec], what: str) -> Table:
@@ -262,7 +265,9 @@ def command(
         _write(json.dumps(data, indent=2), to_file)
     if str(to_file) != "-":
         for name, of_mpi in report.by_mpi(specs):
-            Console().print(shown(of_mpi, title(name, ranks, bound, spread)))
+            terminal.console().print(shown(of_mpi, title(name, ranks, bound, spread)))
+    for warning in load.warnings(others, samples):
+        click.echo(warning, err=True)
 
 
 def _show_limits(ranks: int, to_file: Path | None) -> None:
@@ -274,11 +279,11 @@ def _show_limits(ranks: int, to_file: Path | None) -> None:
         table.add_column("", justify="right")
         for row in limits.rows(found):
             table.add_row(*row)
-        Console().print(table)
+        terminal.console().print(table)
 
 
 def _write(text: str, to_file: Path) -> None:
-    click.echo(text) if str(to_file) == "-" else to_file.write_text(f"{text}\n")
+    click.echo(text) if str(to_file) == "-" else files.write(to_file, f"{text}\n")
 
 
 def title(name: str, ranks: int, bound: bool, spread: Spread = ONE_HOST) -> str:

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
-from omnes import cpus, guidelines, mpi, options, units
+from omnes import cpus, files, guidelines, mpi, options, terminal, units
 from omnes.bench import peers, session
 from omnes.bench.job import Job, JobSpec
 from omnes.bench.measure import Cell, measure
@@ -23,7 +22,7 @@ from omnes.guidelines import TOLERANCE, Verdict
 
 @click.command(name="check-guidelines")
 @click.argument("operations", nargs=-1, metavar="[OPERATION]...")
-@click.option("-n", "ranks", type=click.IntRange(2), default=2, show_default=True, metavar="N", help="Number of ranks.")
+@click.option("-n", "ranks", type=options.number(2), default=2, show_default=True, metavar="N", help="Number of ranks.")
 @click.option("-b", "--bytes", "sizes", default="8,1K,64K", show_default=True, metavar="SIZES", help="Of one part.")
 @options.one_mpi
 @options.bind
@@ -74,7 +73,7 @@ def command(
     if to_file:
         data = {"mpi": chosen.name, "ranks": ranks, "bound": bound, "tolerance": tolerance}
         text = json.dumps({**data, "verdicts": [_as_data(one, tolerance) for one in verdicts]}, indent=1)
-        click.echo(text) if str(to_file) == "-" else to_file.write_text(text + "\n")
+        click.echo(text) if str(to_file) == "-" else files.write(to_file, text + "\n")
     if str(to_file) != "-":
         _show(verdicts, specs, tolerance, title(chosen.name, ranks, bound))
 
@@ -136,7 +135,7 @@ def _show(verdicts: Sequence[Verdict], specs: Sequence[JobSpec], tolerance: floa
             factor = f"{one.factor.median:.2f}"
             row += [units.format_us(one.left), f"[red]{factor}[/]" if one.broken(tolerance) else factor]
         table.add_row(*row)
-    console = Console()
+    console = terminal.console()
     if worst:
         console.print(table)
     for spec in specs:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from omnes import _core, catalogue, units
+from omnes import _core, catalogue, files, options, units
 from omnes.drawing import goal, html, rounds, svg, text
 from omnes.errors import OmnesError
 
@@ -18,22 +18,22 @@ _FORMATS = {".txt": "text", ".svg": "svg", ".html": "html", ".goal": "goal"}  # 
 
 @click.command()
 @click.argument("what", metavar="OPERATION/ALGORITHM")
-@click.option("-n", "ranks", type=click.IntRange(1), required=True, metavar="N", help="Number of ranks.")
+@click.option("-n", "ranks", type=options.number(1), required=True, metavar="N", help="Number of ranks.")
 @click.option(
-    "--root", type=click.IntRange(0), default=0, metavar="R", help="The root rank, where the operation has one."
+    "--root", type=options.number(0), default=0, metavar="R", help="The root rank, where the operation has one."
 )
-@click.option("--rank", type=click.IntRange(0), metavar="R", help="Only the schedule of this rank, op by op.")
+@click.option("--rank", type=options.number(0), metavar="R", help="Only the schedule of this rank, op by op.")
 @click.option(
-    "--radix", type=click.IntRange(2), metavar="K", help="Arity of the tree and the like, instead of the default."
+    "--radix", type=options.number(2), metavar="K", help="Arity of the tree and the like, instead of the default."
 )
 @click.option(
     "--nodes", metavar="PATTERN", help="Where ranks lie, for hierarchical ones: 4x8, 4x8:cyclic (nodes x ranks) or 5,3."
 )
-@click.option("--segments", type=click.IntRange(1), default=1, metavar="S", help="Pipeline in so many segments.")
+@click.option("--segments", type=options.number(1), default=1, metavar="S", help="Pipeline in so many segments.")
 @click.option(
     "-o",
     "output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.OUTPUT,
     metavar="FILE",
     help="Write .svg, .html, .txt or .goal.",
 )
@@ -105,5 +105,5 @@ def _write(content: str, output: Path | None) -> None:
     if output is None:
         click.echo(content, nl=False)
     else:
-        output.write_text(content)
+        files.write(output, content)
         click.echo(f"wrote {output}", err=True)

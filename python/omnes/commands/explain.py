@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
-from omnes import _core, catalogue, modelling, options, placing, tables, units
+from omnes import _core, catalogue, modelling, options, placing, tables, terminal, units
 from omnes.errors import OmnesError, from_core
 from omnes.modelling import Machine, Ranks
 
@@ -139,7 +138,7 @@ def _show(answer: dict[str, Any], title: str) -> None:
         if measured:
             row.append(units.format_us(entry["measured"]) if entry["measured"] is not None else "-")
         table.add_row(*row, notes.get(entry["candidate"], ""))
-    console = Console()
+    console = terminal.console()
     console.print(table)
     console.print(f"Chosen: {answer['choice']}, by {answer['why']}", markup=False, highlight=False, soft_wrap=True)
     if answer["nodes"] > 1:

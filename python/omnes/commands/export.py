@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from omnes import mpi
+from omnes import files, mpi
 from omnes.decisions import Decisions, decide
 from omnes.errors import OmnesError, from_core
 from omnes.exporting import intel, mpich, openmpi, ucc
@@ -18,17 +18,17 @@ _MOST_RANKS = 1 << 16
 
 
 @click.command()
-@click.argument("table", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@click.argument("table", type=click.Path(path_type=Path), required=False)
 @click.option("--to", "wanted", type=click.Choice(_FORMATS), required=True, help="openmpi: 4.1 and 5; openmpi-json: 6.")
 @click.option(
     "-n", "largest", type=click.IntRange(2, _MOST_RANKS), required=True, metavar="N", help="For up to so many ranks."
 )
-@click.option("--ranks-per-node", "per_node", type=click.IntRange(1), metavar="R", help="[default: all on one node]")
+@click.option(
+    "--ranks-per-node", "per_node", type=click.IntRange(1, _MOST_RANKS), metavar="R", help="[default: all on one node]"
+)
 @click.option("--commuting", is_flag=True, help="The program's reductions all commute: use what relies on it.")
 @click.option("--mpi", "place", metavar="PREFIX", help="mpich: for this MPICH.  [default: the first one found]")
-@click.option(
-    "-o", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="[default: print it]"
-)
+@click.option("-o", "output", type=files.Output(), metavar="FILE", help="[default: print it]")
 def command(
     table: Path | None,
     wanted: str,
@@ -59,10 +59,7 @@ def command(
     notes = Notes()
     text = _render(wanted, decisions, commuting, place, notes)
     if output:
-        try:
-            output.write_text(text)
-        except OSError as fault:
-            raise OmnesError(f"cannot write {output}: {fault.strerror}") from None
+        files.write(output, text)
     else:
         click.echo(text, nl=False)
     for line in notes.lines:

@@ -7,11 +7,10 @@ from itertools import groupby
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from omnes import _core, catalogue, options
+from omnes import _core, catalogue, options, terminal
 from omnes.errors import from_core
 
 
@@ -64,7 +63,7 @@ def _list_rules(operation: str | None, table: str, as_json: bool) -> None:
         shown.add_row(f"[bold]{name}[/]")
         for rule in of_one:
             shown.add_row(f"  {escape(rule['use'])}", escape(rule["text"]))
-    Console().print(shown)
+    terminal.console().print(shown)
 
 
 def _key(algorithm: dict[str, Any]) -> tuple[str, str]:
@@ -106,7 +105,7 @@ def _show(algorithms: list[dict[str, Any]], also: dict[tuple[str, str], list[str
         table.add_row(f"  {algorithm['name']}", text)
         if with_source:
             table.add_row("", f"[dim]from: {algorithm['source']}[/]")
-    Console().print(table)
+    terminal.console().print(table)
 
 
 def _how_to_force(algorithms: list[dict[str, Any]], operation: str | None) -> str:

@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
-from omnes import _core, advice, catalogue, options, placing, renumbering, units
+from omnes import _core, advice, catalogue, files, options, placing, renumbering, terminal, units
 from omnes.drawing import traffic as drawing
 from omnes.errors import OmnesError, from_core
 from omnes.placing import Placing
@@ -19,7 +18,7 @@ from omnes.renumbering import Renumbering
 
 @click.command()
 @click.argument("what", metavar="[OPERATION/ALGORITHM]", required=False)
-@click.option("-n", "ranks", type=click.IntRange(1), metavar="N", help="Number of ranks.  [default: the placement's]")
+@click.option("-n", "ranks", type=options.number(1), metavar="N", help="Number of ranks.  [default: the placement's]")
 @click.option("--nodes", metavar="PATTERN", help="Where ranks lie: 8x8 (nodes x ranks), 2x4x8 (switches too) or 8,8,4.")
 @click.option("--cyclic", is_flag=True, help="Ranks are dealt to the nodes in turns.  [default: consecutive]")
 @click.option("--machine", type=click.Path(path_type=Path), metavar="FILE", help="Where ranks lie, as JSON.")
@@ -28,9 +27,9 @@ from omnes.renumbering import Renumbering
 @click.option("--all", "every", is_flag=True, help="A table of all algorithms, on consecutive and dealt ranks.")
 @click.option("-b", "--bytes", "size", default="1", show_default=True, metavar="SIZE", help="Of one part, such as 4K.")
 @click.option("--bandwidth", metavar="GB/S,...", help="By level, nearest first, then beyond.  [default: 8,1,0.125 ...]")
-@click.option("--root", type=click.IntRange(0), default=0, metavar="R", help="The root rank.")
-@click.option("--radix", type=click.IntRange(2), metavar="K", help="Instead of the algorithm's default.")
-@click.option("--segments", type=click.IntRange(1), default=1, metavar="S", help="Pipeline in so many segments.")
+@click.option("--root", type=options.number(0), default=0, metavar="R", help="The root rank.")
+@click.option("--radix", type=options.number(2), metavar="K", help="Instead of the algorithm's default.")
+@click.option("--segments", type=options.number(1), default=1, metavar="S", help="Pipeline in so many segments.")
 @click.option(
     "--method",
     type=click.Choice(["auto", "structure", "general", "metis"]),
@@ -39,7 +38,7 @@ from omnes.renumbering import Renumbering
 )
 @click.option("--format", "kind", type=click.Choice(list(advice.FORMATS)), help="Print what a launcher reads.")
 @click.option("--hosts", metavar="NAME,...", help="Names of the nodes for that.  [default: node0,node1 ...]")
-@click.option("--draw", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write .svg or .html.")
+@click.option("--draw", type=options.OUTPUT, metavar="FILE", help="Write .svg or .html.")
 @options.for_scripts
 def command(
     what: str | None,
@@ -140,10 +139,9 @@ def _source(
     what: str | None, file: Path | None, p: int, root: int, radix: int, segments: int
 ) -> tuple[_core.Traffic, str]:
     if file:
+        text = files.read(file)
         try:
-            source = _core.read_traffic(file.read_text(), p)
-        except OSError as error:
-            raise OmnesError(f"cannot read {file}: {error.strerror}") from None
+            source = _core.read_traffic(text, p)
         except ValueError as error:
             raise OmnesError(f"{file}, {error}") from None
         if source.p != p:
@@ -164,12 +162,12 @@ def _draw(file: Path, source: _core.Traffic, found: Renumbering, where: Placing)
         raise OmnesError(f"{where.p} ranks are too many to draw; at most {drawing.MOST_RANKS}")
     title = f"{found.what}, {where.p} ranks on {where.text}: {found.gain:.2f}x predicted"
     picture = drawing.Picture(title, source.rows(), where.nodes(), found.real_of)
-    file.write_text(drawing.html(picture) if file.suffix == ".html" else drawing.svg(picture))
+    files.write(file, drawing.html(picture) if file.suffix == ".html" else drawing.svg(picture))
     click.echo(f"wrote {file}", err=True)
 
 
 def _show(found: Renumbering) -> None:
-    console = Console(highlight=False)
+    console = terminal.console(highlight=False)
     console.print(f"{found.what}, {found.p} ranks on {found.placement}")
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("bytes within")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from omnes import _core, cpus, fitting, launch, mpi, options, programs, progress, units
+from omnes import _core, cpus, files, fitting, launch, mpi, options, programs, progress, units
 from omnes.bench import machine
 from omnes.bench.job import binding, binding_is_given
 from omnes.bench.measure import Samples
@@ -26,11 +26,11 @@ _TYPES, _OPERATIONS = ("f64", "f32", "i32", "i64"), ("sum", "prod", "max", "min"
 
 
 @click.command()
-@click.option("-n", "ranks", type=click.IntRange(2), default=2, show_default=True, metavar="N", help="Number of ranks.")
+@click.option("-n", "ranks", type=options.number(2), default=2, show_default=True, metavar="N", help="Number of ranks.")
 @click.option(
     "-o",
     "--output",
-    type=options.FILE,
+    type=options.OUTPUT,
     required=True,
     metavar="FILE",
     help="The machine file (TOML).",
@@ -64,8 +64,6 @@ def command(
     chosen = mpi.at(place, os.environ) if place else mpi.find(None, os.environ)
     if chosen is None:
         raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
-    if not output.parent.is_dir():
-        raise OmnesError(f"cannot write {output}: no folder {output.parent}")
     told = bool(launcher_options) or binding_is_given(chosen, os.environ)
     bound = not told and ranks <= cpus.usable_cores()
     options, variables = ([], {}) if told else binding(chosen, bound)
@@ -105,7 +103,7 @@ def command(
     switch = _core.default_settings(per_node, bound)["single_copy"]
     single_from = fitting.NEVER if switch == "off" else units.parse_bytes(switch)
     text = fitting.machine_file(figures, name or platform.node(), source, per_node, copy, reductions, single_from)
-    output.write_text(text)
+    files.write(output, text)
     if as_json:
         medians = [
             {"what": what, "bytes": size, "pairs": pairs, "seconds": samples.median, "interval": samples.interval}

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
-from omnes import _core, catalogue, modelling, options, progress, units
+from omnes import _core, catalogue, modelling, options, progress, terminal, units
 from omnes.errors import OmnesError, from_core
 from omnes.modelling import PARTS, Machine, Ranks
 
@@ -84,7 +83,7 @@ def command(
     if as_json:
         click.echo(json.dumps({"machine": title, "predictions": rows}, indent=2))
     else:
-        Console().print(_table(operation, rows, title, with_formula=model == "hockney"))
+        terminal.console().print(_table(operation, rows, title, with_formula=model == "hockney"))
 
 
 def _by_formula(

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import click
 
-from omnes import _core, modelling, units
+from omnes import _core, files, modelling, tables, units
 from omnes.decisions import OPERATIONS, decide
 from omnes.errors import OmnesError, from_core
 from omnes.modelling import Machine, Ranks
-from omnes.options import FILE
+from omnes.options import FILE, OUTPUT, number
 from omnes.reporting import charts, choices, machine, page, pictures, predictions, ratios, simulated, violations
 
 _REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) and name != "reduce_scatter")
 
 
 @click.command()
-@click.option("-o", "--output", type=FILE, required=True, metavar="FILE", help="The page: FILE.html.")
+@click.option("-o", "--output", type=OUTPUT, required=True, metavar="FILE", help="The page: FILE.html.")
 @click.option("--bench", multiple=True, type=FILE, metavar="FILE", help="Of bench/run (.jsonl) or omnes bench --json.")
 @click.option("--machine", "machine_file", type=FILE, metavar="FILE", help="Made by omnes measure.")
 @click.option("--measured", multiple=True, type=FILE, metavar="FILE", help="Times by algorithm, of bench/accuracy.")
@@ -27,7 +27,7 @@ _REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) an
 @click.option("--guidelines", multiple=True, type=FILE, metavar="FILE", help="Of omnes check-guidelines --json.")
 @click.option("--table", type=FILE, metavar="FILE", help="A decision table.  [default: the compiled-in one]")
 @click.option("--only", metavar="OPERATION,...", help="These operations.  [default: all with equal parts]")
-@click.option("-n", "ranks", type=click.IntRange(2), metavar="N", help="Of curves by size.  [default: 8, or measured]")
+@click.option("-n", "ranks", type=number(2), metavar="N", help="Of curves by size.  [default: 8, or measured]")
 @click.option("--ranks", "counts", default="2..512", show_default=True, metavar="LIST", help="Of curves by ranks.")
 @click.option("-b", "size", default="16K", show_default=True, metavar="BYTES", help="Of curves by ranks.")
 @click.option("--nodes", metavar="xRANKS", help="Ranks on a node.  [default: the machine's]")
@@ -59,8 +59,6 @@ def command(
     omnes report -o report.html --simulate results.jsonl --only allreduce,bcast --table table.toml
     """
     charts.require()
-    if not output.parent.is_dir():
-        raise OmnesError(f"cannot write {output}: no folder {output.parent}")
     operations = _operations(only)
     model = Machine.load(machine_file)
     by_ranks = modelling.groups(counts, nodes, model)
@@ -69,6 +67,14 @@ def command(
     if measured and not points:
         raise OmnesError(f"no measurement of {', '.join(operations)} in {', '.join(map(str, measured))}")
     by_size = Ranks(ranks or max((point.ranks for point in points), default=8), by_ranks[0].per_node)
+    # What reads files comes first, so that a wrong one is told before much is predicted.
+    with from_core():
+        _core.rules(str(table or tables.OFF))
+    measured_ones = [
+        *([ratios.section(bench)] if bench else []),
+        *([violations.section(guidelines)] if guidelines else []),
+    ]
+    simulations = [simulated.section(simulate, operations if only else ())] if simulate else []
     with from_core():
         source = table.name if table else "the compiled-in table"
         largest = by_ranks[-1].count
@@ -76,13 +82,6 @@ def command(
         if 1 < (per_node := by_ranks[0].per_node) < largest:
             places.insert(1, (f"{per_node} ranks on each node", per_node))
         maps = [(where, decide(str(table or ""), source, largest, each, operations)) for where, each in places]
-
-    # What reads files comes first, so that a wrong one is told before much is predicted.
-    measured_ones = [
-        *([ratios.section(bench)] if bench else []),
-        *([violations.section(guidelines)] if guidelines else []),
-    ]
-    simulations = [simulated.section(simulate, operations if only else ())] if simulate else []
     sections = [
         machine.section(model),
         *measured_ones,
@@ -98,10 +97,7 @@ def command(
         + (f"from {', '.join(given)}." if given else "without measurements: from the compiled-in machine and table.")
     ]
     text = page.render(title, about, sections, operations)
-    try:
-        output.write_text(text)
-    except OSError as fault:
-        raise OmnesError(f"cannot write {output}: {fault.strerror}") from None
+    files.write(output, text)
     click.echo(f"wrote {output}: {', '.join(one.title for one in sections)}")
 
 

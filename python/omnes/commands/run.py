@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from omnes import arguments, launch, stats
+from omnes import arguments, files, launch, options, stats
 from omnes.errors import OmnesError
 
 
@@ -29,14 +29,14 @@ class RunCommand(click.Command):
 
 
 @click.command(cls=RunCommand, options_metavar="[OPTIONS] [MPIRUN OPTIONS] [--] PROGRAM [ARGS]...")
-@click.option("-n", "-np", "--np", "ranks", type=click.IntRange(1), metavar="N", help="Number of ranks.")
+@click.option("-n", "-np", "--np", "ranks", type=options.number(1), metavar="N", help="Number of ranks.")
 @click.option(
     "--stats", "with_stats", is_flag=True, help="Say at the end which collectives ran, by which algorithm, how long."
 )
-@click.option("--stats-json", type=click.Path(dir_okay=False, path_type=Path), help="Write these statistics to a file.")
+@click.option("--stats-json", type=files.Output(), metavar="FILE", help="Write these statistics to a file.")
 @click.option(
     "--profile",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=files.Output(),
     metavar="FILE",
     help="Record what the program calls, and how its ranks wait for each other: for omnes tune --from-profile.",
 )
@@ -105,7 +105,7 @@ def command(
 
 def _report(folder: Path, to_terminal: bool, to_files: list[tuple[Path | None, dict[str, Any]]]) -> None:
     """Each file begins with what it needs beyond the report."""
-    from rich.console import Console
+    from omnes import terminal
 
     report = stats.merge(folder)
     if report is None:
@@ -113,6 +113,6 @@ def _report(folder: Path, to_terminal: bool, to_files: list[tuple[Path | None, d
         return
     for file, head in to_files:
         if file:
-            file.write_text(json.dumps({**head, **report}, indent=2) + "\n")
+            files.write(file, json.dumps({**head, **report}, indent=2) + "\n")
     if to_terminal:
-        stats.show(report, Console(stderr=True))
+        stats.show(report, terminal.console(stderr=True))

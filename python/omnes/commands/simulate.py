@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from omnes import programs
+from omnes import files, options, programs, terminal
 from omnes.errors import OmnesError
 from omnes.progress import Steps
 from omnes.simulation import cells, platforms, smpi, table
@@ -28,7 +28,6 @@ _OPERATIONS = (
     "barrier",
 )
 
-_WIDTH = 160  # of tables in a file
 _USUAL_CORES = 16
 
 
@@ -37,7 +36,7 @@ _USUAL_CORES = 16
 @click.option("-n", "ranks", default="64", metavar="LIST", help="Numbers of ranks, such as 64 or 64,256,1024.")
 @click.option("--platform", "machine", required=True, metavar="P", help=f"The machine: {platforms.KINDS}.")
 @click.option(
-    "--ppn", type=click.IntRange(1), metavar="N", help="Ranks on a host; else as many as it has cores, or 16."
+    "--ppn", type=options.number(1), metavar="N", help="Ranks on a host; else as many as it has cores, or 16."
 )
 @click.option("--placement", default="block", metavar="LIST", help="block, cyclic, or both: block,cyclic.")
 @click.option("-b", "sizes", default="8,1K,16K", metavar="SIZES", help="Bytes of one part, such as 8,1K or 8..1M:8.")
@@ -55,7 +54,7 @@ _USUAL_CORES = 16
 @click.option(
     "-o",
     "output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=files.Output(),
     metavar="FILE",
     help="Keep results here, and go on from there.",
 )
@@ -113,9 +112,7 @@ def command(
         shown = {cell for part in parts for cell in part.cells}
         click.echo(json.dumps([results.record(*key) for key in results.of if key[0] in shown], indent=2))
         return
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_WIDTH)
+    console = terminal.console()
     _show(parts, results, rivals, console)
     if left_out := sum(part.left_out for part in parts):
         console.print(f"left out: {left_out} cells whose data need more than {format_bytes(limit)} (--memory)")

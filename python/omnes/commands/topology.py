@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from omnes import options, topology
+from omnes import files, options, topology
 from omnes.drawing import boxes, places
 from omnes.errors import OmnesError
 
@@ -20,9 +20,7 @@ _FORMATS = (".svg", ".html")
 _SHOWN_GROUPS = 32  # of one level, as text
 _DRAWN = 16384  # ranks or CPUs: beyond, a browser takes long
 
-_draw = click.option(
-    "--draw", "output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write .svg or .html."
-)
+_draw = click.option("--draw", "output", type=options.OUTPUT, metavar="FILE", help="Write .svg or .html.")
 
 
 @click.group(invoke_without_command=True)
@@ -54,7 +52,7 @@ def command(context: click.Context, machine: str, output: Path | None, as_json: 
 
 @command.command()
 @topology.options
-@click.option("--rank", type=click.IntRange(0), metavar="R", help="Only the groups that this rank is in.")
+@click.option("--rank", type=options.number(0), metavar="R", help="Only the groups that this rank is in.")
 @_draw
 @options.for_scripts
 def groups(
@@ -87,7 +85,7 @@ def _write(output: Path | None, content: Callable[[], tuple[str, str, boxes.Box,
     if size > _DRAWN:
         raise OmnesError(f"cannot draw {size} ranks or CPUs; at most {_DRAWN}")
     title, note, box, text = content()
-    output.write_text(boxes.svg(title, note, box) if output.suffix == ".svg" else boxes.html(title, note, box, text))
+    files.write(output, boxes.svg(title, note, box) if output.suffix == ".svg" else boxes.html(title, note, box, text))
     click.echo(f"wrote {output}", err=True)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from omnes import _core, catalogue, cpus, modelling, mpi, options, stats, units
+from omnes import _core, catalogue, cpus, files, modelling, mpi, options, stats, units
 from omnes.bench import machine, peers
 from omnes.bench.job import JobSpec
 from omnes.bench.records import Records
@@ -29,7 +29,7 @@ from omnes.tuning.session import Session
 @click.option(
     "-o",
     "--output",
-    type=options.FILE,
+    type=options.OUTPUT,
     required=True,
     metavar="FILE",
     help="The table (TOML); the samples go beside it (.jsonl).",
@@ -54,7 +54,7 @@ from omnes.tuning.session import Session
 @click.option(
     "--candidates",
     "most",
-    type=click.IntRange(1),
+    type=options.number(1),
     default=6,
     show_default=True,
     metavar="N",
@@ -115,15 +115,15 @@ def command(
     chosen = mpi.at(place, os.environ) if place else mpi.find(None, os.environ)
     if chosen is None:
         raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
-    if not output.parent.is_dir():
-        raise OmnesError(f"cannot write {output}: no folder {output.parent}")
     _refuse_forced_choices()
     model = Machine.load(path)
     names = _operations(operations)
     if profile:
         if counts or nodes or sizes:
             raise OmnesError("a profile says ranks and sizes itself: leave out -n, --nodes and -b, or --from-profile")
-        todo = cases.of_profile(stats.load_profile(profile), names)
+        recorded = stats.load_profile(profile)
+        with files.expecting(profile, "no profile that omnes run --profile has written"):
+            todo = cases.of_profile(recorded, names)
     else:
         groups = modelling.groups(counts or (None if nodes else str(cpus.usable_cpus())), nodes, model)
         if nodes is None:
@@ -146,7 +146,7 @@ def command(
     found = session.run(todo)
     shared_heap = os.environ.get("OMNES_HEAP") == "shared"
     heads = rules.head(machine.describe(), chosen.name, _groups(todo, bound), session.own_settings)
-    output.write_text(rules.toml(found, heads, shared_heap, settings.toml(tuned)))
+    files.write(output, rules.toml(found, heads, shared_heap, settings.toml(tuned)))
     with from_core():  # what was written is what omnes reads
         _core.rules(str(output))
     if as_json:

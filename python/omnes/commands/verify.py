@@ -17,7 +17,7 @@ from omnes import catalogue, cpus, options, progress, units, verification
     "-n", "ranks", default="1..17", show_default=True, metavar="RANGE", help="Numbers of ranks, such as 8 or 1..17,32."
 )
 @click.option(
-    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Processes to prove with.  [default: the usable CPUs]"
+    "-j", "--jobs", type=options.number(1), metavar="N", help="Processes to prove with.  [default: the usable CPUs]"
 )
 @options.for_scripts
 def command(what: str | None, ranks: str, jobs: int | None, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from omnes import _core, decisions, modelling, progress
+from omnes import _core, decisions, files, modelling, progress
 from omnes.errors import OmnesError
 from omnes.modelling import Machine, Ranks
 from omnes.reporting import charts, page
@@ -36,11 +36,7 @@ class Measured:
 
 def read(path: Path) -> list[Measured]:
     found = []
-    try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as fault:
-        raise OmnesError(f"cannot read {path}: {fault}") from None
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(files.read(path).splitlines(), 1):
         try:
             record = json.loads(line)
             found.append(Measured(**{name: record[name] for name in Measured.__dataclass_fields__ if name in record}))

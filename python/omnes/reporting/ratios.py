@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from omnes import files
 from omnes.bench import compare
 from omnes.bench.measure import Cell
 from omnes.bench.records import Records
@@ -41,10 +42,7 @@ def section(paths: Sequence[Path]) -> page.Section:
 
 
 def read(path: Path) -> Iterator[Grid]:
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as fault:
-        raise OmnesError(f"cannot read {path}: {fault}") from None
+    text = files.read(path)
     if path.suffix == ".jsonl":
         yield from _campaign(Records(path), path)
         return

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from omnes import files
 from omnes.errors import OmnesError
 from omnes.reporting import charts, page
 from omnes.reporting.charts import Series
@@ -36,14 +37,12 @@ def read(paths: Sequence[Path], only: Sequence[str] = ()) -> dict[Place, Times]:
     found: dict[Place, Times] = defaultdict(dict)
     for path in paths:
         try:
-            text = path.read_text()
+            text = files.read(path)
             records = json.loads(text) if text.lstrip().startswith("[") else map(json.loads, text.splitlines())
             for one in records:
                 if "seconds" in one and (not only or one["operation"] in only):
                     place = one["platform"], one["ppn"], one["placement"]
                     found[place][one["operation"], one["ranks"], one["bytes"], one["contender"]] = one["seconds"]
-        except (OSError, UnicodeDecodeError) as fault:
-            raise OmnesError(f"cannot read {path}: {fault}") from None
         except (ValueError, KeyError, TypeError):
             raise OmnesError(f"{path} is not what omnes simulate -o or --json writes") from None
     if not found:

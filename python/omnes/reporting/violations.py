@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from omnes import files
 from omnes.errors import OmnesError
 from omnes.reporting import page
 from omnes.reporting.ratios import coloured
@@ -20,10 +21,8 @@ def section(paths: Sequence[Path]) -> page.Section:
     ]
     for path in paths:
         try:
-            data = json.loads(path.read_text())
+            data = json.loads(files.read(path))
             body += _file(data)
-        except (OSError, UnicodeDecodeError) as fault:
-            raise OmnesError(f"cannot read {path}: {fault}") from None
         except (ValueError, KeyError, TypeError):
             raise OmnesError(f"{path} is not what omnes check-guidelines --json writes") from None
     return page.Section("guidelines", "Performance guidelines", "\n".join(body))

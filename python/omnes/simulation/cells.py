@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from omnes import _core
+from omnes import _core, files
 from omnes.errors import OmnesError, from_core
 from omnes.simulation import smpi
 
@@ -111,7 +111,7 @@ class Results:
     def __post_init__(self) -> None:
         if not self.path or not self.path.exists():
             return
-        for number, line in enumerate(self.path.read_text().splitlines(), 1):
+        for number, line in enumerate(files.read(self.path).splitlines(), 1):
             try:
                 record = json.loads(line)
                 cell = Cell(**{name: record[name] for name in Cell.__dataclass_fields__})

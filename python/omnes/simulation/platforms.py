@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+from omnes import files, units
 from omnes.errors import OmnesError
+from omnes.modelling import MOST_RANKS
 
 KINDS = "fat-tree:HOSTSxCORES, torus:XxYx...:cores=C, dragonfly:GROUPSxCHASSISxROUTERSxHOSTS:cores=C, or an XML file"
 
@@ -57,6 +59,8 @@ def parse(text: str) -> Platform:
         numbers = [int(number) for number in shape.split("x")]
     except ValueError:
         numbers = []
+    if math.prod(numbers) > MOST_RANKS:
+        raise OmnesError(f"'{text}' is too large: at most {MOST_RANKS} hosts")
     wanted = {"fat-tree": (2, 2), "torus": (1, 6), "dragonfly": (4, 4)}[kind]
     if not wanted[0] <= len(numbers) <= wanted[1] or min(numbers) < 1:
         raise OmnesError(f"'{text}' is no platform; valid: {KINDS}")
@@ -64,8 +68,8 @@ def parse(text: str) -> Platform:
     parameters = dict(_PARAMETERS)
     for word in filter(None, words.split(",")):
         key, _, value = word.partition("=")
-        if key in own and value.isdecimal() and int(value) > 0:
-            own[key] = int(value)
+        if key in own and value.isdecimal() and 0 < units.whole(value) <= MOST_RANKS:
+            own[key] = units.whole(value)
         elif key in parameters and (_RATE if key.endswith("bw") else _TIME).fullmatch(value):
             parameters[key] = value
         else:
@@ -126,18 +130,21 @@ def _from_file(text: str) -> Platform:
     if not path.is_file():
         raise OmnesError(f"'{text}' is no platform; valid: {KINDS}")
     try:
-        root = ElementTree.parse(path).getroot()
+        root = ElementTree.fromstring(files.read(path))
     except ElementTree.ParseError as fault:
         raise OmnesError(f"{text} is no XML: {fault}") from None
-    hosts = []
-    for element in root.iter():
-        if element.tag == "host":
-            hosts.append(element.attrib["id"])
-        if element.tag == "cluster":
-            for part in element.attrib["radical"].split(","):
-                first, _, last = part.partition("-")
-                names = range(int(first), int(last or first) + 1)
-                hosts += [f"{element.attrib['prefix']}{name}{element.attrib['suffix']}" for name in names]
+    hosts: list[str] = []
+    with files.expecting(path, "no platform of SimGrid: hosts have an id, clusters a prefix, radical and suffix"):
+        for element in root.iter():
+            if element.tag == "host":
+                hosts.append(element.attrib["id"])
+            if element.tag == "cluster":
+                for part in element.attrib["radical"].split(","):
+                    first, _, last = part.partition("-")
+                    names = range(int(first), int(last or first) + 1)
+                    if len(hosts) + len(names) > MOST_RANKS:
+                        raise OmnesError(f"{text} is too large: at most {MOST_RANKS} hosts")
+                    hosts += [f"{element.attrib['prefix']}{name}{element.attrib['suffix']}" for name in names]
     if not hosts:
         raise OmnesError(f"{text} describes no host")
     return Platform(text, tuple(hosts), 0, _seconds(_PARAMETERS["overhead"]), file=path.absolute())
