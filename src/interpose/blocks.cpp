@@ -110,6 +110,29 @@ bool for_each_block(MPI_Datatype type, const std::function<bool(const Block&)>& 
         if (!see({inner, n[1 + i], extent_of(inner), static_cast<MPI_Aint>(n[1 + n[0] + i])})) return false;
       }
       return true;
+    case MPI_COMBINER_SUBARRAY: {
+      // Constructors with large counts have two integers, then the others; those without, the order at the end.
+      const auto dimensions = static_cast<std::size_t>(n[0]);
+      const bool large = e.counts > 0;
+      const bool by_rows = n[large ? 1 : 1 + 3 * dimensions] == MPI_ORDER_C;
+      const MPI_Count* const given = &n[large ? 2 : 1];
+      std::vector<MPI_Count> sizes, lengths, starts;  // the fastest dimension first
+      for (std::size_t i = 0; i < dimensions; ++i) {
+        const std::size_t d = by_rows ? dimensions - 1 - i : i;
+        sizes.push_back(given[d]);
+        lengths.push_back(given[dimensions + d]);
+        starts.push_back(given[2 * dimensions + d]);
+      }
+      std::vector<MPI_Count> at(dimensions, 0);  // of the next row, within the part
+      while (true) {
+        MPI_Count place = 0;
+        for (std::size_t d = dimensions; d-- > 0;) place = place * sizes[d] + starts[d] + at[d];
+        if (!see({first, lengths[0], extent, static_cast<MPI_Aint>(place * extent)})) return false;
+        std::size_t d = 1;
+        while (d < dimensions && ++at[d] == lengths[d]) at[d++] = 0;
+        if (d >= dimensions) return true;
+      }
+    }
     default: return false;
   }
 }

@@ -6,6 +6,7 @@
 
 #include "interpose/background.hpp"
 #include "interpose/call.hpp"
+#include "interpose/devices.hpp"
 #include "interpose/engine.hpp"
 #include "interpose/export.hpp"
 #include "interpose/failure.hpp"
@@ -70,16 +71,39 @@ void settle(Operation operation) {
     poke(nullptr);
 }
 
+/// What a call is kept under (see Repeats). Where there are devices, the buffers of those that have any are asked about.
+template <class... Arguments>
+std::uint64_t mark_of(const Given<Arguments...>& given, std::uint64_t types) {
+  return Repeats::mark(types, given.words > 1 && devices::any());
+}
+
+/// Where there are devices: runs a call that was made before with such arguments, if its buffers lie in the host's memory.
+template <class... Arguments>
+bool repeat_asked(State& state, Operation operation, const Given<Arguments...>& given) {
+  const Repeats::Repeat* known = state.repeats.find(given, state.p, Repeats::mark(TypeCache::generation(), true));
+  if (!known || known->prepared->choice.host) return false;
+  const Bases bases = known->bases(given.send, given.recv);
+  for (const std::byte* base : {bases.of[0], bases.of[1]})
+    if (base && devices::driver_of(base)) return false;
+  if (const int result = state.team->run_again(*known->prepared, bases, &known->op.reduction); result != 0) [[unlikely]]
+    throw Failure{code_of(result)};
+  settle(operation);
+  return true;
+}
+
 template <class... Arguments, class Describe, class Pass>
 int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, Describe describe, Pass pass) {
   const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
+    if (devices::any() && repeat_asked(state, operation, given)) return nullptr;
+    const std::uint64_t types = TypeCache::generation();
     Job job(state.staging);
     if (const char* reason = describe(state, job)) return reason;
     open_lanes(state, narrow_comm, true);
     if (job.nothing) return nullptr;
     const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
     if (prepared->choice.host) [[unlikely]] {
-      if (!reporting()) state.repeats.keep(given, state.p, prepared, job);  // else each is counted
+      if (!reporting())
+        state.repeats.keep(given, state.p, prepared, job, mark_of(given, types));  // else each is counted
       return prepared->why.c_str();
     }
     job.load();
@@ -87,7 +111,7 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
       throw Failure{code_of(result)};
     job.land();
     settle(operation);
-    state.repeats.keep(given, state.p, prepared, job);
+    state.repeats.keep(given, state.p, prepared, job, mark_of(given, types));
     return nullptr;
   };
   return dispatch(operation, Form::blocking, comm, serve, pass);

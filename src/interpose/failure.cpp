@@ -27,14 +27,16 @@ int raise(MPI_Comm comm, int code) {
   return code;
 }
 
-int raise(MPI_Comm comm, const std::string& line) {
+int code_saying(const std::string& line) {
   int error_class = MPI_ERR_OTHER;
   int code = MPI_ERR_OTHER;
   const std::string text = line.substr(0, MPI_MAX_ERROR_STRING - 1);
   if (host.Add_error_class(&error_class) == MPI_SUCCESS && host.Add_error_code(error_class, &code) == MPI_SUCCESS)
     host.Add_error_string(code, const_cast<char*>(text.c_str()));  // SMPI takes no const
-  return raise(comm, code);
+  return code;
 }
+
+int raise(MPI_Comm comm, const std::string& line) { return raise(comm, code_saying(line)); }
 
 int raise_current(MPI_Comm comm) {
   try {

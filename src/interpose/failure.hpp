@@ -25,9 +25,11 @@ inline bool revoked(MPI_Comm comm) {
 }
 inline constexpr const char* revoked_communicator = "revoked communicator";
 
+/// A new code whose MPI_Error_string is this line.
+int code_saying(const std::string& line);
 /// Calls the error handler. Returns the code for the program.
 int raise(MPI_Comm comm, int code);
-/// The same with a new code whose MPI_Error_string is this line.
+/// The same with a code that says this line.
 int raise(MPI_Comm comm, const std::string& line);
 /// In a handler of exceptions: the same for the one that is handled.
 int raise_current(MPI_Comm comm);

@@ -14,7 +14,7 @@ const char* PartedView::add(const void* buffer, MPI_Count count, MPI_Datatype ty
     // From MPI_BOTTOM, a null address, places are addresses.
     const auto base = reinterpret_cast<std::uintptr_t>(buffer);
     const auto distance = static_cast<std::ptrdiff_t>(place) * (place_in_bytes ? 1 : view.info->extent);
-    view.address = reinterpret_cast<std::byte*>(base + static_cast<std::uintptr_t>(distance));
+    view.place_at(reinterpret_cast<std::byte*>(base + static_cast<std::uintptr_t>(distance)));
     if (!view.address && view.bytes > 0 && view.gapless) return "null buffer";
   }
   if (view.bytes > 0) {
@@ -58,19 +58,23 @@ const std::byte* PartedView::packed(Staging& staging) const {
   if (in_row_) return first_;
   std::byte* const row = staging.room(total_);
   std::byte* to = row;
+  devices::Copies copies;
   for (const View& view : views_) {
-    if (view.bytes > 0) view.pack(to);
+    if (view.bytes > 0) view.pack(to, copies);
     to += view.bytes;
   }
+  copies.finish();
   return row;
 }
 
 void PartedView::land(const std::byte* landed) const {
   if (in_row_) return;
+  devices::Copies copies;
   for (const View& view : views_) {
-    if (view.bytes > 0) view.unpack(landed);
+    if (view.bytes > 0) view.unpack(landed, copies);
     landed += view.bytes;
   }
+  copies.finish();
 }
 
 void PartedView::keep(int i, std::byte* landed) const {

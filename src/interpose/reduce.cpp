@@ -1,4 +1,4 @@
-// Operations that combine. Predefined types are combined where they lie; spread.hpp has what happens to others.
+// Operations that combine. Predefined types in the host's memory are combined where they lie; spread.hpp has what happens to others.
 #include <numeric>
 #include <vector>
 
@@ -36,7 +36,7 @@ const char* combine(State& state, Job& job, Operation operation, int root, const
   call.count = own.count;
   call.element = job.op.stride;
   call.reduction = &job.op.reduction;
-  if (!straight(own)) {
+  if (!straight(own) || (has_result && !straight(result))) {
     job.combines_spread(own, has_result ? &result : nullptr);
     return nullptr;
   }
@@ -66,7 +66,7 @@ const char* combine_parts(State& state, Job& job, Operation operation, const voi
   call.element = job.op.stride;
   call.reduction = &job.op.reduction;
   if (operation == Operation::reduce_scatter) call.send_counts = job.counts;
-  if (!straight(own)) {
+  if (!straight(own) || (mine > 0 && !straight(result))) {
     result.count = mine;
     job.combines_spread(own, &result);
     return nullptr;

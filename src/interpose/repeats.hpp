@@ -13,6 +13,8 @@
 // Why it is correct: all that was checked and decided depends on what is compared, and on these:
 // * datatypes and operations: before a freed one's handle can come back, the caches of datatypes are emptied, and with
 //   them this one;
+// * whose memory buffers lie in: where there is a device, calls are kept under another mark, and are repeated only by who
+//   has asked about their buffers (devices.hpp);
 // * the communicator: what is kept goes with it, and when its info asks for other algorithms (forget());
 // * one thread at a time is in a blocking collective of a communicator, as MPI demands.
 //
@@ -120,7 +122,7 @@ class Repeats {
     };
 
     std::array<std::uint64_t, most_words> word{};
-    std::uint64_t types = nothing_kept;  ///< the generation of their caches
+    std::uint64_t mark = nothing_kept;
     std::shared_ptr<Prepared> prepared;  ///< or why it is left to the host
     Start send, recv;
     Operator op;  ///< what its reduction refers to, if to anything
@@ -133,11 +135,15 @@ class Repeats {
   /// Whether the host serves all calls of the operation, whatever their arguments.
   bool left_to_host(Operation operation) const { return left_ >> static_cast<int>(operation) & 1; }
 
+  /// What a call is kept under: the generation of the caches of datatypes before it was described. `asked`: about its
+  /// buffers, which lie in the host's memory.
+  static std::uint64_t mark(std::uint64_t types, bool asked) { return asked ? ~types : types; }
+
   /// The call of a communicator of p ranks that has been made before with such arguments, or null.
   template <class... Arguments>
-  const Repeat* find(const Given<Arguments...>& given, int p) const {
+  const Repeat* find(const Given<Arguments...>& given, int p, std::uint64_t mark = TypeCache::generation()) const {
     const Repeat& repeat = repeats_[place(given)];
-    if (repeat.types != TypeCache::generation()) return nullptr;
+    if (repeat.mark != mark) return nullptr;
     for (int i = 0; i < given.words; ++i)
       if (repeat.word[i] != given.word[i]) return nullptr;
     constexpr int arrays = Given<Arguments...>::arrays;
@@ -148,14 +154,15 @@ class Repeats {
 
   /// Keeps what these arguments came to, if it is of the kind that is kept.
   template <class... Arguments>
-  void keep(const Given<Arguments...>& given, int p, const std::shared_ptr<Prepared>& prepared, const Job& job) {
+  void keep(const Given<Arguments...>& given, int p, const std::shared_ptr<Prepared>& prepared, const Job& job,
+            std::uint64_t mark) {
     static_assert(Given<Arguments...>::words <= most_words);
     Repeat& repeat = repeats_[place(given)];
-    repeat.types = nothing_kept;
+    repeat.mark = nothing_kept;
     if (!describe(repeat, prepared, job, given.send, given.recv, given.arrays > 0)) return;
     copy_elements(repeat, given.array.data(), given.arrays, p);
     std::copy(given.word.begin(), given.word.end(), repeat.word.begin());
-    repeat.types = TypeCache::generation();
+    repeat.mark = mark;
   }
 
   void forget() {

@@ -1,8 +1,6 @@
 // Copying elements one by one, or, where they lie as in an array, all at once.
 #include "interpose/spread.hpp"
 
-#include <cstring>
-
 namespace omnes::interpose {
 
 namespace {
@@ -12,21 +10,24 @@ void spread(const View& view, const Operator& op, std::byte* to) {
   const auto extent = static_cast<std::size_t>(view.info->extent);
   const auto span = static_cast<std::size_t>(view.info->true_extent);
   const std::byte* from = view.address + view.info->true_lb;
+  devices::Copies copies;
   if (op.whole) {
-    std::memcpy(to + view.info->true_lb, from, (view.count - 1) * extent + span);
-    return;
+    copies.read(view.device, to + view.info->true_lb, from, (view.count - 1) * extent + span);
+  } else {
+    for (std::size_t i = 0; i < view.count; ++i) {
+      copies.read(view.device, to, from, span);
+      to += op.stride;
+      from += view.info->extent;
+    }
   }
-  for (std::size_t i = 0; i < view.count; ++i) {
-    std::memcpy(to, from, span);
-    to += op.stride;
-    from += view.info->extent;
-  }
+  copies.finish();
 }
 
 /// Packs elements that lie as Operator leaves them.
 void pack_spread(const View& like, const Operator& op, std::byte* from, std::byte* to) {
   View view = like;
   view.address = from;
+  view.device = nullptr;
   if (op.whole) {
     view.pack(to);
     return;
@@ -38,10 +39,12 @@ void pack_spread(const View& like, const Operator& op, std::byte* from, std::byt
   }
 }
 
+/// A pair may have a gap before or after its index: nobody minds.
+bool as_one(const View& view) { return view.gapless || view.info->kind == TypeClass::pair; }
+
 }  // namespace
 
-// A pair may have a gap before or after its index: nobody minds.
-bool straight(const View& view) { return view.contiguous() || view.info->kind == TypeClass::pair; }
+bool straight(const View& view) { return as_one(view) && !view.device; }
 
 void load_spread(Call& call, const View& own, const View* result, const Operator& op, Staging* rooms) {
   const std::size_t bytes = own.count * op.stride;
@@ -59,6 +62,12 @@ void load_spread(Call& call, const View& own, const View* result, const Operator
 
 void land_spread(const Call& call, const View& result, const Operator& op, Staging* rooms) {
   if (result.count == 0) return;
+  if (as_one(result)) {
+    devices::Copies copies;
+    copies.write(result.device, result.address, static_cast<const std::byte*>(call.recv), result.count * op.stride);
+    copies.finish();
+    return;
+  }
   std::byte* packed = rooms[2].room(result.bytes);
   pack_spread(result, op, static_cast<std::byte*>(call.recv), packed);
   result.unpack(packed);

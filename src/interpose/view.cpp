@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "interpose/blocks.hpp"
+#include "interpose/drivers.hpp"
 #include "interpose/failure.hpp"
 #include "interpose/process.hpp"
 
@@ -72,6 +76,64 @@ void move_blocks(MPI_Datatype type, std::byte* element, std::size_t offset, Move
   if (!all) throw Failure{MPI_ERR_COUNT};
 }
 
+/// Bytes in a row.
+struct Run {
+  std::ptrdiff_t place;  // from the element's address
+  std::size_t bytes;
+};
+
+/// Of an element, in the order of its type map.
+class Runs : public std::vector<Run> {
+ public:
+  explicit Runs(MPI_Datatype type) {
+    const int combiner = combiner_of(type);
+    if (is_basic(combiner)) {
+      add_basic(type);
+      return;
+    }
+    const bool all = for_each_block(type, [&](const Block& block) {
+      if (seen_ != block.type) inner_ = std::make_unique<Runs>(block.type);
+      seen_ = block.type;
+      for (MPI_Count i = 0; i < block.length; ++i)
+        for (const Run& run : *inner_) add(block.place + i * block.extent + run.place, run.bytes);
+      return true;
+    });
+    if (!all) devices::cannot("a datatype there is made in a way that its blocks cannot be told");
+  }
+
+ private:
+  void add(std::ptrdiff_t place, std::size_t bytes) {
+    if (bytes == 0) return;
+    if (!empty() && back().place + static_cast<std::ptrdiff_t>(back().bytes) == place) {
+      back().bytes += bytes;
+    } else {
+      push_back({place, bytes});
+    }
+  }
+  /// One with a gap is a pair: a value, and at the end an index.
+  void add_basic(MPI_Datatype type) {
+    MPI_Count size = 0;
+    MPI_Aint lb = 0, extent = 0;
+    if (host.Type_size_x(type, &size) != MPI_SUCCESS || host.Type_get_true_extent(type, &lb, &extent) != MPI_SUCCESS)
+      throw Failure{MPI_ERR_TYPE};
+    const std::size_t index = size == extent ? 0 : sizeof(int);
+    add(lb, static_cast<std::size_t>(size) - index);
+    add(lb + extent - static_cast<std::ptrdiff_t>(index), index);
+  }
+  std::optional<MPI_Datatype> seen_;  // the type of inner_
+  std::unique_ptr<Runs> inner_;
+};
+
+/// Calls move(data, bytes) for what lies in a row in the elements, in the order of their packed form.
+template <class Move>
+void for_each_run(const View& view, Move move) {
+  if (view.gapless) return move(view.address, view.bytes);
+  const Runs runs(view.type);
+  for (std::size_t i = 0; i < view.count; ++i)
+    for (const Run& run : runs)
+      move(view.address + static_cast<std::ptrdiff_t>(i) * view.info->extent + run.place, run.bytes);
+}
+
 }  // namespace
 
 const char* View::set(const void* buffer, MPI_Count wanted, MPI_Datatype datatype) {
@@ -95,8 +157,13 @@ const char* View::set(const void* buffer, const View& like) {
   *this = like;
   if (buffer == MPI_IN_PLACE) return "MPI_IN_PLACE where it is not allowed";
   if (!buffer && bytes > 0 && gapless) return "null buffer";
-  address = static_cast<std::byte*>(const_cast<void*>(buffer));
+  place_at(static_cast<std::byte*>(const_cast<void*>(buffer)));
   return nullptr;
+}
+
+void View::place_at(std::byte* first) {
+  address = first;
+  device = bytes > 0 ? devices::driver_of(address + info->true_lb) : nullptr;
 }
 
 View View::times(int parts) const {
@@ -115,6 +182,12 @@ View View::split(int parts, int number) const {
 }
 
 void View::pack(std::byte* to) const {
+  if (device) {
+    devices::Copies copies;
+    pack(to, copies);
+    copies.finish();
+    return;
+  }
   if (gapless) {
     std::memcpy(to, address, bytes);
     return;
@@ -126,6 +199,12 @@ void View::pack(std::byte* to) const {
 }
 
 void View::unpack(const std::byte* from) const {
+  if (device) {
+    devices::Copies copies;
+    unpack(from, copies);
+    copies.finish();
+    return;
+  }
   if (gapless) {
     std::memcpy(address, from, bytes);
     return;
@@ -133,6 +212,22 @@ void View::unpack(const std::byte* from) const {
   in_pieces(*this, 0, [&](std::byte* elements, int some, MPI_Datatype of, std::size_t offset, int size) {
     int position = 0;
     return host.Unpack(from + offset, size, &position, elements, some, of, process().self);
+  });
+}
+
+void View::pack(std::byte* to, devices::Copies& copies) const {
+  if (!device) return pack(to);
+  for_each_run(*this, [&](std::byte* data, std::size_t size) {
+    copies.read(device, to, data, size);
+    to += size;
+  });
+}
+
+void View::unpack(const std::byte* from, devices::Copies& copies) const {
+  if (!device) return unpack(from);
+  for_each_run(*this, [&](std::byte* data, std::size_t size) {
+    copies.write(device, data, from, size);
+    from += size;
   });
 }
 

@@ -133,6 +133,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &p);
   if (p > most_ranks) MPI_Abort(MPI_COMM_WORLD, 1);
+  open_device(rank);
   make_layouts();
   make_kinds();
   const char* wanted_form = argc > 1 ? argv[1] : "all";
@@ -146,6 +147,7 @@ int main(int argc, char** argv) {
       if (argc <= 3) try_operation(o, form, NULL);
       for (int i = 3; i < argc; ++i) try_operation(o, form, argv[i]);
     }
+  if (device.allocate && device.copies() == 0) fail("nothing was copied to or from the device");
   if (tried == 0) fail("nothing to try: %s %s", wanted_form, wanted);
   return finish();
 }

@@ -3,6 +3,7 @@
 #define CATALOGUE_TRIAL_H
 
 #include "calls.h"
+#include "memory.h"
 
 enum {
   guard = 0x5a5a5a5a,  // in every int that nobody may write
@@ -72,17 +73,25 @@ static void run(struct trial* t) {
   t->send = guarded(t->send_ints);
   t->recv = guarded(t->recv_ints);
   t->wanted = guarded(t->recv_ints);
-  t->call.send.data = t->send;
-  t->call.recv.data = t->recv;
+  const size_t send_bytes = (t->send_ints + 1) * sizeof(int), recv_bytes = (t->recv_ints + 1) * sizeof(int);
+  void* const send = place(t->send, send_bytes);
+  void* const recv = place(t->recv, recv_bytes);
+  t->call.send.data = send;
+  t->call.recv.data = recv;
   if (t->in_place) *(t->operation->rooted == from_root ? &t->call.recv.data : &t->call.send.data) = MPI_IN_PLACE;
   for (turn = 0; turn < (t->form == persistent ? 2 : 1); ++turn) {
     t->fill(t);
+    upload(send, t->send, send_bytes);
+    upload(recv, t->recv, recv_bytes);
     if (turn == 0) t->operation->start(t->form, &t->call, &request);
     if (t->form == persistent) MPI_Start(&request);
     if (t->form != blocking) complete(&request);
+    download(t->recv, recv, recv_bytes);
     compare(t);
   }
   if (t->form == persistent) MPI_Request_free(&request);
+  release(send, t->send);
+  release(recv, t->recv);
   free(t->send);
   free(t->recv);
   free(t->wanted);

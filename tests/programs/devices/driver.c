@@ -1,0 +1,219 @@
+// Stands in for the driver library of a GPU: libcuda.so.1, libamdhip64.so.6 or .so.5, libze_loader.so.1, by what is defined:
+// CUDA, HIP (its version) or ZE. Memory of its "device" is mapped without any access; the driver has a view of its own.
+// Copies in a stream are made when it is synchronized, so that who forgets that gets nothing.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { success = 0, invalid_value = 1, not_initialized = 3, invalid_context = 201 };
+enum { most = 16 };  // a trial has two
+
+struct allocation {
+  char *address, *view;  // the program's pointer; the driver's
+  size_t bytes;
+  int managed;
+};
+static struct allocation allocations[most];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int started;
+
+static struct allocation find(const void* pointer) {
+  struct allocation found = {0};
+  pthread_mutex_lock(&mutex);
+  for (int i = 0; i < most; ++i) {
+    const struct allocation* a = &allocations[i];
+    if (a->address && (const char*)pointer >= a->address && (const char*)pointer < a->address + a->bytes) found = *a;
+  }
+  pthread_mutex_unlock(&mutex);
+  return found;
+}
+
+static void* view_of(const void* pointer) {
+  const struct allocation a = find(pointer);
+  return a.address ? a.view + ((const char*)pointer - a.address) : (void*)pointer;
+}
+
+static void copy(void* to, const void* from, size_t bytes) { memcpy(view_of(to), view_of(from), bytes); }
+
+// For the test program, the same in all three.
+void* stand_in_allocate(size_t bytes, int managed) {
+  started = 1;
+  const int file = memfd_create("device", 0);
+  if (file < 0 || ftruncate(file, (off_t)bytes) != 0) return NULL;
+  struct allocation a = {.bytes = bytes, .managed = managed};
+  a.address = mmap(NULL, bytes, PROT_NONE, MAP_SHARED, file, 0);
+  a.view = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  if (a.address == MAP_FAILED || a.view == MAP_FAILED) return NULL;
+  pthread_mutex_lock(&mutex);
+  for (int i = 0; i < most; ++i)
+    if (!allocations[i].address) {
+      allocations[i] = a;
+      pthread_mutex_unlock(&mutex);
+      return a.address;
+    }
+  pthread_mutex_unlock(&mutex);
+  return NULL;
+}
+
+void stand_in_free(void* pointer) {
+  const struct allocation a = find(pointer);
+  pthread_mutex_lock(&mutex);
+  for (int i = 0; i < most; ++i)
+    if (allocations[i].address == a.address) allocations[i].address = NULL;
+  pthread_mutex_unlock(&mutex);
+  munmap(a.address, a.bytes);
+  munmap(a.view, a.bytes);
+}
+
+void stand_in_copy(void* to, const void* from, size_t bytes) { copy(to, from, bytes); }
+
+// How many copies the driver has been asked for, other than by the above.
+static long copies;
+long stand_in_copies(void) { return copies; }
+
+struct queued {
+  void* to;
+  const void* from;
+  size_t bytes;
+};
+struct stream {
+  struct queued* queued;
+  size_t number;
+};
+static struct stream* make_stream(void) { return calloc(1, sizeof(struct stream)); }
+static int enqueue(struct stream* stream, void* to, const void* from, size_t bytes) {
+  ++copies;
+  stream->queued = realloc(stream->queued, (stream->number + 1) * sizeof *stream->queued);
+  stream->queued[stream->number++] = (struct queued){to, from, bytes};
+  return success;
+}
+static int synchronize(struct stream* stream) {
+  for (size_t i = 0; i < stream->number; ++i)
+    copy(stream->queued[i].to, stream->queued[i].from, stream->queued[i].bytes);
+  stream->number = 0;
+  return success;
+}
+static int destroy(struct stream* stream) {
+  free(stream->queued);
+  free(stream);
+  return success;
+}
+
+#ifdef CUDA
+static char its_context;
+static __thread void* current;  // of a thread that has never set one: none
+
+int cuPointerGetAttribute(void* data, int attribute, unsigned long long pointer) {
+  const struct allocation a = find((void*)pointer);
+  if (!started) return not_initialized;
+  if (!a.address) return invalid_value;
+  if (attribute == 1) *(void**)data = a.managed ? NULL : &its_context;
+  if (attribute == 2) *(unsigned*)data = a.managed ? 1 : 2;
+  if (attribute == 8) *(unsigned*)data = (unsigned)a.managed;
+  if (attribute == 9) *(int*)data = 0;
+  return success;
+}
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  *context = &its_context;
+  return device == 0 ? success : invalid_value;
+}
+int cuDevicePrimaryCtxRelease_v2(int device) { return device == 0 ? success : invalid_value; }
+int cuCtxPushCurrent_v2(void* context) {
+  current = context;
+  return context == &its_context ? success : invalid_context;
+}
+int cuCtxPopCurrent_v2(void** context) {
+  *context = current;
+  current = NULL;
+  return success;
+}
+int cuStreamCreate(struct stream** stream, unsigned flags) {
+  *stream = make_stream();
+  return current && flags == 1 ? success : invalid_context;
+}
+int cuStreamDestroy_v2(struct stream* stream) { return destroy(stream); }
+#ifndef LACKS_COPIES
+int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t bytes, struct stream* stream) {
+  return current ? enqueue(stream, (void*)to, (const void*)from, bytes) : invalid_context;
+}
+#endif
+int cuStreamSynchronize(struct stream* stream) { return current ? synchronize(stream) : invalid_context; }
+#endif
+
+#ifdef HIP
+static __thread int last_error;
+
+int hipRuntimeGetVersion(int* version) {
+  *version = HIP * 10000000;
+  return success;
+}
+int hipPeekAtLastError(void) { return last_error; }
+int hipGetLastError(void) {
+  const int error = last_error;
+  last_error = success;
+  return error;
+}
+int hipPointerGetAttributes(void* attributes, const void* pointer) {
+  const struct allocation a = find(pointer);
+  int* const type = attributes;
+  int* const managed = (int*)((char*)attributes + 24);
+  *managed = a.managed;
+  if (!a.address && HIP < 6) return last_error = invalid_value;
+  *type = HIP < 6 ? 1 : a.address ? a.managed ? 3 : 2 : 0;
+  return success;
+}
+int hipStreamCreateWithFlags(struct stream** stream, unsigned flags) {
+  *stream = make_stream();
+  return flags == 1 ? success : invalid_value;
+}
+int hipStreamDestroy(struct stream* stream) { return destroy(stream); }
+int hipMemcpyAsync(void* to, const void* from, size_t bytes, int kind, struct stream* stream) {
+  return kind == 4 ? enqueue(stream, to, from, bytes) : invalid_value;
+}
+int hipStreamSynchronize(struct stream* stream) { return synchronize(stream); }
+#endif
+
+#ifdef ZE
+enum { uninitialized = 0x78000001 };
+static char its_driver, its_device, its_context;
+
+int zeDriverGet(uint32_t* number, void** drivers) {
+  if (!started) return uninitialized;
+  *number = 1;
+  if (drivers) *drivers = &its_driver;
+  return success;
+}
+int zeDeviceGet(void* driver, uint32_t* number, void** devices) {
+  *number = 1;
+  if (devices) *devices = &its_device;
+  return driver == &its_driver ? success : invalid_value;
+}
+int zeContextCreate(void* driver, const void* description, void** context) {
+  *context = &its_context;
+  return driver == &its_driver && *(const int*)description == 0xd ? success : invalid_value;
+}
+int zeMemGetAllocProperties(void* context, const void* pointer, void* properties, void** device) {
+  const struct allocation a = find(pointer);
+  if (context != &its_context || *(const int*)properties != 0x17) return invalid_value;
+  *(int*)((char*)properties + 16) = a.address ? a.managed ? 3 : 2 : 0;
+  *device = a.address && !a.managed ? &its_device : NULL;
+  return success;
+}
+int zeCommandListCreateImmediate(void* context, void* device, const void* description, struct stream** list) {
+  const int* words = description;  // type, pad, next (two words), ordinal, index, flags, mode
+  if (context != &its_context || device != &its_device || words[0] != 0xe || words[7] != 1) return invalid_value;
+  *list = make_stream();
+  return success;
+}
+int zeCommandListAppendMemoryCopy(struct stream* list, void* to, const void* from, size_t bytes, void* signal,
+                                  uint32_t waits, void** events) {
+  if (signal || waits || events) return invalid_value;
+  enqueue(list, to, from, bytes);
+  return synchronize(list);
+}
+#endif
