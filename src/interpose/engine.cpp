@@ -26,6 +26,11 @@ std::atomic<int> under_way{0};
 
 namespace {
 
+void count_under_way(int more) {
+  under_way.fetch_add(more, std::memory_order_relaxed);
+  detours.fetch_add(more, std::memory_order_relaxed);
+}
+
 void check(int code) {
   if (code != MPI_SUCCESS) throw Failure{code};
 }
@@ -104,6 +109,7 @@ class Persistent {
     }
     all_.emplace(pending->request, std::move(pending));
     ++count_;
+    detours.fetch_add(1, std::memory_order_relaxed);
   }
   Pending* find(MPI_Request request) {
     if (count_.load(std::memory_order_relaxed) == 0) return nullptr;
@@ -121,6 +127,7 @@ class Persistent {
     std::unique_ptr<Pending> pending = std::move(found->second);
     all_.erase(found);
     --count_;
+    detours.fetch_sub(1, std::memory_order_relaxed);
     Entry& entry = at(request);
     if (entry.pending == pending.get()) {
       entry.key.store(0, std::memory_order_relaxed);
@@ -187,7 +194,7 @@ bool advance_inside(Allowed allowed = Allowed::everything) {
     }
     if (over) {
       forming.erase(forming.begin() + static_cast<std::ptrdiff_t>(i));
-      under_way.fetch_sub(1, std::memory_order_relaxed);
+      count_under_way(-1);
     } else {
       ++i;
     }
@@ -225,7 +232,7 @@ void complete_request(const Pending& pending) {
 void land(Pending& pending) {
   if (pending.code == 0 && !pending.job.nothing) {
     try {
-      pending.job.land();
+      pending.job.land(pending.prepared->in_rows);
     } catch (const Failure& failure) {
       pending.code = failure.code;
     } catch (const std::bad_alloc&) {
@@ -239,7 +246,7 @@ void land(Pending& pending) {
 void count_end(Pending& pending) {
   if (reporting() && pending.prepared) pending.prepared->add(std::chrono::duration<double>(now() - pending.started));
   pending.under_way = false;
-  under_way.fetch_sub(1, std::memory_order_relaxed);
+  count_under_way(-1);
 }
 
 void settle(Pending& pending) {
@@ -289,7 +296,7 @@ void take_off(Pending& pending) {
   pending.code = 0;
   pending.under_way = true;
   if (reporting()) pending.started = now();
-  under_way.fetch_add(1, std::memory_order_relaxed);
+  count_under_way(1);
   if (pending.job.nothing) {
     ended(&pending, 0);
     return;
@@ -319,17 +326,17 @@ void set_plan(Pending& pending, std::shared_ptr<const Plan> plan) {
 }
 
 /// All counts are there: what is left is the operation itself.
-void set_second_stage(Pending& pending, Form form, std::span<const std::size_t> all_counts) {
+void set_second_stage(Pending& pending, std::span<const std::size_t> all_counts) {
   Call call = pending.job.call;
   call.all_counts = all_counts;
-  set_plan(pending, pending.state->team->second_stage(pending.prepared, call, form));
+  set_plan(pending, Team::second_stage(pending.prepared, call));
 }
 
 /// Behind the gate.
 void go_on(void* context) {
   auto& pending = *static_cast<Pending*>(context);
   pending.flight.bases = bases_of(pending.job.call);
-  set_second_stage(pending, Form::nonblocking, pending.all_counts);
+  set_second_stage(pending, pending.all_counts);
 }
 
 /// What all runs of an operation have in common.
@@ -352,7 +359,7 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
   } else {  // they stay the same for all starts
     const Call exchange = exchange_of_counts(pending.job.call, all_counts.data());
     gather_from_all(exchange.send, exchange.recv, exchange.count * exchange.element, pending.comm);
-    set_second_stage(pending, form, all_counts);
+    set_second_stage(pending, all_counts);
   }
 }
 
@@ -366,7 +373,7 @@ Pending::~Pending() {
 
 void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
   get_ready(*pending, Form::nonblocking, pending->state->nonblocking);
-  if (!pending->job.nothing) pending->job.load();
+  if (!pending->job.nothing) pending->job.load(pending->prepared->in_rows);
   start_background();
   bool over = false;
   int code = MPI_SUCCESS;
@@ -414,7 +421,7 @@ bool start(MPI_Request request) {
   Pending* const pending = persistent.find(request);
   if (!pending) return false;
   if (pending->started_by_program && !pending->told) throw Failure{MPI_ERR_REQUEST};
-  if (!pending->job.nothing) pending->job.load();
+  if (!pending->job.nothing) pending->job.load(pending->prepared->in_rows);
   pending->started_by_program = true;
   pending->told = false;
   pending->over.store(false, std::memory_order_relaxed);
@@ -512,15 +519,14 @@ void wait(const Pending& pending) {
 }
 
 void forms(const std::shared_ptr<State>& state) {
-  under_way.fetch_add(1, std::memory_order_relaxed);
+  count_under_way(1);
   const Inside inside;
   forming.push_back(state);
 }
 
 void abandon(State& state) {
   const Inside inside;
-  if (std::erase_if(forming, [&](const auto& one) { return one.get() == &state; }) > 0)
-    under_way.fetch_sub(1, std::memory_order_relaxed);
+  if (std::erase_if(forming, [&](const auto& one) { return one.get() == &state; }) > 0) count_under_way(-1);
   state.broken = MPI_ERR_OTHER;
   state.formation.release();  // the host may still write to it
 }

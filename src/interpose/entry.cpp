@@ -71,17 +71,17 @@ void settle(Operation operation) {
     poke(nullptr);
 }
 
-/// What a call is kept under (see Repeats). Where there are devices, the buffers of those that have any are asked about.
+/// Whether its buffers, if it has any, are asked about.
 template <class... Arguments>
-std::uint64_t mark_of(const Given<Arguments...>& given, std::uint64_t types) {
-  return Repeats::mark(types, given.words > 1 && devices::any());
+bool asks(const Given<Arguments...>& given) {
+  return given.words > 1 && devices::any();
 }
 
 /// Where there are devices: runs a call that was made before with such arguments, if its buffers lie in the host's memory.
 template <class... Arguments>
 bool repeat_asked(State& state, Operation operation, const Given<Arguments...>& given) {
-  const Repeats::Repeat* known = state.repeats.find(given, state.p, Repeats::mark(TypeCache::generation(), true));
-  if (!known || known->prepared->choice.host) return false;
+  const Repeats::Repeat* known = state.repeats.find(given, state.p, true);
+  if (!known || !Repeats::is_ready(*known)) return false;
   const Bases bases = known->bases(given.send, given.recv);
   for (const std::byte* base : {bases.of[0], bases.of[1]})
     if (base && devices::driver_of(base)) return false;
@@ -95,7 +95,15 @@ template <class... Arguments, class Describe, class Pass>
 int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, Describe describe, Pass pass) {
   const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
     if (devices::any() && repeat_asked(state, operation, given)) return nullptr;
-    const std::uint64_t types = TypeCache::generation();
+    if (const Repeats::Repeat* known = state.repeats.resize(given, state.p, state.rank, *state.team)) {
+      if (known->prepared->choice.host) [[unlikely]]
+        return known->prepared->why.c_str();
+      if (const int result = state.team->run(known->prepared, known->call); result != 0) [[unlikely]]
+        throw Failure{code_of(result)};
+      settle(operation);
+      return nullptr;
+    }
+    const std::uint64_t forgotten = all_forgotten.load(std::memory_order_acquire);
     Job job(state.staging);
     if (const char* reason = describe(state, job)) return reason;
     open_lanes(state, narrow_comm, true);
@@ -103,21 +111,28 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
     const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
     if (prepared->choice.host) [[unlikely]] {
       if (!reporting())
-        state.repeats.keep(given, state.p, prepared, job, mark_of(given, types));  // else each is counted
+        state.repeats.keep(given, state.p, forgotten, asks(given), prepared, job);  // else each is counted
       return prepared->why.c_str();
     }
-    job.load();
+    job.load(prepared->in_rows);
     if (const int result = state.team->run(prepared, job.call); result != 0) [[unlikely]]
       throw Failure{code_of(result)};
-    job.land();
+    job.land(prepared->in_rows);
     settle(operation);
-    state.repeats.keep(given, state.p, prepared, job, mark_of(given, types));
+    state.repeats.keep(given, state.p, forgotten, asks(given), prepared, job);
     return nullptr;
   };
   return dispatch(operation, Form::blocking, comm, serve, pass);
 }
 
-/// Serves a blocking call that was made before with such arguments; returns `unlike_any` where there was none, and
+/// Apart, so that it costs calls that repeat nothing.
+[[gnu::noinline]] int run_resized(Team& team, Repeats::Repeat& known, std::uint64_t count, const void* send,
+                                  void* recv) {
+  known.take_count(count);
+  return team.run_resized(*known.prepared, known.bases(send, recv), &known.op.reduction);
+}
+
+/// Serves a blocking call that was made before with such arguments, or such as differ in the count alone; returns `unlike_any` where there was none, and
 /// `left_to_host` where that is to serve it. Inlined, so that arguments are compared where they are: in registers.
 template <class... Arguments>
 [[gnu::always_inline]] inline int repeat(Operation operation, Wide wide_comm, const Given<Arguments...>& given) {
@@ -127,13 +142,19 @@ template <class... Arguments>
     return unlike_any;
   if (state->repeats.left_to_host(operation)) [[unlikely]]
     return left_to_host;
-  const Repeats::Repeat* known = state->repeats.find(given, state->p);
-  if (!known) return unlike_any;
-  if (known->prepared->choice.host) [[unlikely]]
-    return left_to_host;
+  Repeats::Repeat* known = state->repeats.find(given, state->p);
+  const bool ready = known != nullptr && Repeats::is_ready(*known);
+  if (!ready) [[unlikely]] {
+    if (known != nullptr && known->sizing == Repeats::of_host) return left_to_host;
+    known = state->repeats.find_but_for_count(given);
+    if (!known) return unlike_any;
+  }
   int result;
   try {
-    result = state->team->run_again(*known->prepared, known->bases(given.send, given.recv), &known->op.reduction);
+    if (ready) [[likely]]
+      result = state->team->run_again(*known->prepared, known->bases(given.send, given.recv), &known->op.reduction);
+    else
+      result = run_resized(*state->team, *known, given.word[std::min(1, given.words - 1)], given.send, given.recv);
   } catch (...) {
     return raise_current(comm);
   }

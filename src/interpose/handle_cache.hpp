@@ -3,8 +3,9 @@
 // Overview: the truth is an attribute that the host keeps with the object; in front of it each thread has a small
 // direct-mapped cache.
 // Why it is correct: a handle value may come back for another object after the first is freed. The attribute's delete
-// callback runs before that, on whatever thread, and calls forget_all(): entries of an older generation are not found
-// any more, in any thread.
+// callback runs before that, on whatever thread, and calls forget(): entries of an older generation are not found any
+// more, in any thread. Handles that have the same place in the caches, where there is room for one of them, share their
+// generation. An answer has the generation from before the question: the object may be freed meanwhile.
 // Cost: one hash, one load of the (rarely written) generation, two comparisons.
 #pragma once
 
@@ -14,35 +15,61 @@
 
 namespace omnes::interpose {
 
-template <class Handle, class Value, std::size_t size>
-class HandleCache {
- public:
-  Value* find(Handle handle) const {
-    const Entry& entry = entries_[place(handle)];
-    const bool known = entry.handle == handle && entry.generation == generation_.load(std::memory_order_acquire);
-    return known ? entry.value : nullptr;
-  }
-  void put(Handle handle, Value* value) {
-    entries_[place(handle)] = {handle, value, generation_.load(std::memory_order_acquire)};
-  }
-  /// Empties the caches of all threads.
-  static void forget_all() { generation_.fetch_add(1, std::memory_order_acq_rel); }
-  /// How often that has happened.
-  static std::uint64_t generation() { return generation_.load(std::memory_order_acquire); }
+using Generation = std::atomic<std::uint64_t>;
 
- private:
-  static_assert((size & (size - 1)) == 0, "a power of two");
-  struct Entry {
-    Handle handle;
-    Value* value;
-    std::uint64_t generation;
-  };
+/// How often any handle has been forgotten.
+inline constinit Generation all_forgotten{1};
+/// How often all have been forgotten at once.
+inline constinit Generation forgotten_at_once{1};
+
+/// How often handles that have the same place have been forgotten.
+template <class Handle, std::size_t size>
+class Generations {
+ public:
+  static const Generation& of(Handle handle) { return counters_[place(handle)]; }
+  /// Whoever sees the place's generation sees that of all, too.
+  static void forget(Handle handle) {
+    all_forgotten.fetch_add(1, std::memory_order_acq_rel);
+    counters_[place(handle)].fetch_add(1, std::memory_order_acq_rel);
+  }
+  static void forget_all() {
+    all_forgotten.fetch_add(1, std::memory_order_acq_rel);
+    forgotten_at_once.fetch_add(1, std::memory_order_acq_rel);
+    for (Generation& counter : counters_) counter.fetch_add(1, std::memory_order_acq_rel);
+  }
   static std::size_t place(Handle handle) {
     constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio (Fibonacci hashing)
     return static_cast<std::size_t>((std::uint64_t)(handle)*golden >> 32) & (size - 1);
   }
+
+ private:
+  static_assert((size & (size - 1)) == 0, "a power of two");
+  static inline Generation counters_[size] = {};
+};
+
+template <class Handle, class Value, std::size_t size>
+class HandleCache : public Generations<Handle, size> {
+  using Base = Generations<Handle, size>;
+
+ public:
+  Value* find(Handle handle) const {
+    const Entry& entry = entries_[Base::place(handle)];
+    const bool known = entry.handle == handle && entry.generation == generation(handle);
+    return known ? entry.value : nullptr;
+  }
+  /// `generation`: what generation() said before the host was asked for the value.
+  void put(Handle handle, Value* value, std::uint64_t generation) {
+    entries_[Base::place(handle)] = {handle, value, generation};
+  }
+  static std::uint64_t generation(Handle handle) { return Base::of(handle).load(std::memory_order_acquire); }
+
+ private:
+  struct Entry {
+    Handle handle;
+    Value* value;  // null: none
+    std::uint64_t generation;
+  };
   Entry entries_[size] = {};
-  static inline std::atomic<std::uint64_t> generation_{1};  // above that of an empty entry
 };
 
 /// For thread-local caches: reached without a call, as this library is loaded with the program. In a simulation all ranks

@@ -11,6 +11,7 @@ namespace omnes::interpose {
 
 Host host;
 Handles handles;
+constinit std::atomic<int> detours{1};
 
 namespace {
 
@@ -107,7 +108,11 @@ void* host_data(const char* name) {
 }
 
 Family find_host() {
-  static const Family family = find();
+  static const Family family = [] {
+    const Family found = find();
+    detours.fetch_sub(1, std::memory_order_release);
+    return found;
+  }();
   return family;
 }
 

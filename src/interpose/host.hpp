@@ -4,6 +4,8 @@
 // we call is looked up in it. There is no link-time dependency, so one build serves all versions of a family.
 #pragma once
 
+#include <atomic>
+
 #include "interpose/abi.hpp"
 
 // Every function of the host that this library calls.
@@ -108,6 +110,11 @@ inline constexpr bool simulated = built_for == Family::smpi;
 
 extern Host host;
 extern Handles handles;
+
+/// How many things keep calls that are not ours from going straight to the host: it is not found yet; operations of ours
+/// are under way; persistent ones exist. While there are none, such a call costs a look at this.
+extern std::atomic<int> detours;
+inline bool straight() { return detours.load(std::memory_order_acquire) == 0; }  // after the host was found
 
 /// Finds the host on the first call. When its family is not the one this library is built for, only the functions of
 /// `host` are usable, to hand calls on unchanged; `handles` stay empty.

@@ -6,6 +6,7 @@ namespace omnes::interpose {
 
 Host host;
 Handles handles;
+constinit std::atomic<int> detours{1};
 
 namespace {
 
@@ -23,7 +24,11 @@ Family find() {
 const char* name(Family family) { return family == Family::smpi ? "smpi" : "none"; }
 
 Family find_host() {
-  static const Family family = find();
+  static const Family family = [] {
+    const Family found = find();
+    detours.fetch_sub(1, std::memory_order_release);
+    return found;
+  }();
   return family;
 }
 

@@ -20,11 +20,14 @@ void Job::sends(const View& view) {
 void Job::sends(PartedView&& parts) {
   send_parts_.emplace(std::move(parts));
   call.send_counts = send_parts_->bytes();
-  if (send_parts_->in_row()) {
-    call.send = send_parts_->first();
-  } else {
+  if (!send_parts_->gapless()) {
     needs_ |= packing;
+    return;
   }
+  call.send = send_parts_->first();
+  if (send_parts_->in_row()) return;
+  call.send_starts = send_parts_->starts();
+  needs_ |= packing_row;
 }
 
 void Job::receives(const View& view, Kept kept, int rank, int parts, bool lands) {
@@ -43,13 +46,16 @@ void Job::receives(const View& view, Kept kept, int rank, int parts, bool lands)
 void Job::receives(PartedView&& parts, Kept kept, int rank) {
   recv_parts_.emplace(std::move(parts));
   call.recv_counts = recv_parts_->bytes();
-  if (recv_parts_->in_row()) {
-    call.recv = recv_parts_->first();
-    return;
-  }
   kept_ = kept;
   rank_ = rank;
-  needs_ |= landing;
+  if (!recv_parts_->gapless()) {
+    needs_ |= landing;
+    return;
+  }
+  call.recv = recv_parts_->first();
+  if (recv_parts_->in_row()) return;
+  call.recv_starts = recv_parts_->starts();
+  needs_ |= landing_row;
 }
 
 void Job::combines_spread(const View& own, const View* result) {
@@ -65,9 +71,11 @@ void Job::combines_in_place(void* buffer, std::size_t bytes) {
   needs_ |= moving;
 }
 
-void Job::load_slowly() {
-  if (needs_ & packing) call.send = send_parts_ ? send_parts_->packed(rooms_[0]) : send_.packed(rooms_[0]);
-  if (needs_ & landing) {
+void Job::load_slowly(bool in_rows) {
+  const bool packs = needs_ & packing || (in_rows && needs_ & packing_row);
+  const bool lands = needs_ & landing || (in_rows && needs_ & landing_row);
+  if (packs) call.send = send_parts_ ? send_parts_->packed(rooms_[0]) : send_.packed(rooms_[0]);
+  if (lands) {
     std::byte* const landed = recv_parts_ ? recv_parts_->landing(rooms_[1]) : recv_.landing(rooms_[1]);
     call.recv = landed;
     if (recv_parts_) {
@@ -86,9 +94,10 @@ void Job::load_slowly() {
   if (needs_ & moving) call.recv = rooms_[1].room(std::max<std::size_t>(moved_bytes_, 1));
 }
 
-void Job::land_slowly() {
+void Job::land_slowly(bool in_rows) {
+  const bool lands = needs_ & landing || (in_rows && needs_ & landing_row);
   const auto* landed = static_cast<const std::byte*>(call.recv);
-  if (needs_ & landing && lands_) {
+  if (lands && lands_) {
     if (recv_parts_) {
       recv_parts_->land(landed);
     } else {

@@ -40,26 +40,29 @@ struct Job {
   Operator op;
   std::vector<std::size_t> counts;  ///< of parts, where no view has them
 
-  void load() {
-    if (needs_ != 0) [[unlikely]]
-      load_slowly();
+  /// `in_rows`: what Prepared says.
+  void load(bool in_rows) {
+    if (!is_straight(in_rows)) [[unlikely]]
+      load_slowly(in_rows);
   }
-  void land() {
-    if (needs_ != 0) [[unlikely]]
-      land_slowly();
+  void land(bool in_rows) {
+    if (!is_straight(in_rows)) [[unlikely]]
+      land_slowly(in_rows);
   }
 
   /// The data lie where the call finds and leaves them: there is nothing to load or to land.
-  bool is_straight() const { return needs_ == 0; }
+  bool is_straight(bool in_rows) const { return (needs_ & ~(in_rows ? 0 : rows)) == 0; }
 
   /// Keeps the datatypes and the operation that later runs need, though the program may free them.
   void hold();
   void release();
 
  private:
-  enum Need : std::uint8_t { packing = 1, landing = 2, spreading = 4, moving = 8 };
-  void load_slowly();
-  void land_slowly();
+  /// The last two where parts have to lie in a row, and do not.
+  enum Need : std::uint8_t { packing = 1, landing = 2, spreading = 4, moving = 8, packing_row = 16, landing_row = 32 };
+  static constexpr int rows = packing_row | landing_row;
+  void load_slowly(bool in_rows);
+  void land_slowly(bool in_rows);
   template <class Do>
   void for_each_type(Do apply);
 

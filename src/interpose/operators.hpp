@@ -6,6 +6,9 @@
 
 namespace omnes::interpose {
 
+/// Of the program's own operations.
+using OpGenerations = Generations<MPI_Op, 32>;
+
 /// How the elements of a reduction lie in contiguous memory, and who combines them. Lives as long as the call.
 struct Operator {
   Reduction reduction;

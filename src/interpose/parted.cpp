@@ -19,10 +19,12 @@ const char* PartedView::add(const void* buffer, MPI_Count count, MPI_Datatype ty
   }
   if (view.bytes > 0) {
     if (!first_) first_ = view.address;
+    gapless_ = gapless_ && view.contiguous();
     in_row_ = in_row_ && view.contiguous() && view.address == first_ + total_;
   }
   total_ += view.bytes;
   bytes_.push_back(view.bytes);
+  starts_.push_back(view.bytes > 0 ? static_cast<std::size_t>(view.address - first_) : 0);
   views_.push_back(view);
   return nullptr;
 }

@@ -48,6 +48,9 @@ class PartedView {
   /// The parts that are not empty lie in the program's buffer one behind the other, the first one there.
   bool in_row() const { return in_row_; }
   std::byte* first() const { return first_; }
+  /// No part has gaps, though there may be some between them.
+  bool gapless() const { return gapless_; }
+  std::span<const std::size_t> starts() const { return starts_; }  ///< bytes from there to each part, modulo 2^64
   /// Where the parts lie in a row: in the program's buffer, or packed into staging memory.
   const std::byte* packed(Staging& staging) const;
   /// Where they may be written in a row, before land() brings them to the program's buffer.
@@ -61,9 +64,9 @@ class PartedView {
   std::size_t before(int i) const;
 
   std::vector<View> views_;
-  std::vector<std::size_t> bytes_;
+  std::vector<std::size_t> bytes_, starts_;
   std::size_t total_ = 0;
-  bool in_row_ = true;
+  bool in_row_ = true, gapless_ = true;
   std::byte* first_ = nullptr;
 };
 

@@ -2,19 +2,21 @@
 //
 // Overview. To turn arguments into a plan takes questions about datatypes, checks, and a look among the team's plans. The
 // same arguments come to the same plan, whatever the buffers. So each communicator keeps, for some recent calls, the
-// arguments beside the plan and where in the buffers the data start; a call that is found there runs at once.
+// arguments beside the plan and where in the buffers the data start; a call that is found there runs at once (find()).
+// Programs also make the same calls with other counts: these follow from the kept ones by the bytes of an element, and
+// the team has the plan (resize()). Nothing is asked then, either.
 //
 // What is compared: all arguments as they are, but of a buffer's address only whether it is null, MPI_IN_PLACE or also
 // the other buffer's. Of an array (counts, displacements, datatypes) its elements, where this rank's call has to read
-// them: elsewhere it may be anything.
+// them: elsewhere it may be anything. With other counts, all but these and displacements.
 // What is kept: only calls whose data lie in their buffers in a row, and which run in one stage. Also which ones are left
 // to the host.
 //
 // Why it is correct: all that was checked and decided depends on what is compared, and on these:
-// * datatypes and operations: before a freed one's handle can come back, the caches of datatypes are emptied, and with
-//   them this one;
-// * whose memory buffers lie in: where there is a device, calls are kept under another mark, and are repeated only by who
-//   has asked about their buffers (devices.hpp);
+// * datatypes and operations: before a freed one's handle can come back, its generation changes (handle_cache.hpp), which
+//   is kept, too. Predefined ones stay. Nothing is kept of a call while which any was freed, by another thread;
+// * whose memory buffers lie in: where there is a device, calls are kept in another way, and are repeated only by who has
+//   asked about their buffers (devices.hpp);
 // * the communicator: what is kept goes with it, and when its info asks for other algorithms (forget());
 // * one thread at a time is in a blocking collective of a communicator, as MPI demands.
 //
@@ -36,6 +38,13 @@
 namespace omnes::interpose {
 
 struct Job;
+
+/// An array among the arguments of a call.
+struct GivenArray {
+  const void* elements;
+  std::size_t element_bytes;  ///< a multiple of 4
+  bool of_received;
+};
 
 /// The arguments of a call but its communicator. A lone buffer counts as received. Arrays between the two buffers say
 /// what is sent, arrays after them what is received.
@@ -63,13 +72,8 @@ class Given {
                  std::uint64_t{send == recv} << 20;
   }
 
-  struct Array {
-    const void* elements;
-    std::size_t element_bytes;  ///< a multiple of 4
-    bool of_received;
-  };
   std::array<std::uint64_t, words> word;
-  std::array<Array, arrays> array;
+  std::array<GivenArray, arrays> array;
   const void* send = nullptr;
   void* recv = nullptr;
 
@@ -102,10 +106,19 @@ class Given {
 
 class Repeats {
  public:
-  static constexpr int most_words = 6;              // of MPI_Gather and MPI_Scatter
-  static constexpr std::uint64_t nothing_kept = 0;  // no generation: they start with 1
+  static constexpr int most_words = 6;  // of MPI_Gather and MPI_Scatter
+
+  /// How a generation is kept of calls whose buffers were asked about, and of others.
+  static std::uint64_t mark(std::uint64_t generation, bool asked) { return asked ? ~generation : generation; }
+  static constexpr std::uint64_t nothing_kept = 0;
+  static constexpr std::uint64_t of_host = ~std::uint64_t{0};            // no sizing
+  static constexpr std::uint64_t out_of_range = std::uint64_t{1} << 63;  // for a count
 
   struct Repeat {
+    bool is_valid(bool asked = false) const {
+      return mark(watched->load(std::memory_order_acquire), asked) == generation;
+    }
+
     /// Where in a buffer the data start; nowhere, when the call makes no use of the buffer.
     class Start {
      public:
@@ -116,18 +129,38 @@ class Repeats {
         return reinterpret_cast<std::byte*>((number(buffer) + offset_) & mask_);
       }
 
+      bool is_used() const { return mask_ != 0; }
+
      private:
       static std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
       std::uintptr_t offset_ = 0, mask_ = 0;
     };
 
     std::array<std::uint64_t, most_words> word{};
-    std::uint64_t mark = nothing_kept;
-    std::shared_ptr<Prepared> prepared;  ///< or why it is left to the host
+    const Generation* watched = &forgotten_at_once;  ///< of the datatype or operation that could be freed
+    std::uint64_t generation = nothing_kept;         ///< its generation then
+    std::uint64_t sizing = 0;                        ///< the one of `prepared` that has these counts
+    std::shared_ptr<Prepared> prepared;              ///< or why it is left to the host
     Start send, recv;
     Operator op;  ///< what its reduction refers to, if to anything
     bool reads_sent = false, reads_received = false;
     std::vector<std::byte> elements;  ///< of the arrays that are read, one after the other
+
+    // What other counts come to.
+    Call call;  ///< but for buffers, and for sizes
+    /// Bytes (of reductions: elements) to an element of what is sent and received; 0: this rank's call does not read it.
+    std::size_t send_unit = 0, recv_unit = 0;
+    bool resizable = false;
+    // Equal parts whose plan has multiples: the counts that are in its range, from the least one on.
+    std::uint64_t least_count = out_of_range, more_counts = 0;
+    int second_count = 0;  ///< its place in `word`, or the first's; 0: there is more to look at
+
+    /// Takes another count in range.
+    void take_count(std::uint64_t count) {
+      word[1] = word[second_count] = count;
+      prepared->size_whole(count * (send_unit != 0 ? send_unit : recv_unit), call.element);
+      sizing = prepared->sizing;
+    }
 
     Bases bases(const void* of_send, void* of_recv) const { return {{send.in(of_send), recv.in(of_recv), nullptr}}; }
   };
@@ -135,15 +168,12 @@ class Repeats {
   /// Whether the host serves all calls of the operation, whatever their arguments.
   bool left_to_host(Operation operation) const { return left_ >> static_cast<int>(operation) & 1; }
 
-  /// What a call is kept under: the generation of the caches of datatypes before it was described. `asked`: about its
-  /// buffers, which lie in the host's memory.
-  static std::uint64_t mark(std::uint64_t types, bool asked) { return asked ? ~types : types; }
-
-  /// The call of a communicator of p ranks that has been made before with such arguments, or null.
+  /// The call of a communicator of p ranks that has been made before with such arguments, or null. `asked`: who calls asks
+  /// about its buffers, and so did who kept it.
   template <class... Arguments>
-  const Repeat* find(const Given<Arguments...>& given, int p, std::uint64_t mark = TypeCache::generation()) const {
-    const Repeat& repeat = repeats_[place(given)];
-    if (repeat.mark != mark) return nullptr;
+  Repeat* find(const Given<Arguments...>& given, int p, bool asked = false) {
+    Repeat& repeat = repeats_[place(given)];
+    if (!repeat.is_valid(asked)) return nullptr;
     for (int i = 0; i < given.words; ++i)
       if (repeat.word[i] != given.word[i]) return nullptr;
     constexpr int arrays = Given<Arguments...>::arrays;
@@ -151,18 +181,50 @@ class Repeats {
       if (!same_elements(repeat, given.array.data(), arrays, p)) return nullptr;
     return &repeat;
   }
+  /// Whether what was found may run: nobody else's sizes are in its plan, and it is not left to the host.
+  static bool is_ready(const Repeat& repeat) { return repeat.sizing == repeat.prepared->sizing; }
 
-  /// Keeps what these arguments came to, if it is of the kind that is kept.
+  /// The call that has been made before with such arguments but another count, for which its plan only has to be resized,
+  /// or whose plan has served others since; or null.
   template <class... Arguments>
-  void keep(const Given<Arguments...>& given, int p, const std::shared_ptr<Prepared>& prepared, const Job& job,
-            std::uint64_t mark) {
-    static_assert(Given<Arguments...>::words <= most_words);
+  Repeat* find_but_for_count(const Given<Arguments...>& given) {
+    constexpr int words = Given<Arguments...>::words;
+    if constexpr (Given<Arguments...>::arrays > 0 || words < 4) return nullptr;
     Repeat& repeat = repeats_[place(given)];
-    repeat.mark = nothing_kept;
-    if (!describe(repeat, prepared, job, given.send, given.recv, given.arrays > 0)) return;
+    if (!repeat.is_valid() || given.word[1] - repeat.least_count > repeat.more_counts) return nullptr;
+    for (int i = 0; i < words; ++i)
+      if (i != 1 && (i != 3 || repeat.second_count != 3) && given.word[i] != repeat.word[i]) return nullptr;
+    if (repeat.second_count == 3 && given.word[std::min(3, words - 1)] != given.word[1]) return nullptr;
+    return &repeat;
+  }
+
+  /// The call of a team that has been made before with such arguments but other counts, or whose plan has served others
+  /// since; null: none, or these need a closer look. Its `call` is ready to run.
+  template <class... Arguments>
+  const Repeat* resize(const Given<Arguments...>& given, int p, int rank, Team& team) {
+    Repeat& repeat = repeats_[place(given)];
+    if (!repeat.is_valid() || !repeat.resizable) return nullptr;
+    if (!take_counts(repeat, given.word.data(), given.words, given.array.data(), given.arrays, p, rank) ||
+        !prepare(repeat, team, given.send, given.recv))
+      return nullptr;
     copy_elements(repeat, given.array.data(), given.arrays, p);
     std::copy(given.word.begin(), given.word.end(), repeat.word.begin());
-    repeat.mark = mark;
+    return &repeat;
+  }
+
+  /// Keeps what these arguments came to, if it is of the kind that is kept. `forgotten`: all_forgotten from before they were
+  /// looked at; `asked`: about its buffers, which lie in the host's memory.
+  template <class... Arguments>
+  void keep(const Given<Arguments...>& given, int p, std::uint64_t forgotten, bool asked,
+            const std::shared_ptr<Prepared>& prepared, const Job& job) {
+    static_assert(Given<Arguments...>::words <= most_words);
+    Repeat& repeat = repeats_[place(given)];
+    repeat.generation = nothing_kept;
+    if (!describe(repeat, prepared, job, given.send, given.recv, given.arrays > 0)) return;
+    find_units(repeat, job, given.word.data(), given.array.data(), given.arrays, p);
+    copy_elements(repeat, given.array.data(), given.arrays, p);
+    std::copy(given.word.begin(), given.word.end(), repeat.word.begin());
+    watch(repeat, job, given.word.data(), forgotten, asked);
   }
 
   void forget() {
@@ -171,14 +233,25 @@ class Repeats {
   }
 
  private:
-  static constexpr int place_bits = 4;  // 2^4 calls that take turns are what a loop of a program has
+  static constexpr int place_bits = 5;  // 2^5: calls that take turns in a loop of a program are fewer
 
   template <class... Arguments>
   static std::size_t place(const Given<Arguments...>& given) {
-    // The last one is a root, where there is one, the second mostly a count.
-    const std::uint64_t sum = given.word.front() + given.word[std::min(1, given.words - 1)] + given.word.back();
+    // The last one is a root, where there is one; without arrays, the third is a datatype, where there is one.
+    constexpr int type = Given<Arguments...>::arrays > 0 ? 0 : std::min(2, Given<Arguments...>::words - 1);
+    const std::uint64_t sum = given.word.front() + given.word[type] + given.word.back();
     return sum * 0x9E3779B97F4A7C15u >> (64 - place_bits);  // Fibonacci hashing: 2^64 / golden ratio
   }
+
+  /// Sets the sizes of repeat.call; whether they are those of a call that differs in nothing else and has data.
+  bool take_counts(Repeat& repeat, const std::uint64_t* word, int words, const GivenArray* array, int arrays, int p,
+                   int rank);
+  /// Finds its plan, and where its data lie; whether it can run so.
+  bool prepare(Repeat& repeat, Team& team, const void* send, void* recv);
+  static void find_range(Repeat& repeat);
+  void watch(Repeat& repeat, const Job& job, const std::uint64_t* word, std::uint64_t forgotten, bool asked);
+  void find_units(Repeat& repeat, const Job& job, const std::uint64_t* word, const GivenArray* array, int arrays,
+                  int p);
 
   bool describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
                 const void* recv, bool has_arrays);
@@ -224,7 +297,11 @@ class Repeats {
     }
   }
 
-  std::uint32_t left_ = 0;  // a bit for each operation
+  /// Bytes of parts, and before them, of the call that was resized last: sent, received.
+  std::array<std::vector<std::size_t>, 2> counts_, starts_;
+  std::array<std::size_t, 2> first_{};  // bytes before the first that has any
+  std::array<bool, 2> in_row_{};        // from there on they lie one behind the other
+  std::uint32_t left_ = 0;              // a bit for each operation
   static_assert(operation_count <= 32);
   std::array<Repeat, 1 << place_bits> repeats_;
 };

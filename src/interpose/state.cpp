@@ -41,8 +41,8 @@ int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
 }
 
 // Operations under way, and persistent ones, keep the state.
-int free_state(MPI_Comm, int, void* attribute, void*) {
-  StateCache::forget_all();
+int free_state(MPI_Comm comm, int, void* attribute, void*) {
+  StateCache::forget(comm);
   seal_segments();
   const std::unique_ptr<std::shared_ptr<State>> state(static_cast<std::shared_ptr<State>*>(attribute));
   (*state)->detached = true;
@@ -79,6 +79,7 @@ std::byte* Staging::room(std::size_t bytes) {
 }
 
 Found state_of(MPI_Comm comm) {
+  const std::uint64_t generation = StateCache::generation(comm);
   if (called_by_host()) return {nullptr, "called by the host itself"};
   if (find_host() != built_for) return {nullptr, "MPI of another family"};
   if (const char* reason = prepare_process()) return {nullptr, reason};
@@ -92,7 +93,7 @@ Found state_of(MPI_Comm comm) {
   if (!found && comm == being_freed) return {nullptr, "during MPI_Comm_free"};
   const std::shared_ptr<State> state = found ? *static_cast<std::shared_ptr<State>*>(attribute) : make(comm);
   if (!state->team) return {nullptr, state->passed};
-  if (state->formed) state_cache.put(comm, state.get());
+  if (state->formed) state_cache.put(comm, state.get(), generation);
   return {state, nullptr};
 }
 

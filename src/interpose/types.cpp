@@ -179,8 +179,8 @@ int no_copy(MPI_Datatype, int, void*, void*, void*, int* copied) {
   return MPI_SUCCESS;
 }
 
-int forget(MPI_Datatype, int, void* info, void*) {
-  TypeCache::forget_all();
+int forget(MPI_Datatype type, int, void* info, void*) {
+  TypeCache::forget(type);
   delete static_cast<TypeInfo*>(info);
   return MPI_SUCCESS;
 }
@@ -188,8 +188,9 @@ int forget(MPI_Datatype, int, void* info, void*) {
 }  // namespace
 
 const TypeInfo* look_up_type(MPI_Datatype type) {
+  const std::uint64_t generation = TypeCache::generation(type);
   if (const auto known = predefined->find(type); known != predefined->end()) {
-    type_cache.put(type, &known->second);
+    type_cache.put(type, &known->second, generation);
     return &known->second;
   }
   if (!committed(type)) return nullptr;
@@ -200,7 +201,7 @@ const TypeInfo* look_up_type(MPI_Datatype type) {
   int found = 0;
   if (host.Type_get_attr(type, keyval, &attribute, &found) != MPI_SUCCESS) return nullptr;
   const TypeInfo* info = found ? static_cast<const TypeInfo*>(attribute) : examine(type);
-  if (info) type_cache.put(type, info);
+  if (info) type_cache.put(type, info, generation);
   return info;
 }
 

@@ -56,10 +56,11 @@ struct Candidate {
 
 }  // namespace
 
-std::size_t size_class(std::size_t bytes) {
+ByteRange size_class(std::size_t bytes) {
   constexpr int digits = 3;  // binary ones that are kept
-  const int width = std::bit_width(bytes);
-  return width <= digits ? bytes : bytes >> (width - digits) << (width - digits);
+  const int cut_off = std::max(static_cast<int>(std::bit_width(bytes)) - digits, 0);
+  const std::size_t from = bytes >> cut_off << cut_off;
+  return {from, from + (std::size_t{1} << cut_off) - 1};
 }
 
 Advisor::Advisor(std::shared_ptr<const Machine> machine, Placement placement, std::span<const std::int32_t> node)
@@ -70,9 +71,13 @@ Advisor::Advisor(std::shared_ptr<const Machine> machine, Placement placement, st
 Advice Advisor::operator()(const Selector& selector, const Question& question) {
   if (std::string reason = why_not(question); !reason.empty()) return {{}, std::move(reason)};
   Question of_class = question;
-  of_class.bytes = size_class(question.bytes);
+  const ByteRange sizes = size_class(question.bytes);
+  of_class.bytes = sizes.from;
   const auto [at, is_new] = known_.try_emplace({question.operation, question.commutative, of_class.bytes});
-  if (is_new) at->second = find(of_class, selector.candidates(of_class));
+  if (is_new) {
+    at->second = find(of_class, selector.candidates(of_class));
+    at->second.sizes = sizes;
+  }
   return at->second;
 }
 

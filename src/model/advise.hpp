@@ -21,8 +21,8 @@
 
 namespace omnes::model {
 
-/// Bytes rounded down to one of four sizes between two powers of two: one choice serves all sizes in between.
-std::size_t size_class(std::size_t bytes);
+/// Sizes between two powers of two are cut into four classes: one choice serves all sizes of a class.
+ByteRange size_class(std::size_t bytes);
 
 class Advisor {
  public:

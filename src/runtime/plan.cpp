@@ -1,4 +1,4 @@
-// Binding a schedule: bytes, routes, and who releases whom.
+// Binding a schedule: routes, and who releases whom; and giving it sizes.
 #include "runtime/plan.hpp"
 
 #include <algorithm>
@@ -16,42 +16,15 @@ constexpr std::size_t align_blocks_from = 4 * cache_line;  // bytes per block be
 // More would be tested in vain.
 constexpr std::size_t landings_ahead = 2;
 
-// Bytes of a copy in whose time a sender can be told that it may copy, too.
-constexpr std::size_t long_copy = 32 * 1024;
-
-// Bytes up to which a sender is done without its readers.
-constexpr std::size_t short_message = 4 * 1024;
-
-std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
-
-/// Of a piece of what the rank of that part sends to `to`, as all ranks know it.
-std::size_t size_between(int p, const Layout& layout, int block, int to) {
-  const int from = block / layout.pieces, piece = block % layout.pieces;
-  const std::size_t count = layout.all_counts[static_cast<std::size_t>(from) * p + to];
-  return (layout.before_piece(count, piece + 1) - layout.before_piece(count, piece)) * layout.element;
-}
-
-// Byte offsets of the temporary blocks, contiguous so that runs of them travel as one message.
-std::vector<std::size_t> place_temporaries(const Schedule& schedule, const Layout& layout) {
-  std::vector<std::size_t> offsets(schedule.temp.size() + 1, 0);
-  const Buffer like = buffer_of_all(schedule.problem.operation);
-  for (std::size_t i = 0; i < schedule.temp.size(); ++i) {
-    const auto [block, rank] = schedule.temp[i];
-    offsets[i + 1] = offsets[i] + (layout.all_counts.empty() ? layout.size(like, block)
-                                                             : size_between(schedule.problem.p, layout, block, rank));
-  }
-  return offsets;
-}
-
 class Binder {
  public:
-  Binder(const Schedule& schedule, const Layout& layout, const Reach& reach, Combining combining)
-      : schedule_(schedule), layout_(layout), reach_(reach), combining_(combining) {}
+  Binder(const Schedule& schedule, const Reach& reach, Combining combining)
+      : schedule_(schedule), reach_(reach), combining_(combining) {}
 
   Plan bind() {
-    temp_ = place_temporaries(schedule_, layout_);
-    plan_.arena_bytes = temp_.back();
-    plan_.element = layout_.element;
+    plan_.pieces = schedule_.pieces;
+    collect_marks();
+    add_temporaries();
     first_step_.reserve(schedule_.ops.size() + 1);
     for (const Op& op : schedule_.ops) {
       first_step_.push_back(static_cast<std::uint32_t>(plan_.steps.size()));
@@ -59,6 +32,7 @@ class Binder {
     }
     first_step_.push_back(static_cast<std::uint32_t>(plan_.steps.size()));
     release_order();
+    plan_.places.assign(first_landing_ + plan_.landing_places.size(), 0);
     return std::move(plan_);
   }
 
@@ -66,94 +40,149 @@ class Binder {
   // A channel on this rank: direction, route, lane, peer (-1: all readers of this rank's publishes).
   using Channel = std::tuple<bool, Route, bool, std::int32_t>;
 
-  std::size_t at(Buffer buffer, std::int64_t block) const {
-    return buffer == Buffer::temp ? temp_[block] : layout_.offset(buffer, block);
-  }
-  Region region(const Blocks& blocks) const {
-    return {blocks.buffer, blocks.count == 0 ? 0 : at(blocks.buffer, blocks.first)};
-  }
-  std::size_t bytes(const Blocks& blocks) const {
-    if (blocks.count == 0) return 0;
-    return at(blocks.buffer, blocks.first + blocks.count) - at(blocks.buffer, blocks.first);
+  Mark begin_of(std::int32_t block) const { return {block / plan_.pieces, block % plan_.pieces}; }
+  Mark end_of(std::int32_t block) const { return {block / plan_.pieces, block % plan_.pieces + 1}; }
+  std::vector<Mark>& marks(Buffer buffer) { return buffer == Buffer::send ? plan_.sent_marks : plan_.received_marks; }
+
+  /// Where any region begins or ends, sorted.
+  void collect_marks() {
+    const auto add = [&](const Blocks& blocks) {
+      if (blocks.count == 0 || blocks.buffer == Buffer::temp) return;
+      const Mark begin = begin_of(blocks.first), end = end_of(blocks.first + blocks.count - 1);
+      plan_.joins_parts = plan_.joins_parts || begin.part != end.part;
+      marks(blocks.buffer).insert(marks(blocks.buffer).end(), {begin, end});
+    };
+    for (const Op& op : schedule_.ops)
+      for (const Blocks& blocks : {op.a, op.b, op.dst}) add(blocks);
+    for (const Like& like : schedule_.temp) add({buffer_of_all(schedule_.problem.operation), like.block, 1});
+    for (std::vector<Mark>* const sorted : {&plan_.sent_marks, &plan_.received_marks}) {
+      std::ranges::sort(*sorted);
+      const auto repeated = std::ranges::unique(*sorted);
+      sorted->erase(repeated.begin(), repeated.end());
+    }
+    first_temporary_ = static_cast<std::uint32_t>(1 + plan_.sent_marks.size() + plan_.received_marks.size());
+    first_landing_ = first_temporary_ + static_cast<std::uint32_t>(schedule_.temp.size()) + 1;
   }
 
-  void add(const Op& op) {
-    Step step;
-    step.kind = op.kind;
-    step.published = op.published;
-    step.incoming_first = op.incoming_first;
-    step.a = region(op.a);
-    step.b = region(op.b);
-    step.dst = region(op.dst);
-    step.bytes = bytes(op.kind == OpKind::send ? op.a : op.dst);
-    step.elements = layout_.element == 0 ? 0 : step.bytes / layout_.element;
-    switch (op.kind) {
-      case OpKind::copy:
-        // Equal by proof, unless this rank's own counts are wrong; it still has to pass on what is not its own.
-        if (const std::size_t there = bytes(op.a); there != step.bytes) {
-          plan_.truncates = true;
-          step.bytes = std::min(step.bytes, there);
-        }
-        push(step, {});
-        break;
-      case OpKind::reduce: push(step, {}); break;
-      case OpKind::recv:
-      case OpKind::recv_reduce: add_receive(op, step); break;
-      case OpKind::send: add_send(op, step); break;
+  void add_temporaries() {
+    const Operation operation = schedule_.problem.operation;
+    for (const auto& [block, rank] : schedule_.temp) {
+      plan_.temporaries.push_back(between({buffer_of_all(operation), block, 1}));
+      if (!sized_by_pairs(operation)) continue;
+      const std::int32_t from = block / plan_.pieces, piece = block % plan_.pieces;
+      plan_.pairs.push_back(
+          {static_cast<std::uint32_t>(from * schedule_.problem.p + rank), static_cast<std::uint32_t>(piece)});
     }
   }
 
-  void add_receive(const Op& op, Step step) {
+  std::uint32_t place(Buffer buffer, const Mark& mark) {
+    const std::vector<Mark>& known = marks(buffer);
+    const auto at = std::ranges::lower_bound(known, mark) - known.begin();
+    return static_cast<std::uint32_t>(1 + (buffer == Buffer::send ? 0 : plan_.sent_marks.size()) + at);
+  }
+  Between between(const Blocks& blocks) {
+    if (blocks.count == 0) return {};
+    if (blocks.buffer == Buffer::temp) {
+      const std::uint32_t begin = first_temporary_ + static_cast<std::uint32_t>(blocks.first);
+      return {begin, begin + static_cast<std::uint32_t>(blocks.count)};
+    }
+    return {place(blocks.buffer, begin_of(blocks.first)),
+            place(blocks.buffer, end_of(blocks.first + blocks.count - 1))};
+  }
+
+  /// A step whose regions' extents are known, but for those that the caller changes.
+  struct Sized {
+    Step step;
+    Extent extent;
+  };
+
+  void add(const Op& op) {
+    Sized sized;
+    Step& step = sized.step;
+    step.kind = op.kind;
+    step.published = op.published;
+    step.incoming_first = op.incoming_first;
+    step.a.buffer = op.a.buffer;
+    step.b.buffer = op.b.buffer;
+    step.dst.buffer = op.dst.buffer;
+    sized.extent = {between(op.a), between(op.kind == OpKind::send ? op.a : op.dst), between(op.b).begin,
+                    between(op.dst).begin};
+    switch (op.kind) {
+      case OpKind::copy:
+      case OpKind::reduce: push(sized, {}); break;
+      case OpKind::recv:
+      case OpKind::recv_reduce: add_receive(op, sized); break;
+      case OpKind::send: add_send(op, sized); break;
+    }
+  }
+
+  void add_receive(const Op& op, Sized sized) {
+    Step& step = sized.step;
     const std::int32_t local = reach_.local[op.peer];
     step.route = local >= 0 ? Route::shm : Route::port;
     step.peer = local >= 0 ? local : op.peer;
     const Channel channel{false, step.route, step.published, step.peer};
     if (op.kind == OpKind::recv_reduce) {
-      if (step.route == Route::port) return add_landing(step, channel);
-      if (!combining_.direct) stage(step);
+      if (step.route == Route::port) return add_landing(sized, channel);
+      if (!combining_.direct) stage(op, sized);
     }
-    push(step, {channel});
+    push(sized, {channel});
   }
 
   /// The message lands where the result will lie, if it may. Operands never change places: of two ranks that exchange
   /// their sums each receives another one, and not even predefined operations always commute (which of 0 and -0 is the
   /// larger?).
-  void stage(Step& step) {
+  void stage(const Op& op, Sized& sized) {
+    Step& step = sized.step;
     step.staged = true;
-    const bool into_result = (combining_.kernel || !step.incoming_first) && !overlap(step.a, step.dst, step.bytes);
-    step.b = into_result ? step.dst : landing_place(step.bytes);
+    if ((combining_.kernel || !step.incoming_first) && !overlap(op.a, op.dst)) {
+      step.b.buffer = step.dst.buffer;
+      sized.extent.b = sized.extent.dst;
+    } else {
+      step.b.buffer = Buffer::temp;
+      sized.extent.b = landing_place(sized.extent.moved);
+    }
   }
-  static bool overlap(const Region& a, const Region& b, std::size_t bytes) {
-    return a.buffer == b.buffer && a.offset < b.offset + bytes && b.offset < a.offset + bytes;
+  static bool overlap(const Blocks& a, const Blocks& b) {
+    return a.buffer == b.buffer && a.first < b.first + b.count && b.first < a.first + a.count;
   }
-  Region landing_place(std::size_t bytes) {
-    const Region place{Buffer::temp, round_up(plan_.arena_bytes, cache_line)};
-    plan_.arena_bytes = place.offset + bytes;
-    return place;
+  std::uint32_t landing_place(const Between& like) {
+    plan_.landing_places.push_back(like);
+    return first_landing_ + static_cast<std::uint32_t>(plan_.landing_places.size() - 1);
   }
 
   /// A message that is to be combined has a place of its own, so it may come before the other operand is there.
-  void add_landing(Step step, const Channel& channel) {
-    const Region landing = landing_place(step.bytes), operand = step.a;
-    Step message = step;
-    message.kind = OpKind::recv;
-    message.dst = landing;
+  void add_landing(Sized sized, const Channel& channel) {
+    const std::uint32_t landing = landing_place(sized.extent.moved);
+    Sized message = sized;
+    message.step.kind = OpKind::recv;
+    message.step.dst.buffer = Buffer::temp;
+    message.extent.dst = landing;
     push(message, {channel});
     std::vector<std::uint32_t>& combined = combined_of_[channel];
     if (combined.size() >= landings_ahead)
       ends_.push_back({combined[combined.size() - landings_ahead], static_cast<std::uint32_t>(plan_.steps.size() - 1)});
     combined.push_back(static_cast<std::uint32_t>(plan_.steps.size()));
+    Step& step = sized.step;
     step.kind = OpKind::reduce;
     step.route = Route::local;
-    step.a = step.incoming_first ? landing : operand;
-    step.b = step.incoming_first ? operand : landing;
-    push(step, {});
+    if (step.incoming_first) {
+      step.b.buffer = step.a.buffer;
+      sized.extent.b = sized.extent.a.begin;
+      step.a.buffer = Buffer::temp;
+      sized.extent.a = {landing, landing};
+    } else {
+      step.b.buffer = Buffer::temp;
+      sized.extent.b = landing;
+    }
+    push(sized, {});
   }
   bool lands(std::size_t op, std::uint32_t step) const {
     return schedule_.ops[op].kind == OpKind::recv_reduce && plan_.steps[step].kind == OpKind::recv;
   }
 
-  void add_send(const Op& op, Step step) {
+  void add_send(const Op& op, Sized sized) {
+    Step& step = sized.step;
     std::vector<std::int32_t> to;
     if (op.published) {
       for (std::int32_t rank = 0; rank < schedule_.problem.p; ++rank)
@@ -173,19 +202,20 @@ class Binder {
     if (step.reader_count > 0) {
       step.route = Route::shm;
       if (op.published) channels.resize(1);
-      push(step, channels);
+      push(sized, channels);
     }
     step.route = Route::port;
     for (const std::int32_t rank : to) {
       if (reach_.local[rank] >= 0) continue;
       step.peer = rank;
-      push(step, {Channel{true, Route::port, op.published, rank}});
+      push(sized, {Channel{true, Route::port, op.published, rank}});
     }
   }
 
-  void push(const Step& step, const std::vector<Channel>& channels) {
+  void push(const Sized& sized, const std::vector<Channel>& channels) {
     const auto self = static_cast<std::uint32_t>(plan_.steps.size());
-    plan_.steps.push_back(step);
+    plan_.steps.push_back(sized.step);
+    plan_.extents.push_back(sized.extent);
     for (const Channel& channel : channels) {
       const auto [last, first_on_channel] = last_on_.try_emplace(channel, self);
       if (!first_on_channel) {
@@ -233,75 +263,174 @@ class Binder {
   }
 
   const Schedule& schedule_;
-  const Layout& layout_;
   const Reach& reach_;
   const Combining combining_;
   Plan plan_;
-  std::vector<std::size_t> temp_;
-  std::vector<std::uint32_t> first_step_;  // op -> its first step
+  std::uint32_t first_temporary_ = 1, first_landing_ = 1;  // in Plan::places
+  std::vector<std::uint32_t> first_step_;                  // op -> its first step
   std::map<Channel, std::uint32_t> last_on_;
   std::map<Channel, std::vector<std::uint32_t>> combined_of_;           // the steps that combine a channel's messages
   std::vector<std::pair<std::uint32_t, std::uint32_t>> starts_, ends_;  // who waits for whose start, for whose end
 };
 
-bool copies_beside(const Plan& plan) {
-  const auto is_long = [](const Step& step, OpKind kind, Route route) {
-    return step.kind == kind && step.route == route && step.waits_for == 0 && step.bytes >= long_copy;
+/// It has copies, and all else are messages of shared memory one way; nothing waits for anything.
+bool only_copies_and_moves(const Plan& plan) {
+  const auto is = [](const Step& step, OpKind kind, Route route) {
+    return step.kind == kind && step.route == route && step.waits_for == 0;
   };
-  const auto copies = [&](const Step& step) { return is_long(step, OpKind::copy, Route::local); };
+  const auto copies = [&](const Step& step) { return is(step, OpKind::copy, Route::local); };
   const auto only_copies_and = [&](OpKind kind) {
     return std::ranges::all_of(plan.steps,
-                               [&](const Step& step) { return copies(step) || is_long(step, kind, Route::shm); });
+                               [&](const Step& step) { return copies(step) || is(step, kind, Route::shm); });
   };
   return std::ranges::any_of(plan.steps, copies) && (only_copies_and(OpKind::send) || only_copies_and(OpKind::recv));
 }
 
-std::size_t only_short_receives_from(const Plan& plan) {
-  if (plan.messages || plan.longest > short_message) return plan.steps.size();
-  const auto last_send =
-      std::find_if(plan.steps.rbegin(), plan.steps.rend(), [](const Step& step) { return step.kind == OpKind::send; });
-  return static_cast<std::size_t>(plan.steps.rend() - last_send);
+/// Where a part of so many elements is cut into pieces, nearly equal ones.
+class Cut {
+ public:
+  Cut(std::size_t count, std::size_t pieces, std::size_t element)
+      : count_(count), pieces_(pieces), quotient_(count / pieces), remainder_(count % pieces) {
+    const bool on_lines = element > 0 && cache_line % element == 0 && quotient_ * element >= align_blocks_from;
+    if (on_lines) in_line_ = cache_line / element - 1;  // a power of two, less 1
+  }
+  /// Elements before a piece, or, of as many as there are, in all.
+  std::size_t before(std::size_t piece) const {
+    if (piece == pieces_) return count_;
+    // count * piece / pieces without overflow.
+    const std::size_t cut = quotient_ * piece + (remainder_ == 0 ? 0 : remainder_ * piece / pieces_);
+    return cut & ~in_line_;
+  }
+
+ private:
+  std::size_t count_, pieces_, quotient_, remainder_, in_line_ = 0;
+};
+
+/// Bytes before the marks of a buffer. Returns the place after the last one.
+std::size_t* place_marks(std::span<const Mark> marks, const Parts& parts, std::size_t element, const Plan& plan,
+                         std::size_t* at) {
+  const auto pieces = static_cast<std::size_t>(plan.pieces);
+  if (parts.counts.empty()) {
+    if (pieces == 1) {
+      const std::size_t bytes = parts.count * element;
+      for (const Mark& mark : marks) *at++ = static_cast<std::size_t>(mark.part + mark.piece) * bytes;
+      return at;
+    }
+    const Cut cut(parts.count, pieces, element);
+    for (const Mark& mark : marks) {
+      const std::size_t before = static_cast<std::size_t>(mark.part) * parts.count;
+      *at++ = (before + (mark.piece == 0 ? 0 : cut.before(static_cast<std::size_t>(mark.piece)))) * element;
+    }
+    return at;
+  }
+  std::size_t part = 0, before = 0;  // marks are sorted
+  for (const Mark& mark : marks) {
+    for (; part < static_cast<std::size_t>(mark.part); ++part) before += parts.counts[part];
+    const std::size_t count = parts.counts[part], piece = static_cast<std::size_t>(mark.piece);
+    const std::size_t inside = piece == 0 ? 0 : piece == pieces ? count : Cut(count, pieces, element).before(piece);
+    *at++ = ((parts.starts.empty() ? before : parts.starts[part]) + inside) * element;
+  }
+  return at;
+}
+
+/// Bytes before the temporary blocks, which lie one behind the other, so that runs of them travel as one message.
+std::size_t* place_temporaries(const Plan& plan, const Layout& layout, const std::size_t* places, std::size_t* at) {
+  std::size_t before = 0;
+  if (layout.all_counts.empty()) {
+    for (const Between& like : plan.temporaries) {
+      *at++ = before;
+      before += places[like.end] - places[like.begin];
+    }
+  } else {
+    for (const auto& [pair, piece] : plan.pairs) {
+      *at++ = before;
+      const Cut cut(layout.all_counts[pair], static_cast<std::size_t>(plan.pieces), layout.element);
+      before += (cut.before(piece + 1) - cut.before(piece)) * layout.element;
+    }
+  }
+  *at++ = before;
+  return at;
+}
+
+void resize_any(Plan& plan, const Layout& layout) {
+  const std::size_t element = layout.element;
+  std::size_t* const places = plan.places.data();
+  std::size_t* at = place_marks(plan.sent_marks, layout.send, element, plan, places + 1);
+  at = place_marks(plan.received_marks, layout.recv, element, plan, at);
+  at = place_temporaries(plan, layout, places, at);
+  std::size_t arena = at[-1];
+  for (const Between& like : plan.landing_places) {
+    *at = (arena + cache_line - 1) / cache_line * cache_line;
+    arena = *at++ + places[like.end] - places[like.begin];
+  }
+  plan.element = element;
+  plan.arena_bytes = arena;
+
+  std::size_t longest = 0, shortest = SIZE_MAX;
+  std::size_t bytes_before = 0, elements_before = 0;
+  plan.truncates = false;
+  const Extent* extent = plan.extents.data();
+  for (Step& step : plan.steps) {
+    const auto& [a, moved, b, dst] = *extent++;
+    step.a.offset = places[a.begin];
+    step.b.offset = places[b];
+    step.dst.offset = places[dst];
+    step.bytes = places[moved.end] - places[moved.begin];
+    // Equal by proof, unless this rank's own counts are wrong; it still has to pass on what is not its own.
+    if (step.kind == OpKind::copy) {
+      if (const std::size_t there = places[a.end] - places[a.begin]; there != step.bytes) [[unlikely]] {
+        plan.truncates = true;
+        step.bytes = std::min(step.bytes, there);
+      }
+    } else if (step.kind == OpKind::reduce || step.kind == OpKind::recv_reduce) {
+      if (step.bytes != bytes_before) {  // most are as long as the one before: no division
+        bytes_before = step.bytes;
+        elements_before = element == 0 ? 0 : step.bytes / element;
+      }
+      step.elements = elements_before;
+    }
+    longest = std::max(longest, step.bytes);
+    shortest = std::min(shortest, step.bytes);
+  }
+  plan.settle(longest, shortest);
+}
+
+/// They are the sizes of parts of one byte.
+void find_multiples(Plan& plan) {
+  resize_any(plan, {{.count = 1}, {.count = 1}, 1});
+  const auto parts = [](std::size_t bytes) { return static_cast<std::uint32_t>(bytes); };
+  std::size_t shortest = SIZE_MAX;
+  for (const Step& step : plan.steps) {
+    plan.multiples.push_back({parts(step.a.offset), parts(step.b.offset), parts(step.dst.offset), parts(step.bytes)});
+    shortest = std::min(shortest, step.bytes);
+  }
+  plan.arena_parts = parts(plan.arena_bytes);
+  plan.longest_parts = parts(plan.longest);
+  plan.shortest_parts = plan.steps.empty() ? 0 : parts(shortest);
 }
 
 }  // namespace
 
-Parts unequal_parts(std::span<const std::size_t> counts) {
-  Parts parts;
-  parts.starts.reserve(counts.size() + 1);
-  parts.starts.push_back(0);
-  for (const std::size_t count : counts) parts.starts.push_back(parts.starts.back() + count);
-  return parts;
-}
-
-std::size_t Layout::before_piece(std::size_t count, std::size_t piece) const {
-  const auto n = static_cast<std::size_t>(pieces);
-  if (piece == n) return count;
-  // count * piece / n without overflow.
-  std::size_t cut = count / n * piece + count % n * piece / n;
-  if (element > 0 && cache_line % element == 0 && count / n * element >= align_blocks_from)
-    cut -= cut % (cache_line / element);
-  return cut;
-}
-
-std::size_t Layout::offset(Buffer buffer, std::int64_t block) const {
-  const Parts& parts = buffer == Buffer::send ? send : recv;
-  const auto part = static_cast<std::size_t>(block / pieces), piece = static_cast<std::size_t>(block % pieces);
-  const bool equal = parts.starts.empty();
-  const std::size_t before = equal ? part * parts.count : parts.starts[part];
-  if (piece == 0) return before * element;  // one past the last part, too
-  const std::size_t count = equal ? parts.count : parts.starts[part + 1] - before;
-  return (before + before_piece(count, piece)) * element;
-}
-
-Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, Combining combining) {
-  Plan plan = Binder(schedule, layout, reach, combining).bind();
-  for (const Step& step : plan.steps) plan.longest = std::max(plan.longest, step.bytes);
-  plan.copies_beside = copies_beside(plan);
+Plan bind(const Schedule& schedule, const Reach& reach, Combining combining) {
+  Plan plan = Binder(schedule, reach, combining).bind();
   const auto first_message = std::ranges::find(plan.steps, Route::port, &Step::route);
   plan.messages = first_message != plan.steps.end();
-  plan.in_order = plan.copies_beside ? 0 : static_cast<std::size_t>(first_message - plan.steps.begin());
-  plan.only_short_receives_from = only_short_receives_from(plan);
+  plan.first_message = static_cast<std::size_t>(first_message - plan.steps.begin());
+  plan.only_copies_and_moves = only_copies_and_moves(plan);
+  const auto last_send =
+      std::find_if(plan.steps.rbegin(), plan.steps.rend(), [](const Step& step) { return step.kind == OpKind::send; });
+  plan.behind_last_send = static_cast<std::size_t>(plan.steps.rend() - last_send);
+  if (plan.pieces == 1 && plan.landing_places.empty()) find_multiples(plan);
   return plan;
+}
+
+void resize(Plan& plan, const Layout& layout) {
+  const bool whole = !plan.multiples.empty() && layout.send.counts.empty() && layout.recv.counts.empty();
+  if (whole) {
+    resize_whole(plan, layout.recv.count, layout.element);
+  } else {
+    resize_any(plan, layout);
+  }
 }
 
 }  // namespace omnes::inline runtime

@@ -1,13 +1,16 @@
-// A plan: a schedule bound to sizes and transports, ready to run again and again with any buffers.
+// A plan: a schedule bound to transports and sizes, ready to run again and again with any buffers.
 //
-// Overview: binding cuts the parts into bytes, places the temporary blocks in one arena, gives every message its route (shared memory, or the
-// host's messages) and turns dependencies round, so that a step that ends knows which steps it releases. A send to a set becomes one step for the
-// ranks on this node and one message for each of the others. A message that is to be combined becomes two steps: it may
-// land at any time, in a place of its own.
+// Overview: binding gives every message its route (shared memory, or the host's messages) and turns dependencies round, so that a step that ends
+// knows which steps it releases. A send to a set becomes one step for the ranks on this node and one message for each of the others. A message
+// that is to be combined becomes two steps: it may land at any time, in a place of its own.
+// Sizes: nothing of that depends on them. A plan knows at which blocks its regions begin and end; resizing cuts the parts into bytes, places the
+// temporary blocks in one arena, and fills in where each step's regions lie and how long they are: one pass that allocates nothing. So a call
+// with new sizes needs no new plan.
 // Order: messages of one channel start in the schedule's order. That is one more thing a step waits for: released when its predecessor on the channel
 // has *started* (`after_start`), while data dependencies are released when it is *done* (`after_done`).
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,28 +20,19 @@
 
 namespace omnes::inline runtime {
 
-/// The sizes of a buffer's parts, which lie one behind the other.
+/// The sizes of a buffer's parts.
 struct Parts {
-  std::size_t count = 0;            ///< elements of each part, when they are equal
-  std::vector<std::size_t> starts;  ///< else: elements before each part, and of all parts
+  std::size_t count = 0;  ///< elements of each part, when they are equal and lie one behind the other
+  std::span<const std::size_t> counts = {};  ///< else: of each
+  /// Elements before each of those, modulo 2^64; empty: one behind the other. Only for plans that do not join parts.
+  std::span<const std::size_t> starts = {};
 };
-/// Parts of so many elements each.
-Parts unequal_parts(std::span<const std::size_t> counts);
 
-/// How the parts of a call are cut into blocks of bytes.
+/// The sizes of a call.
 struct Layout {
   Parts send, recv;
-  std::size_t element = 1;  ///< bytes of an element
-  int pieces = 1;
+  std::size_t element = 1;                       ///< bytes of an element
   std::span<const std::size_t> all_counts = {};  ///< as in Call, where the schedule needs them
-
-  /// Byte offset at which block `block` (part * pieces + piece) of the buffer starts; also one past the end of the block before it.
-  std::size_t offset(Buffer buffer, std::int64_t block) const;
-  std::size_t size(Buffer buffer, std::int64_t block) const {
-    return offset(buffer, block + 1) - offset(buffer, block);
-  }
-  /// Elements of a part of so many that come before a piece, or all of them.
-  std::size_t before_piece(std::size_t count, std::size_t piece) const;
 };
 
 /// Which ranks of a group share this rank's memory.
@@ -72,21 +66,81 @@ struct alignas(64) Step {
   std::uint32_t first_start = 0, start_count = 0;  ///< in Plan::after: steps released when this one has started
 };
 
+/// Where a region begins or ends: before a piece of a part, or, with as many as there are, behind the last one.
+struct Mark {
+  std::int32_t part = 0, piece = 0;
+  auto operator<=>(const Mark&) const = default;
+};
+
+/// From one mark to another; numbers in Plan::places.
+struct Between {
+  std::uint32_t begin = 0, end = 0;
+};
+
+/// What a step's sizes follow from; numbers in Plan::places.
+struct Extent {
+  Between a, moved;  ///< `moved`: what a message carries, a copy brings about, or is combined
+  std::uint32_t b = 0, dst = 0;
+};
+
+/// Where a step's regions begin and how long they are, in parts.
+struct Multiples {
+  std::uint32_t a = 0, b = 0, dst = 0, moved = 0;
+};
+
+/// The size of a temporary block, where only all counts tell it: of a piece of what a rank sends to another.
+struct Pairwise {
+  std::uint32_t pair = 0, piece = 0;
+};
+
 struct Plan {
   std::vector<Step> steps;
   std::vector<std::uint32_t> ready;   ///< steps that wait for nothing
   std::vector<std::uint32_t> after;   ///< pool of step indices
   std::vector<std::int32_t> readers;  ///< pool of local ranks
-  std::size_t element = 1;            ///< bytes
-  std::size_t arena_bytes = 0;        ///< temporary blocks, then landing places
-  std::size_t longest = 0;            ///< bytes of the longest step
-  std::size_t in_order = 0;           ///< first steps that may be tried in list order: none that goes through the port
+  bool messages = false;              ///< some step goes through the port
+  /// Some region holds several parts, or pieces of them, so that parts must lie one behind the other.
+  bool joins_parts = false;
+
+  // Of these sizes:
+  std::size_t element = 1;      ///< bytes
+  std::size_t arena_bytes = 0;  ///< temporary blocks, then landing places
+  std::size_t longest = 0;      ///< bytes of the longest step
+  std::size_t in_order = 0;     ///< first steps that may be tried in list order: none that goes through the port
   /// From this step on there are only short messages to receive; the number of steps where some message is long or the host's.
   std::size_t only_short_receives_from = 0;
-  bool messages = false;   ///< some step goes through the port
-  bool truncates = false;  ///< with all counts: this rank expects other ones than its partners send
+  bool truncates = false;  ///< this rank expects other sizes than its partners send
   /// This rank copies its own part, and either only sends or only receives long messages beside: while it copies, its peers can, too.
   bool copies_beside = false;
+
+  // What they follow from:
+  std::int32_t pieces = 1;
+  std::vector<Mark> sent_marks, received_marks;
+  std::vector<Between> temporaries;     ///< each as long as so much of the buffer of all parts
+  std::vector<Pairwise> pairs;          ///< or, with all counts, as these pieces
+  std::vector<Between> landing_places;  ///< each as long
+  std::vector<Extent> extents;          ///< of the steps
+  /// Bytes before: nothing; the marks of `send`; those of `recv`; in the arena, each temporary block and its end; each landing place.
+  std::vector<std::size_t> places;
+  std::size_t first_message = 0;     ///< step that goes through the port
+  std::size_t behind_last_send = 0;  ///< step
+  bool only_copies_and_moves =
+      false;  ///< beside copies of its own, it only sends or only receives in shared memory, all at once
+  /// Of the steps, where whole parts are moved and nothing is aligned: equal parts need no more. Else empty.
+  std::vector<Multiples> multiples;
+  std::uint32_t arena_parts = 0, longest_parts = 0, shortest_parts = 0;
+
+  /// What follows from the steps' lengths.
+  void settle(std::size_t longest_step, std::size_t shortest_step) {
+    // Bytes of a copy in whose time a sender can be told that it may copy, too.
+    constexpr std::size_t long_copy = 32 * 1024;
+    // Bytes up to which a sender is done without its readers.
+    constexpr std::size_t short_message = 4 * 1024;
+    longest = longest_step;
+    copies_beside = only_copies_and_moves && shortest_step >= long_copy;
+    in_order = copies_beside ? 0 : first_message;
+    only_short_receives_from = messages || longest > short_message ? steps.size() : behind_last_send;
+  }
 };
 
 /// What a plan has to know of the reduction.
@@ -94,7 +148,25 @@ struct Combining {
   bool direct = false;  ///< incoming operands may be combined straight from shared memory, in pieces; else staged
   bool kernel = false;  ///< the result may lie where either operand does; else, without a further copy, the right one
 };
-/// What this rank does of the schedule, with these sizes and routes.
-Plan bind(const Schedule& schedule, const Layout& layout, const Reach& reach, Combining combining);
+/// What this rank does of the schedule, by these routes. To be resized before it runs.
+Plan bind(const Schedule& schedule, const Reach& reach, Combining combining);
+/// Gives a plan that has multiples the sizes of equal parts.
+inline void resize_whole(Plan& plan, std::size_t count, std::size_t element) {
+  const std::size_t part = count * element;
+  const Multiples* multiple = plan.multiples.data();
+  for (Step& step : plan.steps) {
+    step.a.offset = multiple->a * part;
+    step.b.offset = multiple->b * part;
+    step.dst.offset = multiple->dst * part;
+    step.bytes = multiple->moved * part;
+    step.elements = multiple->moved * count;
+    ++multiple;
+  }
+  plan.element = element;
+  plan.arena_bytes = plan.arena_parts * part;
+  plan.settle(plan.longest_parts * part, plan.shortest_parts * part);
+}
+/// Gives a plan sizes. Unequal parts are those of the same buffers each time.
+void resize(Plan& plan, const Layout& layout);
 
 }  // namespace omnes::inline runtime

@@ -40,6 +40,8 @@ class Renumbering {
   Renumbering(Remap wanted, bool reproducible, Placement placement, std::shared_ptr<const model::Machine> machine = {},
               bool shares_memory = true);
 
+  /// Whether find() may say different things for different sizes of parts.
+  bool depends_on_sizes() const { return wanted_ == Remap::automatic && !placement_.levels.empty(); }
   /// `part_bytes`: none where ranks do not know alike how large parts are.
   Renumbered find(const Choice& choice, Operation operation, int root, std::optional<std::size_t> part_bytes,
                   bool commutative);

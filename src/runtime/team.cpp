@@ -1,10 +1,12 @@
-// A team's calls: find the plan (usually the one of last time), lend it the arena, run it, count it.
+// A team's calls: find the plan (usually the one of last time), give it sizes, lend it the arena, run it, count it.
 #include "runtime/team.hpp"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -18,37 +20,29 @@ namespace omnes::inline runtime {
 
 namespace {
 
-/// Everything that a plan depends on, in three words: it is made and compared in every call. Whether `send` is given (in place or not) differs
-/// between ranks and drives no choice.
+/// Everything that a plan depends on but its sizes, in one word: it is made and compared in every call. Whether `send` is given (in place or not)
+/// differs between ranks and drives no choice.
 class Key {
  public:
   Key() = default;
-  Key(const Call& call, Form form, bool commutative, bool kernel, std::size_t count)
+  Key(const Call& call, Form form, bool commutative, Combining combining)
       : what_(static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.in_place) << 8 |
-              static_cast<std::uint64_t>(commutative) << 9 | static_cast<std::uint64_t>(kernel) << 10 |
-              static_cast<std::uint64_t>(form) << 11 | static_cast<std::uint64_t>(call.root) << 32),
-        count_(count),
-        element_(call.element) {}
+              static_cast<std::uint64_t>(commutative) << 9 | static_cast<std::uint64_t>(combining.kernel) << 10 |
+              static_cast<std::uint64_t>(form) << 11 | static_cast<std::uint64_t>(combining.direct) << 13 |
+              static_cast<std::uint64_t>(call.root) << 32) {}
 
   Operation operation() const { return static_cast<Operation>(what_ & 0xFF); }
-  bool in_place() const { return what_ >> 8 & 1; }
   bool commutative() const { return what_ >> 9 & 1; }
-  bool kernel() const { return what_ >> 10 & 1; }
+  Combining combining() const { return {static_cast<bool>(what_ >> 13 & 1), static_cast<bool>(what_ >> 10 & 1)}; }
   Form form() const { return static_cast<Form>(what_ >> 11 & 3); }
   int root() const { return static_cast<int>(what_ >> 32); }
-  std::size_t count() const { return count_; }
-  std::size_t element() const { return element_; }
 
   /// Its upper bits are the best mixed ones.
-  std::uint64_t hash() const {
-    return (what_ ^ count_ ^ element_ << 48) * 0x9E3779B97F4A7C15u;  // Fibonacci hashing: 2^64 / golden ratio
-  }
+  std::uint64_t hash() const { return what_ * 0x9E3779B97F4A7C15u; }  // Fibonacci hashing: 2^64 / golden ratio
   bool operator==(const Key&) const = default;
 
  private:
-  std::uint64_t what_ = 0;
-  std::size_t count_ = 0;
-  std::size_t element_ = 0;
+  std::uint64_t what_ = ~std::uint64_t{0};  // of no call
 };
 
 struct KeyHash {
@@ -57,21 +51,9 @@ struct KeyHash {
 
 /// Elements up to this size divide every fragment (56 bytes inline, slots, single-copy pieces), so kernels may take them one by one.
 constexpr std::size_t largest_direct_element = 8;  // bytes
-/// Plans kept for one communicator; a program with more distinct calls than this starts over.
-constexpr std::size_t most_plans = 512;
-constexpr int recent_bits = 4;  // log2 of how many recent plans are found by one comparison
-bool has_counts(const Call& call) { return !call.send_counts.empty() || !call.recv_counts.empty(); }
-
-/// What stands for the counts of unequal parts in a key; the counts themselves are compared when the plan is found.
-std::size_t digest(const Call& call) {
-  std::size_t hash = call.count;
-  const auto add = [&](std::size_t word) { hash = (hash ^ word) * 0x9E3779B97F4A7C15u + (hash >> 32); };
-  for (const auto counts : {call.send_counts, call.recv_counts}) {
-    add(counts.size());
-    for (const std::size_t count : counts) add(count);
-  }
-  return hash;
-}
+/// Ranges that are kept for one communicator; a program that needs more starts over.
+constexpr std::size_t most_ranges = 4096;
+constexpr int recent_bits = 4;  // log2 of how many recent kinds of calls are found by one comparison
 
 }  // namespace
 
@@ -116,8 +98,22 @@ struct Team::State {
     return (sum(counts) * call.element + counts.size() - 1) / counts.size();  // some bytes are never none
   }
 
-  /// Builds and binds what has been chosen.
-  Plan plan_of(const Call& call, const Choice& choice, const Renumbered& renumbered, Combining combining) const {
+  /// Sizes for which one answer holds, with what it came to: of blocking calls one plan, else one for each that was ever
+  /// under way at once.
+  struct Range {
+    ByteRange sizes;
+    std::vector<std::shared_ptr<Prepared>> prepared;
+  };
+  /// The ranges of calls that are alike but for their sizes, by size.
+  struct Ranges {
+    std::vector<Range> sorted;
+    std::size_t last = 0;
+  };
+
+  /// Builds and binds what has been chosen. The bytes of a part may tell how many segments there are: `sizes` keeps those
+  /// that tell so many.
+  Plan plan_of(const Call& call, const Choice& choice, const Renumbered& renumbered, Combining combining,
+               ByteRange& sizes) const {
     Problem problem;
     problem.operation = call.operation;
     problem.p = setup.p;
@@ -131,30 +127,33 @@ struct Team::State {
     Schedule schedule = build(*choice.algorithm, problem, renumbered);
     // What the algorithm cuts a part into by nature tells what a segment is cut from; hierarchical ones cut slices,
     // whatever their levels cut the segments into.
-    const int natural = choice.algorithm->hierarchical ? std::max(choice.radix, 1) : schedule.pieces;
-    const std::size_t unit = common_bytes(call) / static_cast<std::size_t>(natural);
+    const auto natural =
+        static_cast<std::size_t>(choice.algorithm->hierarchical ? std::max(choice.radix, 1) : schedule.pieces);
+    const std::size_t bytes = common_bytes(call), unit = bytes / natural;
     problem.segments = segments_for(choice, setup.p, unit);
+    sizes.narrow(same_segments(choice, setup.p, unit, natural), bytes);
     if (problem.segments > 1) schedule = build(*choice.algorithm, problem, renumbered);
-
-    const auto parts = [&](std::span<const std::size_t> counts) {
-      return counts.empty() ? Parts{call.count, {}} : unequal_parts(counts);
-    };
-    const Layout layout{parts(call.send_counts), parts(call.recv_counts), call.element, schedule.pieces,
-                        call.all_counts};
-    return bind(schedule, layout, reach, combining);
+    return bind(schedule, reach, combining);
   }
 
-  std::shared_ptr<Prepared> make(const Call& call, const Key& key) {
+  static Layout layout_of(const Call& call, bool in_rows) {
+    const auto parts = [&](std::span<const std::size_t> counts, std::span<const std::size_t> starts) {
+      return Parts{call.count, counts, in_rows ? std::span<const std::size_t>() : starts};
+    };
+    return {parts(call.send_counts, call.send_starts), parts(call.recv_counts, call.recv_starts), call.element,
+            call.all_counts};
+  }
+
+  std::shared_ptr<Prepared> make(const Call& call, const Key& key, ByteRange& sizes) {
     Question question = asked;
     question.operation = call.operation;
     question.blocking = key.form() == Form::blocking;
     question.bytes = common_bytes(call);
-    question.elements = call.element > 0 ? question.bytes / call.element : 0;
     question.commutative = key.commutative();
-    const Combining combining{key.kernel() && call.element <= largest_direct_element, key.kernel()};
-    question.kernel = !reduces(call.operation) || combining.direct;
+    question.kernel = !reduces(call.operation) || key.combining().direct;
     const Answer answer = setup.selector->choose(question, forced[static_cast<int>(call.operation)],
                                                  [this](const Question& asked_now) { return advise(asked_now); });
+    sizes = answer.sizes;
 
     auto prepared = std::make_shared<Prepared>();
     prepared->choice = answer.choice;
@@ -164,25 +163,49 @@ struct Team::State {
       prepared->why = "left to the MPI by " + answer.why;
       return prepared;
     }
-    if (renumbering)
-      prepared->renumbered =
-          renumbering->find(answer.choice, call.operation, call.root, known_bytes(call), key.commutative());
+    prepared->renumbered = renumber(answer.choice, call, key, sizes);
     prepared->needs_all_counts = answer.choice.algorithm->needs_all_counts;
     if (prepared->needs_all_counts) {
       const Call first = exchange_of_counts(call, nullptr);
-      prepared->plan = std::move(make(first, Key(first, key.form(), true, false, first.count))->plan);
-    } else {
-      prepared->plan = plan_of(call, answer.choice, prepared->renumbered, combining);
+      ByteRange of_counts;
+      prepared->plan = std::move(make(first, Key(first, key.form(), true, {}), of_counts)->plan);
+      resize(prepared->plan, layout_of(first, true));
     }
-    prepared->bytes = question.bytes;
-    prepared->own_bytes = own_bytes(call);
-    prepared->count = call.count;
-    prepared->send_counts.assign(call.send_counts.begin(), call.send_counts.end());
-    prepared->recv_counts.assign(call.recv_counts.begin(), call.recv_counts.end());
+    Plan& plan = prepared->needs_all_counts ? prepared->second : prepared->plan;
+    plan = plan_of(call, answer.choice, prepared->renumbered, key.combining(), sizes);
+    prepared->in_rows = plan.joins_parts;
+    prepared->sizes = sizes;
     prepared->algorithm = to_string(answer.choice) + prepared->renumbered.text();
     prepared->advice = answer.advice;
     prepared->why += reason(prepared->renumbered);
     return prepared;
+  }
+
+  /// Whether ranks are renumbered may depend on sizes: then it is the same for all of a class, by its smallest.
+  Renumbered renumber(const Choice& choice, const Call& call, const Key& key, ByteRange& sizes) {
+    if (!renumbering) return {};
+    std::optional<std::size_t> bytes = known_bytes(call);
+    if (bytes && renumbering->depends_on_sizes()) {
+      const ByteRange size_class = model::size_class(*bytes);
+      sizes.narrow(size_class, *bytes);
+      bytes = size_class.from;
+    }
+    return renumbering->find(choice, call.operation, call.root, bytes, key.commutative());
+  }
+
+  /// Gives what runs the sizes of this call.
+  void size(Prepared& prepared, const Call& call) {
+    if (prepared.choice.host) return;
+    const bool equal = call.send_counts.empty() && call.recv_counts.empty();
+    const bool same = equal && prepared.count == call.count && prepared.element == call.element;
+    if (same && prepared.sizing != 0 && !counting) return;
+    if (!prepared.needs_all_counts) resize(prepared.plan, layout_of(call, prepared.in_rows));
+    ++prepared.sizing;
+    prepared.count = call.count;
+    prepared.element = call.element;
+    if (!counting) return;
+    prepared.bytes = common_bytes(call);
+    prepared.own_bytes = own_bytes(call);
   }
 
   Advice advise(const Question& question) {
@@ -201,44 +224,57 @@ struct Team::State {
     return asked_for && renumbering ? "; not renumbered: " + renumbered.why : std::string();
   }
 
-  static bool same_counts(const Prepared& prepared, const Call& call) {
-    return prepared.count == call.count && std::ranges::equal(prepared.send_counts, call.send_counts) &&
-           std::ranges::equal(prepared.recv_counts, call.recv_counts);
-  }
-
   const std::shared_ptr<Prepared>& prepared_for(const Call& call, Form form) {
     const Reduction* reduction = call.reduction;
+    const bool kernel = reduction != nullptr && reduction->context == nullptr;
     const Key key(call, form, reduction == nullptr || reduction->commutative,
-                  reduction != nullptr && reduction->context == nullptr, has_counts(call) ? digest(call) : call.count);
-    Recent& at = recent[key.hash() >> (64 - recent_bits)];
-    if (at.prepared == nullptr || !(at.key == key)) [[unlikely]] {
-      auto found = plans.find(key);
-      if (found == plans.end()) {
-        if (plans.size() >= most_plans) forget_plans();
-        found = plans.emplace(key, make(call, key)).first;
-      }
-      at = {key, &found->second};
+                  {kernel && call.element <= largest_direct_element, kernel});
+    Recent* at = &recent[key.hash() >> (64 - recent_bits)];
+    if (at->ranges == nullptr || !(at->key == key)) [[unlikely]] {
+      if (ranges_kept >= most_ranges) forget_plans();
+      *at = {key, &kinds[key]};
     }
-    if (has_counts(call) && !same_counts(**at.prepared, call)) [[unlikely]] {  // two calls with the same digest
-      retire(key, *at.prepared);
-      *at.prepared = make(call, key);
-    }
-    last = at.prepared;
-    return *at.prepared;
+    Range& range = range_of(*at->ranges, key, call);
+    const std::shared_ptr<Prepared>& prepared = form == Form::blocking ? range.prepared.front() : idle_one(range);
+    size(*prepared, call);
+    last = prepared.get();
+    return prepared;
   }
 
-  std::shared_ptr<const Plan> second_stage(const std::shared_ptr<const Prepared>& first, const Call& call, Form form) {
-    SecondStage& last_one = second_stages[static_cast<int>(form)];
-    if (last_one.first != first || !std::ranges::equal(last_one.all_counts, call.all_counts)) {
-      auto plan = std::make_shared<const Plan>(plan_of(call, first->choice, first->renumbered, {}));
-      last_one = {first, {call.all_counts.begin(), call.all_counts.end()}, std::move(plan)};
+  Range& range_of(Ranges& ranges, const Key& key, const Call& call) {
+    const std::size_t bytes = common_bytes(call);
+    std::vector<Range>& sorted = ranges.sorted;
+    if (ranges.last < sorted.size() && sorted[ranges.last].sizes.contains(bytes)) [[likely]]
+      return sorted[ranges.last];
+    auto above = std::ranges::upper_bound(sorted, bytes, {}, [](const Range& range) { return range.sizes.from; });
+    if (above == sorted.begin() || !std::prev(above)->sizes.contains(bytes)) {
+      Range made;
+      made.prepared.push_back(make(call, key, made.sizes));
+      ++ranges_kept;
+      above = std::next(sorted.insert(above, std::move(made)));
     }
-    return last_one.plan;
+    ranges.last = static_cast<std::size_t>(std::prev(above) - sorted.begin());
+    return sorted[ranges.last];
+  }
+
+  /// One that no operation holds: its sizes may change.
+  static const std::shared_ptr<Prepared>& idle_one(Range& range) {
+    for (const std::shared_ptr<Prepared>& one : range.prepared) {
+      if (one.use_count() > 1) continue;
+      std::atomic_thread_fence(std::memory_order_acquire);  // after whoever has let go of it
+      return one;
+    }
+    auto another = std::make_shared<Prepared>(*range.prepared.front());
+    another->counted.clear();
+    return range.prepared.emplace_back(std::move(another));
   }
 
   void forget_plans() {
-    for (const auto& [key, prepared] : plans) retire(key, prepared);
-    plans.clear();
+    for (const auto& [key, ranges] : kinds)
+      for (const Range& range : ranges.sorted)
+        for (const std::shared_ptr<Prepared>& prepared : range.prepared) retire(key, prepared);
+    kinds.clear();
+    ranges_kept = 0;
     recent.fill({});
     last = nullptr;
   }
@@ -255,21 +291,22 @@ struct Team::State {
 
   using Counts = std::map<std::tuple<Operation, Form, int, std::size_t, std::string>, Ran>;
   static void count(const Key& key, const Prepared& prepared, Counts& into) {
-    if (prepared.calls == 0) return;
-    const std::size_t bytes = std::bit_floor(prepared.bytes);
     const int root = rooted(key.operation()) ? key.root() : 0;
-    const Ran fresh{.operation = key.operation(),
-                    .form = key.form(),
-                    .root = root,
-                    .bytes = bytes,
-                    .algorithm = prepared.algorithm,
-                    .fastest = prepared.fastest,
-                    .advice = prepared.advice};
-    Ran& ran = into.try_emplace({key.operation(), key.form(), root, bytes, prepared.algorithm}, fresh).first->second;
-    ran.calls += prepared.calls;
-    ran.volume += prepared.calls * prepared.own_bytes;
-    ran.seconds += prepared.seconds;
-    ran.fastest = std::min(ran.fastest, prepared.fastest);
+    for (const Prepared::Counted& more : prepared.counted) {
+      const Ran fresh{.operation = key.operation(),
+                      .form = key.form(),
+                      .root = root,
+                      .bytes = more.bytes,
+                      .algorithm = prepared.algorithm,
+                      .fastest = more.fastest,
+                      .advice = prepared.advice};
+      Ran& ran =
+          into.try_emplace({key.operation(), key.form(), root, more.bytes, prepared.algorithm}, fresh).first->second;
+      ran.calls += more.calls;
+      ran.volume += more.volume;
+      ran.seconds += more.seconds;
+      ran.fastest = std::min(ran.fastest, more.fastest);
+    }
   }
 
   TeamSetup setup;
@@ -279,20 +316,14 @@ struct Team::State {
   std::optional<Renumbering> renumbering;   // none where nothing is known of that
   std::unique_ptr<model::Advisor> advisor;  // made when first asked
   std::array<std::optional<Choice>, operation_count> forced;
-  std::unordered_map<Key, std::shared_ptr<Prepared>, KeyHash> plans;
+  std::unordered_map<Key, Ranges, KeyHash> kinds;
+  std::size_t ranges_kept = 0;
   struct Recent {
     Key key{};
-    std::shared_ptr<Prepared>* prepared = nullptr;
+    Ranges* ranges = nullptr;
   };
-  std::array<Recent, 1 << recent_bits> recent{};  // in front of `plans`: one comparison for what runs again
-  const std::shared_ptr<Prepared>* last = nullptr;
-  /// The last of each form only: all counts take more room than a plan.
-  struct SecondStage {
-    std::shared_ptr<const Prepared> first;
-    std::vector<std::size_t> all_counts;
-    std::shared_ptr<const Plan> plan;
-  };
-  std::array<SecondStage, form_count> second_stages;
+  std::array<Recent, 1 << recent_bits> recent{};  // in front of `kinds`: one comparison for what comes again
+  const Prepared* last = nullptr;
   std::vector<std::size_t> all_counts;  // of a blocking call
   Counts counted;                       // of plans that are gone
   std::vector<std::pair<Key, std::shared_ptr<Prepared>>> retired;
@@ -307,6 +338,16 @@ std::string_view name(Form form) {
   return "";
 }
 
+void Prepared::add(std::chrono::duration<double> time) {
+  const std::size_t rounded = std::bit_floor(bytes);
+  auto at = std::ranges::find(counted, rounded, &Counted::bytes);
+  if (at == counted.end()) at = counted.insert(at, {.bytes = rounded});
+  ++at->calls;
+  at->volume += own_bytes;
+  at->seconds += time.count();
+  at->fastest = std::min(at->fastest, time.count());
+}
+
 Team::Team(TeamSetup setup) : waiting_(setup.waiting), state_(std::make_unique<State>(std::move(setup), counting_)) {}
 Team::~Team() = default;
 
@@ -316,7 +357,7 @@ int Team::nodes() const { return state_->asked.nodes; }
 
 int Team::run(const std::shared_ptr<Prepared>& prepared, const Call& call) {
   if (prepared->needs_all_counts) [[unlikely]]
-    return run_in_stages(prepared, call);
+    return run_in_stages(*prepared, call);
   if (counting_) return run_counted(*prepared, bases_of(call), call.reduction);
   return lane_.run(prepared->plan, bases_of(call), call.reduction, waiting_);
 }
@@ -328,27 +369,27 @@ int Team::run_counted(Prepared& prepared, Bases bases, const Reduction* reductio
   return result;
 }
 
-int Team::run_in_stages(const std::shared_ptr<Prepared>& first, Call call) {
+int Team::run_in_stages(Prepared& first, Call call) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::size_t>& all_counts = state_->all_counts;
   all_counts.resize(static_cast<std::size_t>(p()) * p());
   const Call exchange = exchange_of_counts(call, all_counts.data());
-  int code = lane_.run(first->plan, bases_of(exchange), nullptr, waiting_);
+  int code = lane_.run(first.plan, bases_of(exchange), nullptr, waiting_);
   if (code == 0) {
     call.all_counts = all_counts;
-    const auto plan = state_->second_stage(first, call, Form::blocking);
-    code = lane_.run(*plan, bases_of(call), nullptr, waiting_);
-    if (code == 0 && plan->truncates) code = Lane::truncated;
+    resize(first.second, State::layout_of(call, first.in_rows));
+    code = lane_.run(first.second, bases_of(call), nullptr, waiting_);
+    if (code == 0 && first.second.truncates) code = Lane::truncated;
   }
-  if (counting_) first->add(std::chrono::steady_clock::now() - start);
+  if (counting_) first.add(std::chrono::steady_clock::now() - start);
   return code;
 }
 
 const std::shared_ptr<Prepared>& Team::prepare(const Call& call, Form form) { return state_->prepared_for(call, form); }
 
-std::shared_ptr<const Plan> Team::second_stage(const std::shared_ptr<const Prepared>& first, const Call& call,
-                                               Form form) {
-  return state_->second_stage(first, call, form);
+std::shared_ptr<const Plan> Team::second_stage(const std::shared_ptr<Prepared>& first, const Call& call) {
+  resize(first->second, State::layout_of(call, first->in_rows));
+  return {first, &first->second};
 }
 
 void Team::force(Operation operation, std::optional<Choice> choice) {
@@ -357,13 +398,15 @@ void Team::force(Operation operation, std::optional<Choice> choice) {
 }
 
 std::string Team::last_choice() const {
-  return state_->last == nullptr ? std::string() : (*state_->last)->algorithm + " (" + (*state_->last)->why + ")";
+  return state_->last == nullptr ? std::string() : state_->last->algorithm + " (" + state_->last->why + ")";
 }
 
 std::vector<Ran> Team::statistics() const {
   State::Counts all = state_->counted;
   for (const auto& [key, prepared] : state_->retired) State::count(key, *prepared, all);
-  for (const auto& [key, prepared] : state_->plans) State::count(key, *prepared, all);
+  for (const auto& [key, ranges] : state_->kinds)
+    for (const State::Range& range : ranges.sorted)
+      for (const std::shared_ptr<Prepared>& prepared : range.prepared) State::count(key, *prepared, all);
   std::vector<Ran> result;
   for (auto& [key, ran] : all) result.push_back(ran);
   return result;

@@ -1,4 +1,9 @@
-// A team: the state of one communicator on one rank. Runs collectives; keeps plans.
+// A team: the state of one communicator on one rank. Runs collectives; keeps what it needs for them.
+//
+// What runs depends on the operation, its form and what combines, and on the bytes of a part: for each of the former the
+// team keeps the ranges of the latter for which one answer holds, found by bisection. A range has a plan, which is given
+// the sizes of a call before it runs, unless it has them. So a call of new sizes asks nobody and allocates nothing.
+// Operations under way need their sizes: such a range has as many plans as were under way at once.
 #pragma once
 
 #include <algorithm>
@@ -38,8 +43,11 @@ struct Call {
   std::size_t count = 0;    ///< elements of one part; with unequal parts of this rank's own, where it has one
   std::size_t element = 1;  ///< bytes of an element; parts are cut between elements
   const Reduction* reduction = nullptr;
-  /// Elements of each part of that buffer, for operations with unequal parts; else empty. Parts lie one behind the other.
+  /// Elements of each part of that buffer, for operations with unequal parts; else empty.
   std::span<const std::size_t> send_counts = {}, recv_counts = {};
+  /// Elements before each of these parts, modulo 2^64; empty: they lie one behind the other. Ignored by what runs on such
+  /// parts only: see Prepared::in_rows.
+  std::span<const std::size_t> send_starts = {}, recv_starts = {};
   /// For algorithms that need all counts, and only in the second of their two stages: the elements that each rank sends
   /// to each, row by row.
   std::span<const std::size_t> all_counts = {};
@@ -92,28 +100,44 @@ struct Ran {
   std::string advice = {};   ///< the model's reason, where it has chosen
 };
 
-/// What is decided and made once for all calls that are alike.
+/// What is decided and made once for all calls that are alike but for their sizes, and the sizes of the last of them.
 struct Prepared {
   Plan plan;
   bool needs_all_counts = false;  ///< `plan` is that of their exchange only; then comes Team::second_stage()
+  Plan second;                    ///< which has this one
+  bool in_rows = false;           ///< unequal parts have to lie one behind the other
   Choice choice;
   Renumbered renumbered;
   std::string algorithm;  ///< with parameters, as OMNES_<OPERATION> takes it, and how it is renumbered
   std::string why;
-  std::string advice;         ///< the model's, where it has chosen
+  std::string advice;  ///< the model's, where it has chosen
+
+  ByteRange sizes;  ///< of a part, for which all of this holds
+
+  // Of the last sizes:
+  std::uint64_t sizing = 0;  ///< how often it was given some
+  std::size_t count = 0, element = 0;
   std::size_t bytes = 0;      ///< of a part; of unequal ones their average, where it is known
   std::size_t own_bytes = 0;  ///< the same as this rank alone sees it
-  std::uint64_t calls = 0;
-  double seconds = 0;
-  double fastest = std::numeric_limits<double>::infinity();
-  void add(std::chrono::duration<double> time) {
-    ++calls;
-    seconds += time.count();
-    fastest = std::min(fastest, time.count());
+
+  /// Calls whose parts have as many bytes, rounded down to a power of two.
+  struct Counted {
+    std::size_t bytes = 0;
+    std::uint64_t calls = 0, volume = 0;
+    double seconds = 0;
+    double fastest = std::numeric_limits<double>::infinity();
+  };
+  std::vector<Counted> counted;
+  /// Gives a plan that has multiples equal parts of other sizes, which are in range.
+  void size_whole(std::size_t elements, std::size_t element_bytes) {
+    resize_whole(plan, elements, element_bytes);
+    ++sizing;
+    count = elements;
+    element = element_bytes;
+    bytes = own_bytes = elements * element_bytes;
   }
-  // With unequal parts: what the key stands for.
-  std::size_t count = 0;
-  std::vector<std::size_t> send_counts, recv_counts;
+  /// Counts a call of the last sizes.
+  void add(std::chrono::duration<double> time);
 };
 
 /// Where a call's data lie. Schedules are proved never to write `send`.
@@ -144,12 +168,18 @@ class Team {
       return run_counted(prepared, bases, reduction);
     return lane_.run_again(prepared.plan, bases, reduction, waiting_);
   }
+  /// Runs what was prepared, in one stage, and resized since.
+  int run_resized(Prepared& prepared, const Bases& bases, const Reduction* reduction) {
+    if (counting_) [[unlikely]]
+      return run_counted(prepared, bases, reduction);
+    return lane_.run(prepared.plan, bases, reduction, waiting_);
+  }
   /// What run() would run, also for a lane's queue; or, of a blocking call, that it is left to the host, which the caller
-  /// has to see to. Wherever the data are. Not while another thread is in run() or here; the next question may replace it.
+  /// has to see to. Wherever the data are. Not while another thread is in run() or here. It keeps its sizes until the next
+  /// question, or, of another form than the blocking one, until nobody else holds it.
   const std::shared_ptr<Prepared>& prepare(const Call& call, Form form);
-  /// The operation itself, where all counts had to be exchanged first: `call` has them now. For each form by one thread
-  /// at a time; of all else in a team it only reads what never changes.
-  std::shared_ptr<const Plan> second_stage(const std::shared_ptr<const Prepared>& first, const Call& call, Form form);
+  /// The operation itself, where all counts had to be exchanged first: `call` has them now.
+  static std::shared_ptr<const Plan> second_stage(const std::shared_ptr<Prepared>& first, const Call& call);
   const shm::WaitPolicy& waiting() const { return waiting_; }
   /// How ranks wait on the lane, once it is open.
   void wait_so(const shm::WaitPolicy& policy) { waiting_ = policy; }
@@ -162,7 +192,7 @@ class Team {
   std::vector<Ran> statistics() const;
 
  private:
-  int run_in_stages(const std::shared_ptr<Prepared>& first, Call call);
+  int run_in_stages(Prepared& first, Call call);
   // By value: a reference would keep run_again() from having the bases in registers.
   int run_counted(Prepared& prepared, Bases bases, const Reduction* reduction);
 

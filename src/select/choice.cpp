@@ -215,10 +215,31 @@ std::string why_not(const Choice& choice, Problem problem, bool commutative) {
   return why_not(*choice.algorithm, problem, commutative);
 }
 
+bool ByteRange::narrow(const ByteRange& other, std::size_t bytes) {
+  if (bytes < other.from) {
+    to = std::min(to, other.from - 1);
+  } else if (bytes > other.to) {
+    from = std::max(from, other.to + 1);
+  } else {
+    from = std::max(from, other.from);
+    to = std::min(to, other.to);
+    return true;
+  }
+  return false;
+}
+
 int segments_for(const Choice& choice, int p, std::size_t bytes) {
   if (choice.segment == 0 || bytes <= choice.segment) return 1;
   const std::size_t most = std::max<std::size_t>(most_segments_of_all_ranks / static_cast<std::size_t>(p), 1);
   return static_cast<int>(std::min({(bytes - 1) / choice.segment + 1, most_segments, most}));
+}
+
+ByteRange same_segments(const Choice& choice, int p, std::size_t bytes, std::size_t units) {
+  if (choice.segment == 0) return {};
+  const auto segments = static_cast<std::size_t>(segments_for(choice, p, bytes));
+  const auto first_of = [&](std::size_t count) { return count == 1 ? 0 : ((count - 1) * choice.segment + 1) * units; };
+  const bool is_most = static_cast<std::size_t>(segments_for(choice, p, segments * choice.segment + 1)) == segments;
+  return {first_of(segments), is_most ? SIZE_MAX : first_of(segments + 1) - 1};
 }
 
 }  // namespace omnes::inline select

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,15 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline select {
+
+/// A range of sizes of a part, both ends included.
+struct ByteRange {
+  std::size_t from = 0, to = SIZE_MAX;
+  bool contains(std::size_t bytes) const { return from <= bytes && bytes <= to; }
+  /// Whether these bytes, which the range contains, lie in the other one; what is left of it are those that lie there as
+  /// well, or do not either.
+  bool narrow(const ByteRange& other, std::size_t bytes);
+};
 
 struct Choice {
   const Algorithm* algorithm = nullptr;  ///< null: `host`, or whatever the model holds for the fastest
@@ -47,5 +57,7 @@ std::string why_not(const Choice& choice, Problem problem, bool commutative);
 
 /// The segments that a choice means on p ranks for a message of so many bytes per natural unit; at least 1.
 int segments_for(const Choice& choice, int p, std::size_t bytes);
+/// The bytes of parts, each of so many natural units, for which there are as many segments as for a unit of `bytes`.
+ByteRange same_segments(const Choice& choice, int p, std::size_t bytes, std::size_t units);
 
 }  // namespace omnes::inline select

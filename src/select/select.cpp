@@ -44,6 +44,7 @@ Question Selector::asked(Question question) const {
 
 Answer Selector::choose(const Question& question, const std::optional<Choice>& forced, const Adviser& model) const {
   std::string passed_over;
+  ByteRange sizes;
   const auto serves = [&](const Choice& choice, const std::string& name) {
     const std::string reason = why_not(choice, question, reproducible_);
     if (!reason.empty()) passed_over += name + ": " + reason + "; ";
@@ -57,16 +58,18 @@ Answer Selector::choose(const Question& question, const std::optional<Choice>& f
                           const std::string& who) -> std::optional<Answer> {
     if (choice.algorithm) {
       if (!serves(choice, name)) return std::nullopt;
-      return Answer{choice, passed_over + who};
+      return Answer{choice, passed_over + who, {}, sizes};
     }
     if (choice.host) {
       const std::string reason = why_not_host(question, reproducible_);
-      if (reason.empty()) return Answer{choice, passed_over + who};
+      if (reason.empty()) return Answer{choice, passed_over + who, {}, sizes};
       passed_over += name + ": " + reason + "; ";
       return std::nullopt;
     }
     const Advice advice = model ? model(asked(question)) : Advice{{}, "is not asked here"};
-    if (advice.choice) return Answer{*advice.choice, passed_over + who + "; the model: " + advice.why, advice.why};
+    sizes.narrow(advice.sizes, question.bytes);
+    if (advice.choice)
+      return Answer{*advice.choice, passed_over + who + "; the model: " + advice.why, advice.why, sizes};
     passed_over += name + ": " + advice.why + "; ";
     return std::nullopt;
   };
@@ -82,11 +85,11 @@ Answer Selector::choose(const Question& question, const std::optional<Choice>& f
   const Question here = asked(question);
   const Rule* last = nullptr;
   for (const Rule& rule : rules_) {
-    if (!rule.fits(here)) continue;
+    if (!rule.fits_at_some_size(here) || !sizes.narrow(rule.sizes(), here.bytes)) continue;
     last = &rule;
     if (const auto found = answer(rule.choice, to_string(rule.choice), rule.text)) return *found;
   }
-  return {last->choice, passed_over + last->text};  // serves everything
+  return {last->choice, passed_over + last->text, {}, sizes};  // serves everything
 }
 
 std::vector<Choice> Selector::candidates(const Question& question) const {

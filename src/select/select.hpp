@@ -20,12 +20,14 @@ struct Answer {
   std::string
       why;  ///< "the communicator", "OMNES_BCAST", or the rule of the table; before it, what was passed over and why
   std::string advice = {};  ///< the model's reason, where it has chosen
+  ByteRange sizes = {};     ///< of a part, for which all of this is the same
 };
 
 /// What the model says.
 struct Advice {
   std::optional<Choice> choice = {};  ///< none: it cannot say
   std::string why = {};               ///< "12.3 us expected, of knomial:k=4 13.1", or why there is none
+  ByteRange sizes = {};               ///< of a part, for which it says this
 };
 using Adviser = std::function<Advice(const Question& question)>;
 

@@ -161,10 +161,9 @@ bool Rule::unconditional() const {
   });
 }
 
-bool Rule::fits(const Question& question) const {
+bool Rule::fits_at_some_size(const Question& question) const {
   return operation == question.operation && (!min_ranks || question.p >= *min_ranks) &&
-         (!max_ranks || question.p <= *max_ranks) && (!min_bytes || question.bytes >= *min_bytes) &&
-         (!max_bytes || question.bytes <= *max_bytes) && (!min_nodes || question.nodes >= *min_nodes) &&
+         (!max_ranks || question.p <= *max_ranks) && (!min_nodes || question.nodes >= *min_nodes) &&
          (!max_nodes || question.nodes <= *max_nodes) && (!commutative || question.commutative == *commutative) &&
          (!kernel || question.kernel == *kernel) && (!one_node || question.one_node() == *one_node) &&
          (!shared_memory || question.shared_memory == *shared_memory) &&

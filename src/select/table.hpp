@@ -57,7 +57,10 @@ struct Rule {
   std::string text;  ///< "table rule 2 of bcast: max_bytes = 16K, one_node = true"
 
   bool unconditional() const;
-  bool fits(const Question& question) const;
+  bool fits(const Question& question) const { return fits_at_some_size(question) && sizes().contains(question.bytes); }
+  /// Whatever the bytes of a part.
+  bool fits_at_some_size(const Question& question) const;
+  ByteRange sizes() const { return {min_bytes.value_or(0), max_bytes.value_or(SIZE_MAX)}; }
 };
 
 /// Why the choice cannot answer the question, in a few words; empty when it can.

@@ -94,12 +94,12 @@ TEST(Estimate, LooksAtNoMoreThanItMay) {
 }
 
 TEST(Advice, SizesOfAClassHaveOneChoice) {
-  EXPECT_EQ(size_class(0), 0u);
-  EXPECT_EQ(size_class(7), 7u);
-  EXPECT_EQ(size_class(8), 8u);
-  EXPECT_EQ(size_class(9), 8u);
-  EXPECT_EQ(size_class(96 << 10), 96u << 10);
-  EXPECT_EQ(size_class((112 << 10) - 1), 96u << 10);
+  EXPECT_EQ(size_class(0).from, 0u);
+  EXPECT_EQ(size_class(7).from, 7u);
+  EXPECT_EQ(size_class(8).from, 8u);
+  EXPECT_EQ(size_class(9).from, 8u);
+  EXPECT_EQ(size_class(96 << 10).from, 96u << 10);
+  EXPECT_EQ(size_class((112 << 10) - 1).from, 96u << 10);
 }
 
 // Whatever else has been asked before: ranks may ask in different orders, as operations under way may.

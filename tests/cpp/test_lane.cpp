@@ -292,7 +292,7 @@ class Exchange {
   }
   void go_on() {
     call_.all_counts = all_counts_;
-    flight_.plan = team_.second_stage(first_, call_, Form::nonblocking);
+    flight_.plan = Team::second_stage(first_, call_);
     flight_.bases = bases_of(call_);
   }
 

@@ -183,7 +183,7 @@ std::size_t uneven(std::size_t count, int from, int to) {
   return count * static_cast<std::size_t>((from * 2 + to) % 4) / 2;
 }
 
-// They repeat the calls with other values, so that cached plans and reused queues are tried too.
+// They repeat the calls with other values and sizes, so that cached plans and reused queues are tried too.
 constexpr int rounds = 3;
 
 // One rank's calls of a case, checked.
@@ -205,16 +205,16 @@ class Rank {
     Counts send_counts, recv_counts;
     switch (kind) {
       case Operation::bcast:
-        want = part(c_.root, 0, c_.count);
+        want = part(c_.root, 0, count());
         recv = at_root ? want : Words(want.size(), untouched);
         break;
       case Operation::reduce:
       case Operation::allreduce:
       case Operation::scan:
       case Operation::exscan: {
-        send = part(rank_, 0, c_.count);
+        send = part(rank_, 0, count());
         const int last = kind == Operation::scan ? rank_ + 1 : kind == Operation::exscan ? rank_ : c_.p;
-        if (kind != Operation::reduce || at_root) want = last > 0 ? reduced(0, c_.count, last) : Words{};
+        if (kind != Operation::reduce || at_root) want = last > 0 ? reduced(0, count(), last) : Words{};
         if (in_place && want.empty()) want = send;
         recv.assign(want.size(), untouched);
         if (in_place) recv = send;
@@ -295,7 +295,7 @@ class Rank {
     call.in_place = in_place;
     call.send = in_place && kind != Operation::scatter ? nullptr : send.data();
     call.recv = recv.data();
-    call.count = c_.count;
+    call.count = count();
     call.element = sizeof(std::uint64_t) * words_;
     if (unequal(operation)) {
       call.count = own_count();
@@ -333,15 +333,18 @@ class Rank {
     return among_neighbors(c_.operation) ? sample_neighbors(Topology::irregular, c_.p, rank) : Neighbors{};
   }
 
+  // The second round has other sizes, and so perhaps as many pieces, perhaps not.
+  std::size_t count() const { return round_ == 1 ? c_.count / 2 + 2 : c_.count; }
+
   // Elements of part `to` of what `from` contributes.
   std::size_t size(int from, int to) const {
-    if (!unequal(c_.operation)) return c_.count;
-    if (regular(c_.operation) != Operation::alltoall) return uneven(c_.count, from, to);
+    if (!unequal(c_.operation)) return count();
+    if (regular(c_.operation) != Operation::alltoall) return uneven(count(), from, to);
     // In place, two ranks send each other the same amount.
     if (c_.in_place && from > to) std::swap(from, to);
     // At last other ranks change what they send each other, of which rank 0 hears nothing.
     const bool changed = round_ == rounds - 1 && from > 0 && to > 0;
-    return uneven(c_.count, from + changed, to);
+    return uneven(count(), from + changed, to);
   }
   std::size_t own_count() const {
     if (regular(c_.operation) == Operation::scatter) return size(c_.root, rank_);

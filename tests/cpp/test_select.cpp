@@ -420,5 +420,54 @@ TEST(DefaultTable, AnswersEveryQuestionWithAnAlgorithmThatCan) {
             }
 }
 
+// All sizes of a range have its answer.
+TEST(Selector, SaysForWhichSizesAnAnswerHolds) {
+  const Selector selector = with({"OMNES_SCAN=model"});
+  const Adviser model = [](const Question& question) -> Advice {  // knows one size in four, cuts at each 1000
+    const std::size_t from = question.bytes / 1000 * 1000;
+    if (question.bytes / 1000 % 4 != 0) return {{}, "does not know", {from, from + 999}};
+    return {parse_choice(Operation::scan, "linear"), std::to_string(from), {from, from + 999}};
+  };
+  for (int operation = 0; operation < operation_count; ++operation)
+    for (const int p : {2, 16, 100})
+      for (const int nodes : {1, 4}) {
+        Question question{.operation = static_cast<Operation>(operation), .p = p, .nodes = nodes, .blocking = true};
+        for (std::size_t bytes = 0; bytes < 10'000'000; bytes += 1 + bytes / 7) {
+          question.bytes = bytes;
+          const Answer answer = selector.choose(question, std::nullopt, model);
+          ASSERT_TRUE(answer.sizes.contains(bytes)) << name(question.operation) << ' ' << bytes;
+          for (const std::size_t other : {answer.sizes.from, answer.sizes.to, bytes + (answer.sizes.to - bytes) / 2}) {
+            question.bytes = other;
+            const Answer same = selector.choose(question, std::nullopt, model);
+            EXPECT_EQ(same.why, answer.why) << name(question.operation) << ' ' << bytes << ' ' << other;
+            EXPECT_EQ(same.sizes.from, answer.sizes.from) << name(question.operation) << ' ' << bytes;
+            EXPECT_EQ(same.sizes.to, answer.sizes.to) << name(question.operation) << ' ' << bytes;
+          }
+        }
+      }
+}
+
+TEST(Choice, AsManySegmentsForAllSizesOfARange) {
+  for (const std::size_t segment : {0, 1, 1000, 32768})
+    for (const int p : {2, 5000})
+      for (const std::size_t units : {1, 3}) {
+        Choice choice = parse_choice(Operation::bcast, "chain");
+        choice.segment = segment;
+        for (std::size_t bytes = 0; bytes < 40'000'000; bytes += 1 + bytes / 5) {
+          const int segments = segments_for(choice, p, bytes / units);
+          const ByteRange sizes = same_segments(choice, p, bytes / units, units);
+          ASSERT_TRUE(sizes.contains(bytes)) << segment << ' ' << p << ' ' << units << ' ' << bytes;
+          EXPECT_EQ(segments_for(choice, p, sizes.from / units), segments);
+          EXPECT_EQ(segments_for(choice, p, sizes.to / units), segments);
+          if (sizes.from > 0) {
+            EXPECT_NE(segments_for(choice, p, (sizes.from - 1) / units), segments);
+          }
+          if (sizes.to < SIZE_MAX) {
+            EXPECT_NE(segments_for(choice, p, (sizes.to + 1) / units), segments);
+          }
+        }
+      }
+}
+
 }  // namespace
 }  // namespace omnes
