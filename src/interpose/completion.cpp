@@ -1,5 +1,6 @@
 // MPI's functions on requests: while operations are under way, these go on meanwhile.
 //
+// While nothing of ours exists, they are the host's: a look, and a jump.
 // How: a function that waits becomes a loop of the one that only tests. The requests are the host's, so it decides what
 // is complete, fills statuses in, and reports errors; but of persistent operations it need not know (see engine.hpp).
 #include <atomic>
@@ -59,7 +60,19 @@ void complete_all(int count, const MPI_Request* requests) { for_each_untold(coun
 
 }  // namespace
 
-OMNES_EXPORT(Wait, MPI_Request* request, MPI_Status* status) {
+// A function on requests of the host; its body is what it does while something of ours exists, and stands apart so that
+// the way to the host does not pass through it.
+#define OMNES_REQUESTS(name, parameters, arguments) \
+  static int name##_beside parameters;              \
+  OMNES_EXPORT(name, OMNES_LIST parameters) {       \
+    if (straight()) [[likely]]                      \
+      return host.name arguments;                   \
+    return name##_beside arguments;                 \
+  }                                                 \
+  [[gnu::noinline]] static int name##_beside parameters
+#define OMNES_LIST(...) __VA_ARGS__
+
+OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, status)) {
   find_host();
   if (request) {
     if (Pending* const own = engine::untold(*request)) {
@@ -72,7 +85,7 @@ OMNES_EXPORT(Wait, MPI_Request* request, MPI_Status* status) {
   return until([&](int* flag) { return host.Test(request, flag, status); });
 }
 
-OMNES_EXPORT(Waitall, int count, MPI_Request* requests, MPI_Status* statuses) {
+OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses)) {
   find_host();
   for_each_untold(count, requests, [](Pending& own) { engine::wait(own); });
   tell_failures(count, requests);
@@ -87,14 +100,16 @@ OMNES_EXPORT(Waitall, int count, MPI_Request* requests, MPI_Status* statuses) {
   return code;
 }
 
-OMNES_EXPORT(Waitany, int count, MPI_Request* requests, int* index, MPI_Status* status) {
+OMNES_REQUESTS(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),
+               (count, requests, index, status)) {
   find_host();
   tell_all(count, requests);
   if (!ours()) return host.Waitany(count, requests, index, status);
   return until([&](int* flag) { return host.Testany(count, requests, index, flag, status); });
 }
 
-OMNES_EXPORT(Waitsome, int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+OMNES_REQUESTS(Waitsome, (int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
+               (count, requests, done, indices, statuses)) {
   find_host();
   tell_all(count, requests);
   if (!ours()) return host.Waitsome(count, requests, done, indices, statuses);
@@ -105,7 +120,7 @@ OMNES_EXPORT(Waitsome, int count, MPI_Request* requests, int* done, int* indices
   });
 }
 
-OMNES_EXPORT(Test, MPI_Request* request, int* flag, MPI_Status* status) {
+OMNES_REQUESTS(Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status)) {
   find_host();
   if (ours()) engine::progress();
   if (request) {
@@ -123,7 +138,8 @@ OMNES_EXPORT(Test, MPI_Request* request, int* flag, MPI_Status* status) {
   return host.Test(request, flag, status);
 }
 
-OMNES_EXPORT(Testall, int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses),
+               (count, requests, flag, statuses)) {
   find_host();
   if (ours()) engine::progress();
   bool all_over = true;
@@ -139,14 +155,16 @@ OMNES_EXPORT(Testall, int count, MPI_Request* requests, int* flag, MPI_Status* s
   return code;
 }
 
-OMNES_EXPORT(Testany, int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+OMNES_REQUESTS(Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status),
+               (count, requests, index, flag, status)) {
   find_host();
   tell_all(count, requests);
   if (ours()) engine::progress();
   return host.Testany(count, requests, index, flag, status);
 }
 
-OMNES_EXPORT(Testsome, int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+OMNES_REQUESTS(Testsome, (int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
+               (count, requests, done, indices, statuses)) {
   find_host();
   tell_all(count, requests);
   if (ours()) engine::progress();
@@ -198,7 +216,7 @@ OMNES_EXPORT(Type_free, MPI_Datatype* type) {
 }
 
 OMNES_EXPORT(Op_free, MPI_Op* op) {
-  TypeCache::forget_all();  // and with them the repeated calls that use the operation
+  if (op) OpGenerations::forget(*op);
   if (find_host() != built_for || !op || !holds::put_off_op(*op)) return host.Op_free(op);
   *op = handles.op_null;
   return MPI_SUCCESS;

@@ -18,16 +18,30 @@ int begin_and_wait(Begin begin, MPI_Status* status, Arguments... arguments) {
   return code == MPI_SUCCESS ? wait_for(request, status) : code;
 }
 
-/// By the host's function that waits, or, while operations of ours are under way, by its nonblocking twin.
+/// By the host's function that waits, or, while operations of ours are under way, by its nonblocking twin. Apart, so that
+/// the straight way to the host does not pass through it. They are members of Host, which may not be found yet.
 template <class Send, class Begin, class... Arguments>
-int send_by(Send send, Begin begin, Arguments... arguments) {
-  return ours() ? begin_and_wait(begin, MPI_STATUS_IGNORE, arguments...) : call_host(send, arguments...);
+[[gnu::noinline]] int send_beside(Send Host::* send, Begin Host::* begin, Arguments... arguments) {
+  return ours() ? begin_and_wait(host.*begin, MPI_STATUS_IGNORE, arguments...) : call_host(host.*send, arguments...);
+}
+template <class Send, class Begin, class... Arguments>
+int send_by(Send Host::* send, Begin Host::* begin, Arguments... arguments) {
+  if (straight()) [[likely]]
+    return call_host(host.*send, arguments...);
+  return send_beside(send, begin, arguments...);
 }
 
 /// The same; the status is the host's last argument.
 template <class Receive, class Begin, class... Arguments>
-int receive_by(Receive receive, Begin begin, MPI_Status* status, Arguments... arguments) {
-  return ours() ? begin_and_wait(begin, status, arguments...) : call_host(receive, arguments..., status);
+[[gnu::noinline]] int receive_beside(Receive Host::* receive, Begin Host::* begin, MPI_Status* status,
+                                     Arguments... arguments) {
+  return ours() ? begin_and_wait(host.*begin, status, arguments...) : call_host(host.*receive, arguments..., status);
+}
+template <class Receive, class Begin, class... Arguments>
+int receive_by(Receive Host::* receive, Begin Host::* begin, MPI_Status* status, Arguments... arguments) {
+  if (straight()) [[likely]]
+    return call_host(host.*receive, arguments..., status);
+  return receive_beside(receive, begin, status, arguments...);
 }
 
 }  // namespace
@@ -45,25 +59,21 @@ int receive_by(Receive receive, Begin begin, MPI_Status* status, Arguments... ar
 #endif
 
 OMNES_EXPORT(Probe, int from, int tag, Wide comm, MPI_Status* status) {
-  find_host();
   if (!ours()) return call_host(host.Probe, from, tag, comm, status);
   return until([&](int* flag) { return call_host(host.Iprobe, from, tag, comm, flag, status); });
 }
 
 OMNES_EXPORT(Mprobe, int from, int tag, Wide comm, MPI_Message* message, MPI_Status* status) {
-  find_host();
   if (!ours()) return call_host(host.Mprobe, from, tag, comm, message, status);
   return until([&](int* flag) { return call_host(host.Improbe, from, tag, comm, flag, message, status); });
 }
 
 OMNES_EXPORT(Iprobe, int from, int tag, Wide comm, int* flag, MPI_Status* status) {
-  find_host();
   if (ours()) engine::progress();
   return call_host(host.Iprobe, from, tag, comm, flag, status);
 }
 
 OMNES_EXPORT(Improbe, int from, int tag, Wide comm, int* flag, MPI_Message* message, MPI_Status* status) {
-  find_host();
   if (ours()) engine::progress();
   return call_host(host.Improbe, from, tag, comm, flag, message, status);
 }

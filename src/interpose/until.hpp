@@ -6,8 +6,13 @@
 
 namespace omnes::interpose {
 
-/// Whether there is anything to do meanwhile; else the host may wait by itself.
-inline bool ours() { return engine::busy(); }
+/// Whether there is anything to do meanwhile; else the host, which is found now, may wait by itself.
+inline bool ours() {
+  if (straight()) [[likely]]
+    return false;
+  find_host();
+  return engine::busy();
+}
 
 // A test in vain runs the host's progress engine, which takes it 0.5 to 1 us: as long as a short operation.
 inline constexpr unsigned looks_between_tests = 16;
