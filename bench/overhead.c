@@ -1,9 +1,11 @@
 /* What a call costs by itself, and what ranks that share CPUs spend on it; led by bench/overhead.
 
    overhead alone OPERATION CALLS      of rank 0: calls that wait for nobody, since it only sends
+   overhead fresh OPERATION CALLS      the same, of other sizes each time: 8 to 56 bytes a part
    overhead together OPERATION CALLS   all ranks, in a loop
 
-OPERATION: bcast, reduce, gather, scatter, allreduce, alltoall or barrier, of 8 bytes. Prints, as JSON: alone, the
+OPERATION: bcast, reduce, gather, scatter, gatherv, scatterv, allreduce, alltoall or barrier, of 8 bytes; or send, recv,
+wait or test, of no bytes and with nobody. Prints, as JSON: alone, the
 nanoseconds of a call (the median; each after a barrier, and less what it takes to look at the clock) and its
 instructions, the whole and up to its first store into memory that other processes see; together, the seconds of a
 call, and how often it switched to another process, of all ranks.
@@ -23,13 +25,40 @@ is read-only meanwhile, so the first store into it raises SIGSEGV. */
 
 enum { STEPPED = 100, MOST_RANKS = 1024, MOST_MAPPINGS = 256, TRAP_FLAG = 0x100 };
 
-static double sent[MOST_RANKS], received[MOST_RANKS];
+static double sent[7 * MOST_RANKS], received[7 * MOST_RANKS];
 static int ranks, rank, other;
 
-static void bcast(void) { MPI_Bcast(sent, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
-static void scatter(void) { MPI_Scatter(sent, 1, MPI_DOUBLE, received, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
-static void reduce(void) { MPI_Reduce(sent, received, 1, MPI_DOUBLE, MPI_SUM, other, MPI_COMM_WORLD); }
-static void gather(void) { MPI_Gather(sent, 1, MPI_DOUBLE, received, 1, MPI_DOUBLE, other, MPI_COMM_WORLD); }
+/* Elements of a part. */
+static int count = 1, changes;
+static void next_count(void) {
+  if (changes) count = count % 7 + 1;
+}
+
+static void bcast(void) { MPI_Bcast(sent, count, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
+static void scatter(void) { MPI_Scatter(sent, count, MPI_DOUBLE, received, count, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
+static void reduce(void) { MPI_Reduce(sent, received, count, MPI_DOUBLE, MPI_SUM, other, MPI_COMM_WORLD); }
+static void gather(void) { MPI_Gather(sent, count, MPI_DOUBLE, received, count, MPI_DOUBLE, other, MPI_COMM_WORLD); }
+static int counts[MOST_RANKS], places[MOST_RANKS];
+static void lay_out(void) {
+  for (int r = 0; r < ranks; ++r) counts[r] = count, places[r] = r * count;
+}
+static void scatterv(void) {
+  MPI_Scatterv(sent, counts, places, MPI_DOUBLE, received, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+static void gatherv(void) {
+  MPI_Gatherv(sent, count, MPI_DOUBLE, received, counts, places, MPI_DOUBLE, other, MPI_COMM_WORLD);
+}
+static void send(void) { MPI_Send(sent, 0, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_WORLD); }
+static void recv(void) { MPI_Recv(received, 0, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+static void wait_for(void) {
+  MPI_Request none = MPI_REQUEST_NULL;
+  MPI_Wait(&none, MPI_STATUS_IGNORE);
+}
+static void test(void) {
+  MPI_Request none = MPI_REQUEST_NULL;
+  int flag;
+  MPI_Test(&none, &flag, MPI_STATUS_IGNORE);
+}
 static void allreduce(void) { MPI_Allreduce(sent, received, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
 static void alltoall(void) { MPI_Alltoall(sent, 1, MPI_DOUBLE, received, 1, MPI_DOUBLE, MPI_COMM_WORLD); }
 static void barrier(void) { MPI_Barrier(MPI_COMM_WORLD); }
@@ -38,8 +67,11 @@ typedef void (*Call)(void);
 static const struct {
   const char* name;
   Call call;
-} operations[] = {{"bcast", bcast},         {"scatter", scatter},   {"reduce", reduce},  {"gather", gather},
-                  {"allreduce", allreduce}, {"alltoall", alltoall}, {"barrier", barrier}};
+} operations[] = {{"bcast", bcast},     {"scatter", scatter},     {"reduce", reduce},
+                  {"gather", gather},   {"allreduce", allreduce}, {"alltoall", alltoall},
+                  {"barrier", barrier}, {"scatterv", scatterv},   {"gatherv", gatherv},
+                  {"send", send},       {"recv", recv},           {"wait", wait_for},
+                  {"test", test}};
 
 static struct {
   char* begin;
@@ -125,6 +157,8 @@ static void step(Call call, double* whole, double* store) {
   double wholes[STEPPED], stores[STEPPED];
   for (int i = 0; i < STEPPED; ++i) {
     until_store = 0;
+    next_count();
+    lay_out();
     protect(PROT_READ);
     raise(SIGTRAP);
     call();
@@ -144,10 +178,12 @@ static double now(void) {
   return time.tv_sec * 1e9 + time.tv_nsec;
 }
 
-static void alone(Call call, int count) {
-  double *with = malloc(sizeof *with * count), *without = malloc(sizeof *without * count);
-  for (int i = 0; i < count; ++i) {
+static void alone(Call call, int calls) {
+  double *with = malloc(sizeof *with * calls), *without = malloc(sizeof *without * calls);
+  for (int i = 0; i < calls; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
+    next_count();
+    lay_out();
     const double first = now(), second = now();
     call();
     with[i] = now() - second;
@@ -158,29 +194,31 @@ static void alone(Call call, int count) {
     step(call, &whole, &store);
   else
     for (int i = 0; i < STEPPED; ++i) {
+      next_count();
+      lay_out();
       call();
       MPI_Barrier(MPI_COMM_WORLD);
     }
   if (rank == 0)
     printf("{\"ns\": %.0f, \"instructions\": %.0f, \"to_store\": %.0f}\n",
-           middle_mean(with, count) - middle_mean(without, count), whole, store);
+           middle_mean(with, calls) - middle_mean(without, calls), whole, store);
   free(with);
   free(without);
 }
 
-static void together(Call call, int count) {
+static void together(Call call, int calls) {
   struct rusage before, after;
-  for (int i = 0; i < count / 10; ++i) call();
+  for (int i = 0; i < calls / 10; ++i) call();
   MPI_Barrier(MPI_COMM_WORLD);
   getrusage(RUSAGE_SELF, &before);
   const double begin = MPI_Wtime();
-  for (int i = 0; i < count; ++i) call();
+  for (int i = 0; i < calls; ++i) call();
   double mine[2] = {MPI_Wtime() - begin}, most, sum;
   getrusage(RUSAGE_SELF, &after);
   mine[1] = after.ru_nvcsw - before.ru_nvcsw + after.ru_nivcsw - before.ru_nivcsw;
   MPI_Reduce(&mine[0], &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   MPI_Reduce(&mine[1], &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-  if (rank == 0) printf("{\"seconds\": %.9e, \"switches\": %.3f}\n", most / count, sum / count);
+  if (rank == 0) printf("{\"seconds\": %.9e, \"switches\": %.3f}\n", most / calls, sum / calls);
 }
 
 int main(int argc, char** argv) {
@@ -192,10 +230,13 @@ int main(int argc, char** argv) {
   for (size_t i = 0; argc == 4 && i < sizeof operations / sizeof *operations; ++i)
     if (strcmp(operations[i].name, argv[2]) == 0) call = operations[i].call;
   if (call == NULL || ranks > MOST_RANKS) {
-    if (rank == 0) fprintf(stderr, "usage: overhead alone|together OPERATION COUNT, on at most %d ranks\n", MOST_RANKS);
+    if (rank == 0)
+      fprintf(stderr, "usage: overhead alone|fresh|together OPERATION COUNT, on at most %d ranks\n", MOST_RANKS);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  (strcmp(argv[1], "alone") == 0 ? alone : together)(call, atoi(argv[3]));
+  changes = strcmp(argv[1], "fresh") == 0;
+  lay_out();
+  (strcmp(argv[1], "together") == 0 ? together : alone)(call, atoi(argv[3]));
   MPI_Finalize();
   return 0;
 }
