@@ -1,4 +1,4 @@
-"""The interposer libraries must fit into any program: no link but to the C library, only MPI names and dlopen exported."""
+"""The preloaded libraries must fit into any program: no link but to the C library, only MPI names and dlopen exported."""
 
 from __future__ import annotations
 
@@ -10,21 +10,47 @@ import pytest
 from omnes import libraries
 
 FAMILIES = ["ompi", "mpich", "abi"]
+PRELOADED = {
+    **{family: libraries.path(family) for family in FAMILIES},
+    "heap": libraries.folder() / "libomnes-heap.so",
+    "session": libraries.folder() / "libomnes-session.so",
+}
+# Where the threads' functions moved into libc: what is linked on a newer system cannot need less.
+NEWEST_GLIBC = (2, 34)
 
 
 def lines_of(*command: str) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_needs_only_the_c_library(family):
+@pytest.mark.parametrize("library", PRELOADED)
+def test_needs_only_the_c_library(library):
     needed = [
         match[1]
-        for line in lines_of("readelf", "--dynamic", "--wide", str(libraries.require(family)))
+        for line in lines_of("readelf", "--dynamic", "--wide", str(PRELOADED[library]))
         if (match := re.search(r"\(NEEDED\).*\[(.*)\]", line))
     ]
     allowed = re.compile(r"(libc|libm|libdl|librt|libpthread|ld-linux.*)\.so\.\d+")
     assert [name for name in needed if not allowed.fullmatch(name)] == []
+
+
+@pytest.mark.parametrize("library", PRELOADED)
+def test_loads_on_older_systems(library):
+    """No function of the C library newer than need be: such as arc4random (2.36), _dl_find_object (2.35)."""
+    symbols = lines_of("readelf", "--dyn-syms", "--wide", str(PRELOADED[library]))
+    needed = {match[1]: match[2] for line in symbols if (match := re.search(r" UND (\S+)@GLIBC_([\d.]+)", line))}
+    assert needed
+    assert {
+        name: version for name, version in needed.items() if tuple(map(int, version.split("."))) > NEWEST_GLIBC
+    } == {}
+
+
+@pytest.mark.parametrize("library", ["heap", "session"])
+def test_exports_nothing_but_what_it_replaces(library):
+    """The unwinder's functions, least of all: they would serve the program, too."""
+    exported = lines_of("nm", "--dynamic", "--defined-only", str(PRELOADED[library]))
+    names = {line.split()[-1].partition("@")[0] for line in exported}
+    assert {name for name in names if name.startswith("_")} == set()
 
 
 @pytest.mark.parametrize("family", FAMILIES)

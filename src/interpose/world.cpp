@@ -11,7 +11,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <random>
 #include <string>
 
 #include "interpose/memory.hpp"
@@ -20,6 +19,7 @@
 #include "interpose/table_of_all.hpp"
 #include "transport/mpi/port.hpp"
 #include "transport/shm/cma.hpp"
+#include "transport/shm/nonce.hpp"
 
 namespace omnes::interpose {
 
@@ -78,8 +78,7 @@ Whereabouts find_whereabouts(std::uint64_t memory) {
 
 Introduction introduce(int rank, int size) {
   static std::uint64_t nonce = 0;
-  std::random_device device;
-  nonce = static_cast<std::uint64_t>(device()) << 32 | device();
+  nonce = shm::new_nonce();
 
   const Process& self = process();
   const std::uint64_t machine = simulated ? mix(0, name_of_machine()) : identity_of_machine();

@@ -11,9 +11,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 
 #include "transport/shm/copy.hpp"
+#include "transport/shm/nonce.hpp"
 
 namespace omnes::shm {
 
@@ -48,8 +48,7 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
   for (std::size_t end = page_bytes; end <= control; end += page_bytes) region[end - 1] = std::byte{0};
 
   Identity& self = *layout_.identity(rank);
-  std::random_device device;
-  self.rank_nonce = static_cast<std::uint64_t>(device()) << 32 | device();
+  self.rank_nonce = new_nonce();
   self.address = reinterpret_cast<std::uint64_t>(&self);
   std::atomic_ref(self.pid).store(getpid(), std::memory_order_relaxed);
 

@@ -12,8 +12,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <random>
 #include <vector>
+
+#include "transport/shm/nonce.hpp"
 
 namespace omnes::shm {
 
@@ -87,8 +88,7 @@ std::unique_ptr<Heap> Heap::make(std::size_t most_bytes, std::string& error) {
     if (fd >= 0) close(fd);
     return nullptr;
   }
-  std::random_device device;
-  const std::uint64_t nonce = static_cast<std::uint64_t>(device()) << 32 | device();
+  const std::uint64_t nonce = new_nonce();
   std::memcpy(base, &nonce, sizeof nonce);
   ForkHandlers::install();
   std::unique_ptr<Heap> heap(new Heap(reinterpret_cast<std::uintptr_t>(base), bytes, fd, nonce));

@@ -11,9 +11,9 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <random>
 
 #include "transport/shm/layout.hpp"
+#include "transport/shm/nonce.hpp"
 
 namespace omnes::shm {
 
@@ -41,11 +41,6 @@ int size(int fd, Medium medium, std::size_t bytes) {
   do refused = posix_fallocate(fd, 0, length);
   while (refused == EINTR);
   return refused;
-}
-
-std::uint64_t new_nonce() {
-  std::random_device device;
-  return static_cast<std::uint64_t>(device()) << 32 | device();
 }
 
 }  // namespace
