@@ -12,6 +12,7 @@
 #include "schedule/placement.hpp"
 #include "schedule/schedule.hpp"
 #include "topology/described.hpp"
+#include "topology/machine.hpp"
 
 namespace omnes::python {
 
@@ -38,6 +39,19 @@ Job job(const std::string& ranks, const std::string& machine, const std::string&
 using Levels = std::vector<std::pair<std::string, std::vector<std::int32_t>>>;
 /// Throws std::invalid_argument where one does not place p ranks.
 Placement placed(int p, const Levels& levels);
+
+/// A module beside this one that links a library which not every system has: imported when it is asked for. Throws
+/// std::invalid_argument where it cannot be had: one line that says what to install.
+struct Optional {
+  const char* module;   ///< "omnes._hwloc"
+  const char* library;  ///< as people call it
+  const char* package;  ///< Debian's with the library
+  const char* headers;  ///< Debian's, to build with it
+};
+nb::module_ import_optional(const Optional& wanted);
+
+/// This machine, or one that hwloc describes. Throws std::invalid_argument, also where there is no hwloc.
+Machine hwloc_machine(const std::string& description);
 
 void bind_catalogue(nb::module_& m);
 void bind_schedules(nb::module_& m);

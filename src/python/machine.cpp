@@ -1,16 +1,23 @@
 // The machine and its shared memory, as Python sees them.
 #include "topology/machine.hpp"
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <stdexcept>
+#include <tuple>
 
 #include "python/bindings.hpp"
 #include "select/settings.hpp"
+#include "topology/file.hpp"
 #include "transport/shm/cma.hpp"
 #include "transport/shm/geometry.hpp"
 
@@ -19,7 +26,7 @@ namespace omnes::python {
 namespace {
 
 nb::dict described(const std::string& description) {
-  const Machine machine = description.empty() ? this_machine() : described_machine(description);
+  const Machine machine = hwloc_machine(description);
   nb::list levels;
   for (const Level& level : machine.levels) {
     nb::dict d;
@@ -68,6 +75,25 @@ bool cma_works() {
 }
 
 }  // namespace
+
+Machine hwloc_machine(const std::string& description) {
+  std::optional<std::string> text;
+  std::error_code ignored;
+  if (std::filesystem::exists(description, ignored)) {
+    try {
+      text = read_file(description);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument("machine '" + description + "': " + error.what());
+    }
+  }
+  const nb::module_ hwloc = import_optional({"omnes._hwloc", "hwloc", "libhwloc15", "libhwloc-dev"});
+  using LevelOf = std::tuple<std::string, std::size_t, std::vector<std::vector<int>>>;
+  const auto [usable, levels] =
+      nb::cast<std::pair<std::vector<int>, std::vector<LevelOf>>>(hwloc.attr("machine")(description, text));
+  Machine machine{usable, {}};
+  for (const auto& [name, bytes, groups] : levels) machine.levels.push_back({name, bytes, groups});
+  return machine;
+}
 
 void bind_machine(nb::module_& m) {
   m.def("machine", described, nb::arg("description") = "");

@@ -14,7 +14,6 @@
 
 #include "mapping/choose.hpp"
 #include "python/bindings.hpp"
-#include "python/metis.hpp"
 
 namespace omnes::python {
 
@@ -35,9 +34,12 @@ struct OwnCut {
   int largest_part = 0;
 };
 
+nb::module_ import_metis() { return import_optional({"omnes._metis", "METIS", "libmetis5", "libmetis-dev"}); }
+
 Partitioner metis_then_repair(OwnCut& own) {
   return [&own](const Graph& graph, std::span<const std::int32_t> sizes) {
-    const Parts rough = rough_by_metis(graph, sizes);
+    const std::vector<std::int32_t> wanted(sizes.begin(), sizes.end());
+    const auto rough = nb::cast<Parts>(import_metis().attr("parts")(graph.first, graph.peer, graph.weight, wanted));
     std::vector<int> counts(sizes.size(), 0);
     for (const std::int32_t part : rough) own.largest_part = std::max(own.largest_part, ++counts[part]);
     own.cut += cut(graph, rough);
@@ -202,7 +204,7 @@ void bind_mapping(nb::module_& m) {
         arg("segments") = 1);
   m.def("read_traffic", of_text, arg("text"), arg("p") = 0);
   m.def("sum_traffic", sum_of_all, arg("p"), arg("parts"));
-  m.def("has_metis", has_metis);
+  m.def("require_metis", [] { import_metis(); });
 }
 
 }  // namespace omnes::python

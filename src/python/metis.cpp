@@ -1,31 +1,31 @@
-// Direct k-way partitioning; recursive bisection for the few parts for which METIS's manual advises it.
+// The Python module omnes._metis: METIS as a partitioner. Direct k-way partitioning; recursive bisection for the few parts for which
+// METIS's manual advises it.
 //
-// METIS's numbers here have 32 bits, sums of weights too, so weights are scaled down where they are large.
-#include "python/metis.hpp"
+// METIS's numbers here may have 32 bits, sums of weights too, so weights are scaled down where they are large.
+#include <metis.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
-#ifdef OMNES_METIS
-#include <metis.h>
-#endif
+namespace {
 
-namespace omnes::mapping {
-
-#ifdef OMNES_METIS
-
-bool has_metis() { return true; }
-
-Parts rough_by_metis(const Graph& graph, std::span<const std::int32_t> sizes) {
+/// The part of each vertex, of about the sizes asked for. Row v of the graph is first[v] .. first[v + 1].
+std::vector<std::int32_t> parts_of(const std::vector<std::int64_t>& rows, const std::vector<std::int32_t>& peers,
+                                   const std::vector<std::int64_t>& weights, const std::vector<std::int32_t>& sizes) {
   constexpr std::size_t few_parts = 8;
-  idx_t vertices = graph.vertices(), constraints = 1, parts = static_cast<idx_t>(sizes.size()), objective = 0;
-  if (parts == 1 || vertices == 0) return Parts(vertices, 0);
-  const auto total = std::accumulate(graph.weight.begin(), graph.weight.end(), 0.0);
+  idx_t vertices = static_cast<idx_t>(rows.size()) - 1, constraints = 1, parts = static_cast<idx_t>(sizes.size()),
+        objective = 0;
+  if (parts == 1 || vertices == 0) return std::vector<std::int32_t>(vertices, 0);
+  const auto total = std::accumulate(weights.begin(), weights.end(), 0.0);
   const double scale = std::min(1.0, static_cast<double>(1 << 30) / std::max(total, 1.0));
-  std::vector<idx_t> first(graph.first.begin(), graph.first.end()), peer(graph.peer.begin(), graph.peer.end()), weight,
-      part(vertices);
-  for (const std::int64_t w : graph.weight)
+  std::vector<idx_t> first(rows.begin(), rows.end()), peer(peers.begin(), peers.end()), weight, part(vertices);
+  for (const std::int64_t w : weights)
     weight.push_back(std::max<idx_t>(1, static_cast<idx_t>(static_cast<double>(w) * scale)));
   std::vector<real_t> share;
   for (const std::int32_t size : sizes) share.push_back(static_cast<real_t>(size) / static_cast<real_t>(vertices));
@@ -36,17 +36,9 @@ Parts rough_by_metis(const Graph& graph, std::span<const std::int32_t> sizes) {
   const int status = run(&vertices, &constraints, first.data(), peer.data(), nullptr, nullptr, weight.data(), &parts,
                          share.data(), nullptr, options, &objective, part.data());
   if (status != METIS_OK) throw std::runtime_error("METIS failed with status " + std::to_string(status));
-  return Parts(part.begin(), part.end());
+  return {part.begin(), part.end()};
 }
 
-#else
+}  // namespace
 
-bool has_metis() { return false; }
-
-Parts rough_by_metis(const Graph&, std::span<const std::int32_t>) {
-  throw std::invalid_argument("omnes was built without METIS (Debian: libmetis-dev)");
-}
-
-#endif
-
-}  // namespace omnes::mapping
+NB_MODULE(_metis, m) { m.def("parts", parts_of); }

@@ -16,11 +16,6 @@ namespace omnes::python {
 
 namespace {
 
-std::optional<Machine> machine_of(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  return text == "this" ? this_machine() : described_machine(text);
-}
-
 template <class Value>
 const Value* pointer(const std::optional<Value>& value) {
   return value ? &*value : nullptr;
@@ -82,7 +77,8 @@ nb::dict inner(const std::vector<int>& cpus, const std::string& system) {
 }  // namespace
 
 Job job(const std::string& ranks, const std::string& machine, const std::string& network, const std::string& levels) {
-  const std::optional<Machine> on = machine_of(machine);
+  const std::optional<Machine> on =
+      machine.empty() ? std::nullopt : std::optional(hwloc_machine(machine == "this" ? "" : machine));
   const std::optional<Network> over = network.empty() ? std::nullopt : std::optional(read_network(network));
   Job made{read_ranks(ranks, pointer(on)), {}};
   made.placed =

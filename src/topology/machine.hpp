@@ -20,12 +20,6 @@ struct Machine {
   std::vector<Level> levels;
 };
 
-/// This machine, as hwloc sees it (only in the Python module). Throws std::runtime_error when it cannot be found out.
-Machine this_machine();
-/// One that hwloc describes: an XML file that lstopo wrote, or words such as "package:2 l3:1 core:4 pu:2". Throws
-/// std::invalid_argument (only in the Python module).
-Machine described_machine(const std::string& description);
-
 /// One line for each level: name, number of groups, size, CPUs.
 std::string to_string(const Machine& machine);
 /// "0-3,8": ascending CPUs as ranges.

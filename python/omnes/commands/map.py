@@ -78,8 +78,9 @@ def command(
         raise OmnesError(f"cannot write {draw}: the file name must end in .svg, .html")
     where = _placing(nodes, cyclic, machine, ranks)
     bandwidths = _bandwidths(bandwidth, where)
-    if method == "metis" and not _core.has_metis():
-        raise OmnesError("omnes was built without METIS (Debian: libmetis-dev); the other methods need nothing")
+    if method == "metis":
+        with from_core():
+            _core.require_metis()
     if every and method == "structure":
         raise OmnesError("--all takes another method: most algorithms have no such structure")
     if every:

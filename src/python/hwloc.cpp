@@ -1,18 +1,28 @@
-// Levels from hwloc's objects. Only the Python module has this: see sysfs.cpp for what programs load.
+// The Python module omnes._hwloc: levels from hwloc's objects. See topology/sysfs.cpp for what programs do.
 #include <hwloc.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
-
-#include "topology/file.hpp"
-#include "topology/machine.hpp"
-
-namespace omnes::inline topology {
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace {
+
+/// Name, bytes of one group's memory or cache, the CPUs of each group.
+using Level = std::tuple<std::string, std::size_t, std::vector<std::vector<int>>>;
+/// The CPUs that this process may use, and the levels, widest first.
+using Machine = std::pair<std::vector<int>, std::vector<Level>>;
 
 struct Destroy {
   void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
@@ -21,12 +31,12 @@ using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destro
 
 Topology new_topology() {
   hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0) throw std::runtime_error("hwloc cannot start");
+  if (hwloc_topology_init(&topology) != 0) throw std::invalid_argument("hwloc cannot start");
   return Topology(topology);
 }
 
 void load(const Topology& topology) {
-  if (hwloc_topology_load(topology.get()) != 0) throw std::runtime_error("hwloc cannot read the machine's topology");
+  if (hwloc_topology_load(topology.get()) != 0) throw std::invalid_argument("hwloc cannot read the machine's topology");
 }
 
 std::vector<int> members(hwloc_const_bitmap_t set) {
@@ -46,12 +56,13 @@ std::size_t bytes_of(hwloc_obj_t object) {
 }
 
 Level level(const Topology& topology, const char* name, hwloc_obj_type_t type) {
-  Level found{name, 0, {}};
+  std::vector<std::vector<int>> groups;
+  std::size_t bytes = 0;
   for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_type(topology.get(), type, o)) != nullptr;) {
-    found.groups.push_back(members(o->cpuset));
-    found.bytes = std::max(found.bytes, bytes_of(o));
+    groups.push_back(members(o->cpuset));
+    bytes = std::max(bytes, bytes_of(o));
   }
-  return found;
+  return {name, bytes, std::move(groups)};
 }
 
 Machine read(const Topology& topology) {
@@ -61,21 +72,19 @@ Machine read(const Topology& topology) {
                                                                                      {"l3", HWLOC_OBJ_L3CACHE},
                                                                                      {"l2", HWLOC_OBJ_L2CACHE},
                                                                                      {"core", HWLOC_OBJ_CORE}}};
-  Machine machine;
+  const auto groups = [](const Level& level) { return std::get<2>(level).size(); };
+  std::vector<Level> levels;
   for (const auto& [name, type] : kinds) {
     Level found = level(topology, name, type);
-    if (!found.groups.empty()) machine.levels.push_back(std::move(found));
+    if (groups(found) > 0) levels.push_back(std::move(found));
   }
   // Which of NUMA, socket and L3 is the wider differs between machines.
-  std::ranges::stable_sort(machine.levels, {}, [](const Level& one) { return one.groups.size(); });
+  std::ranges::stable_sort(levels, {}, groups);
   const std::unique_ptr<hwloc_bitmap_s, void (*)(hwloc_bitmap_t)> bound(hwloc_bitmap_alloc(), hwloc_bitmap_free);
   const bool known = hwloc_topology_is_thissystem(topology.get()) &&
                      hwloc_get_cpubind(topology.get(), bound.get(), HWLOC_CPUBIND_PROCESS) == 0;
-  machine.usable = members(known ? bound.get() : hwloc_topology_get_allowed_cpuset(topology.get()));
-  return machine;
+  return {members(known ? bound.get() : hwloc_topology_get_allowed_cpuset(topology.get())), std::move(levels)};
 }
-
-}  // namespace
 
 Machine this_machine() {
   const Topology topology = new_topology();
@@ -83,18 +92,11 @@ Machine this_machine() {
   return read(topology);
 }
 
-Machine described_machine(const std::string& description) {
+Machine described_machine(const std::string& description, const std::optional<std::string>& text) {
   const Topology topology = new_topology();
-  std::error_code ignored;
-  if (std::filesystem::exists(description, ignored)) {
-    std::string text;
-    try {
-      text = read_file(description);
-    } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument("machine '" + description + "': " + error.what());
-    }
+  if (text) {
     // hwloc counts the zero at the end.
-    if (hwloc_topology_set_xmlbuffer(topology.get(), text.c_str(), static_cast<int>(text.size()) + 1) != 0 ||
+    if (hwloc_topology_set_xmlbuffer(topology.get(), text->c_str(), static_cast<int>(text->size()) + 1) != 0 ||
         hwloc_topology_load(topology.get()) != 0)
       throw std::invalid_argument("machine '" + description +
                                   "' is no XML file of hwloc, as lstopo FILE.xml writes it");
@@ -107,4 +109,15 @@ Machine described_machine(const std::string& description) {
   return read(topology);
 }
 
-}  // namespace omnes::inline topology
+}  // namespace
+
+/// Without a description, of this machine; with one, of that which it or the text of the file of that name describes. Throws
+/// std::invalid_argument.
+NB_MODULE(_hwloc, m) {
+  m.def(
+      "machine",
+      [](const std::string& description, const std::optional<std::string>& text) {
+        return description.empty() ? this_machine() : described_machine(description, text);
+      },
+      nanobind::arg("description"), nanobind::arg("text").none());
+}
