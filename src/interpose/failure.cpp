@@ -10,6 +10,22 @@ namespace omnes::interpose {
 
 std::atomic<bool> may_be_revoked = false;
 
+namespace {
+
+/// What is too long ends behind an entry of its list, or a word, and says where the rest is told.
+std::string fitting(const std::string& line) {
+  constexpr std::size_t most = 255;  // bytes: MPI_MAX_ERROR_STRING of Open MPI, the shortest there is, less the zero
+  const std::string rest = " ... (omnes info says it in full)";
+  if (line.size() <= most) return line;
+  const std::size_t room = most - rest.size();
+  std::size_t end = line.rfind(", ", room - 1);
+  if (end == line.npos || end < room / 2) end = line.rfind(' ', room);
+  if (end == line.npos || end < room / 2) end = room;
+  return line.substr(0, line[end] == ',' ? end + 1 : end) + rest;
+}
+
+}  // namespace
+
 #ifdef OMNES_ABI_OMPI
 OMNES_EXPORT_EXTENSION(Comm_revoke, Wide comm) {
   if (find_host() == built_for) may_be_revoked = host.Comm_is_revoked != nullptr;
@@ -30,7 +46,7 @@ int raise(MPI_Comm comm, int code) {
 int code_saying(const std::string& line) {
   int error_class = MPI_ERR_OTHER;
   int code = MPI_ERR_OTHER;
-  const std::string text = line.substr(0, MPI_MAX_ERROR_STRING - 1);
+  const std::string text = fitting(line);
   if (host.Add_error_class(&error_class) == MPI_SUCCESS && host.Add_error_code(error_class, &code) == MPI_SUCCESS)
     host.Add_error_string(code, const_cast<char*>(text.c_str()));  // SMPI takes no const
   return code;

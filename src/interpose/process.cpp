@@ -31,9 +31,10 @@ std::uint64_t fingerprint_of(const Settings& settings) {
   std::vector<std::string_view> variables;
   for (char** variable = environ; *variable; ++variable) {
     const std::string_view text(*variable);
+    const std::string_view name = text.substr(0, text.find('='));
     const bool names_file =
-        text.starts_with("OMNES_STATS=") || text.starts_with("OMNES_TABLE=") || text.starts_with("OMNES_MACHINE=");
-    if (text.starts_with("OMNES_") && !names_file) variables.push_back(text);
+        name == "OMNES_STATS" || name == "OMNES_NOTICES" || name == "OMNES_TABLE" || name == "OMNES_MACHINE";
+    if (text.starts_with("OMNES_") && !names_file && is_setting(name)) variables.push_back(text);
   }
   std::sort(variables.begin(), variables.end());
   for (const auto* file : {&settings.table, &settings.machine})
@@ -98,6 +99,7 @@ const char* set_up() {
         "LD_PRELOAD, too";
     return "wrong OMNES_ variable";
   }
+  for (const std::string& line : p.settings.ignored) note(line);
   p.fingerprint = fingerprint_of(p.settings);
   if (p.settings.off) return "OMNES_OFF";
   if (host.Comm_is_revoked && (!host.survives_failures || *host.survives_failures)) may_be_revoked = true;

@@ -4,10 +4,14 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <stdexcept>
+
 #include "model/advise.hpp"
+#include "model/machine.hpp"
 #include "python/bindings.hpp"
 #include "runtime/renumbering.hpp"
 #include "schedule/hierarchy.hpp"
+#include "topology/network.hpp"
 
 namespace omnes::python {
 
@@ -34,6 +38,23 @@ Settings settings_with(const std::string& table) {
   else if (!table.empty())
     settings.table = read_table(table);
   return settings;
+}
+
+/// All that MPI_Init would refuse: throws std::invalid_argument. Returns a line for each variable that is ignored.
+std::vector<std::string> check_settings() {
+  const Settings settings = Settings::from_environment();
+  const Selector selector(settings);
+  const auto check = [](const std::string& whose, const auto& read) {
+    try {
+      read();
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(whose + ": " + error.what());
+    }
+  };
+  if (settings.topology) check("OMNES_TOPOLOGY", [&] { read_network(*settings.topology); });
+  if (settings.machine_is_named && settings.machine)
+    check("OMNES_MACHINE: " + settings.machine->name, [&] { model::parse_machine(settings.machine->text); });
+  return settings.ignored;
 }
 
 std::vector<std::string> candidates_of(const std::string& name, std::size_t part_bytes) {
@@ -145,6 +166,7 @@ void bind_selection(nb::module_& m) {
   m.def("choose", choose, nb::arg("operation"), nb::arg("p"), nb::arg("bytes"), nb::arg("elements"),
         nb::arg("commutative") = true, nb::arg("node") = std::vector<std::int32_t>{}, nb::arg("shared_memory") = true,
         nb::arg("table") = "", nb::arg("machine") = "", nb::arg("model") = true, nb::arg("host") = false);
+  m.def("check_settings", check_settings);
   m.def("candidates", candidates_of, nb::arg("operation"), nb::arg("part_bytes"));
   m.def("default_settings", default_settings, nb::arg("ranks"), nb::arg("own_cpus"));
   m.def("known_machine_file", known_machine_file);

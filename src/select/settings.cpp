@@ -1,4 +1,6 @@
 // Each variable is one entry of a table: its name, and how its value becomes a member of Settings.
+//
+// Names that are not there are no errors: module systems set variables of their own for a package.
 #include "select/settings.hpp"
 
 #include <unistd.h>
@@ -6,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -22,6 +25,8 @@ constexpr int fewest_slots = 2, most_slots = 64;
 constexpr std::size_t fewest_slot_bytes = 64;      // one line of the control block
 constexpr std::size_t most_slot_bytes = 64 << 20;  // times slots and ranks: keeps a segment's size sane
 constexpr int most_fake_nodes = 1 << 20;
+/// Where a package lies, as module systems say it.
+constexpr std::string_view reserved[] = {"ROOT", "HOME", "DIR", "VERSION", "PREFIX"};
 
 template <class Value>
 Value one_of(std::string_view text, std::initializer_list<std::pair<const char*, Value>> values) {
@@ -112,6 +117,7 @@ constexpr Variable variables[] = {
        s.machine = file_or_none(text, read_machine);
        s.machine_is_named = true;
      }},
+    {"NOTICES", [](S&, Text text) { folder(text); }},  // read where nothing else is: see report_wrong_family()
     {"OFF", [](S& s, Text text) { s.off = flag(text); }},
     {"REMAP",
      [](S& s, Text text) {
@@ -136,13 +142,40 @@ constexpr Variable variables[] = {
      }},
 };
 
-std::string known_variables() {
-  std::string known;
-  for (const Variable& variable : variables) known += std::string(prefix) + variable.name + ", ";
-  known += "and OMNES_ or OMNES_I with ";
-  for (int i = 0; i < operation_count; ++i)
-    known += (i > 0 ? ", " : "") + variable_of(static_cast<Operation>(i)).substr(prefix.size());
-  return known;
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (const Variable& variable : variables) names.push_back(std::string(prefix) + variable.name);
+  for (const bool blocking : {true, false})
+    for (int i = 0; i < operation_count; ++i) names.push_back(variable_of(static_cast<Operation>(i), blocking));
+  return names;
+}
+
+/// How many letters have to be inserted, removed or replaced to make one of the other (Levenshtein 1966).
+std::size_t distance(std::string_view one, std::string_view other) {
+  std::vector<std::size_t> row(other.size() +
+                               1);  // to the first letters of `other`, from those of `one` that were seen
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < other.size(); ++j)
+      diagonal = std::exchange(row[j + 1], std::min({row[j + 1] + 1, row[j] + 1, diagonal + (one[i] != other[j])}));
+  }
+  return row.back();
+}
+
+std::string ignored(std::string_view name) {
+  constexpr std::size_t longest = 64;  // letters; of no known name
+  std::string capitals, shown;
+  for (const char c : name.substr(0, longest)) {
+    capitals += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    shown += c > ' ' && c <= '~' ? c : '?';
+  }
+  const std::size_t most_wrong = std::max<std::size_t>(1, (capitals.size() - prefix.size()) / 3);
+  const std::vector<std::string> names = all_names();
+  const auto far = [&](const std::string& known) { return distance(capitals, known); };
+  const auto& nearest = *std::ranges::min_element(names, {}, far);
+  return shown + " is ignored: there is no such variable" +
+         (far(nearest) <= most_wrong ? "; did you mean " + nearest + "?" : "");
 }
 
 void read_variable(Settings& settings, std::string_view name, std::string_view text) {
@@ -157,8 +190,10 @@ void read_variable(Settings& settings, std::string_view name, std::string_view t
   const auto own = name.substr(prefix.size());
   const auto* variable = std::find_if(std::begin(variables), std::end(variables),
                                       [&](const Variable& candidate) { return own == candidate.name; });
-  if (variable == std::end(variables)) throw std::invalid_argument("no such variable; known: " + known_variables());
-  variable->read(settings, text);
+  if (variable != std::end(variables))
+    variable->read(settings, text);
+  else if (std::ranges::find(reserved, own) == std::end(reserved))
+    settings.ignored.push_back(ignored(name));
 }
 
 /// What the table sets, but for what the environment does.
@@ -211,6 +246,11 @@ Settings read(const char* const* variables, const std::optional<std::string>& ow
 }
 
 }  // namespace
+
+bool is_setting(std::string_view name) {
+  const std::vector<std::string> names = all_names();
+  return std::ranges::find(names, name) != names.end();
+}
 
 std::string variable_of(Operation operation, bool blocking) {
   std::string variable(prefix);

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "select/choice.hpp"
 #include "topology/levels.hpp"
@@ -65,6 +67,8 @@ struct Settings {
   Wait wait = Wait::automatic;     ///< OMNES_WAIT=spin|yield|auto
   Remap remap = Remap::automatic;  ///< OMNES_REMAP=off|exch|reorder|auto
   bool reproducible = false;       ///< OMNES_REPRODUCIBLE=1: the same bits for any placement and size
+  /// For each variable that is ignored as there is none of its name: a line that says so, and which one may be meant.
+  std::vector<std::string> ignored;
 
   /// Slots of each of the ranks, within 32 MiB for all of them; but never less than 8, the source paper's. Where each has a
   /// CPU of its own, and caches are fast, many: until a slot's turn comes again its lines have left the caches of both cores,
@@ -81,7 +85,7 @@ struct Settings {
   std::size_t direct_copy_from(const Sharing& sharing) const;
 
   /// Reads "NAME=value" strings, ended by a null pointer; those that do not start with OMNES_ are not ours.
-  /// Throws std::invalid_argument: one line that names the variable and lists what is valid.
+  /// Throws std::invalid_argument for a wrong value: one line that names the variable and lists what is valid.
   static Settings from(const char* const* variables);
   /// Where OMNES_TABLE is not set, the table is omnes/table.toml in the user's configuration folder, if there is
   /// one; the machine is omnes/machine.toml likewise.
@@ -90,6 +94,9 @@ struct Settings {
 
 /// Throws std::invalid_argument: why the file cannot be read, and what is valid.
 OwnFile read_table(const std::string& name);
+
+/// Whether there is a variable of that name, such as "OMNES_BCAST".
+bool is_setting(std::string_view name);
 
 /// "OMNES_BCAST" for bcast; "OMNES_IBCAST" for its forms that do not block.
 std::string variable_of(Operation operation, bool blocking = true);

@@ -201,15 +201,35 @@ TEST(Settings, WrongOnesAreOneClearLine) {
        "OMNES_SCATTERV: no algorithm \"knomail\" for scatterv; valid: linear; or model, host"},
       {"OMNES_ASYNC=yes", "OMNES_ASYNC: \"yes\" is not valid; valid: 0, 1"},
       {"OMNES_ISCATTERV=knomail", "OMNES_ISCATTERV: no algorithm \"knomail\" for scatterv; valid: linear; or model"},
-      {"OMNES_ALLREDUCEE=ring",
-       "OMNES_ALLREDUCEE: no such variable; known: OMNES_ASYNC, OMNES_DIRECT_COPY, OMNES_FAKE_NODES, OMNES_HEAP, "
-       "OMNES_LEVELS, OMNES_MACHINE, OMNES_OFF, OMNES_REMAP, OMNES_REPRODUCIBLE, OMNES_SINGLE_COPY, OMNES_SLOTS, "
-       "OMNES_SLOT_BYTES, OMNES_STATS, OMNES_TABLE, OMNES_TOPOLOGY, OMNES_TRANSPORT, OMNES_WAIT, "
-       "and OMNES_ or OMNES_I with BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, GATHERV, SCATTER, SCATTERV, ALLGATHER, "
-       "ALLGATHERV, ALLTOALL, ALLTOALLV, ALLTOALLW, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, SCAN, EXSCAN, "
-       "NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW"},
   };
   for (const auto& [variable, wanted] : cases) EXPECT_EQ(complaint(variable), wanted);
+}
+
+TEST(Settings, UnknownNamesAreIgnoredWithAWord) {
+  const auto ignored = [](const char* variable) {
+    const std::vector<std::string> lines = read({"OMNES_OFF=1", variable, "OMNES_SLOTS=4"}).ignored;
+    return lines.empty() ? "nothing" : lines.front();
+  };
+  for (const char* reserved : {"ROOT", "HOME", "DIR", "VERSION", "PREFIX"})
+    EXPECT_EQ(ignored(("OMNES_" + std::string(reserved) + "=/opt/omnes/1.0").c_str()), "nothing");
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"OMNES_BCAST=linear", "nothing"},
+      {"OMNES_ALLREDUCEE=ring",
+       "OMNES_ALLREDUCEE is ignored: there is no such variable; did you mean OMNES_ALLREDUCE?"},
+      {"OMNES_TRANPSORT=x", "OMNES_TRANPSORT is ignored: there is no such variable; did you mean OMNES_TRANSPORT?"},
+      {"OMNES_bcast=linear", "OMNES_bcast is ignored: there is no such variable; did you mean OMNES_BCAST?"},
+      {"OMNES_IBCATS=linear", "OMNES_IBCATS is ignored: there is no such variable; did you mean OMNES_IBCAST?"},
+      {"OMNES_LIBRARIES=/opt", "OMNES_LIBRARIES is ignored: there is no such variable"},
+      {"OMNES_=1", "OMNES_ is ignored: there is no such variable"},
+      {"OMNES_A\nB=1", "OMNES_A?B is ignored: there is no such variable"},
+  };
+  for (const auto& [variable, wanted] : cases) EXPECT_EQ(ignored(variable), wanted);
+  EXPECT_EQ(ignored(("OMNES_" + std::string(5000, 'X') + "=1").c_str()).size(), 64 + 38);
+}
+
+TEST(Settings, KnowTheirNames) {
+  for (const char* name : {"OMNES_OFF", "OMNES_BCAST", "OMNES_IALLTOALLW"}) EXPECT_TRUE(is_setting(name));
+  for (const char* name : {"OMNES_ROOT", "OMNES_BCATS", "OFF", "OMNES_"}) EXPECT_FALSE(is_setting(name));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,7 @@ def command(as_json: bool) -> None:
 
 
 def _collect() -> dict[str, Any]:
-    machine = _core.machine()
+    settings, machine = _answer(_core.check_settings), _answer(_core.machine)
     return {
         "omnes": _core.__version__,
         "libraries": {family: str(libraries.path(family)) for family in libraries.built()},
@@ -53,12 +55,28 @@ def _collect() -> dict[str, Any]:
         ],
         "cpus": cpus.usable_cpus(),
         "cores": cpus.usable_cores(),
-        "machine": machine,
+        "machine": machine.value,
+        "machine_unknown": machine.fault,
         "single_copy": _core.cma_works(),
         "huge_pages": _huge_pages(),
-        "segment_bytes": {p: _core.segment_bytes(p) for p in _SEGMENT_RANKS},
+        "segment_bytes": {p: _core.segment_bytes(p) for p in _SEGMENT_RANKS if not settings.fault},
         "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith("OMNES_")},
+        "ignored_settings": settings.value or [],
+        "wrong_setting": settings.fault,
     }
+
+
+@dataclass(frozen=True)
+class _Answer:
+    value: Any = None
+    fault: str | None = None  # one line; then there is no value
+
+
+def _answer(question: Callable[[], Any]) -> _Answer:
+    try:
+        return _Answer(question())
+    except ValueError as fault:
+        return _Answer(fault=str(fault))
 
 
 def _huge_pages() -> str:
@@ -75,18 +93,21 @@ def _sections(facts: dict[str, Any]) -> list[tuple[str, list[str]]]:
     built = [f"{path} (for {libraries.FAMILIES[family]})" for family, path in facts["libraries"].items()] or ["none"]
     segment = ", ".join(f"{units.format_bytes(size)} for {p} ranks" for p, size in facts["segment_bytes"].items())
     settings = [f"{name}={value}" for name, value in facts["environment"].items()] or ["none"]
+    settings += [f"note: {line}" for line in facts["ignored_settings"]]
+    if wrong := facts["wrong_setting"]:
+        settings.append(f"WRONG, so that MPI_Init fails: {wrong}")
     return [
         ("omnes", [facts["omnes"]]),
         ("libraries", built),
         ("MPIs", found),
         ("CPUs", [f"{facts['cpus']} usable, on {facts['cores']} cores"]),
-        ("machine", facts["machine"]["text"].splitlines()),
+        ("machine", facts["machine"]["text"].splitlines() if facts["machine"] else [facts["machine_unknown"]]),
         (
             "single copy",
             ["works" if facts["single_copy"] else "not permitted (process_vm_readv): large messages are copied twice"],
         ),
         ("huge pages", [f"{facts['huge_pages']} (transparent, in shared memory)"]),
-        ("segment", [segment]),
+        ("segment", [segment or "not known: a setting is wrong"]),
         ("OMNES_ settings", settings),
     ]
 
