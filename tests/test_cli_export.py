@@ -182,3 +182,9 @@ def test_wrong_input_is_one_line(tmp_path):
     assert "no list of rules for" in fails("export", str(tmp_path / "bad.toml"), "--to", "ucc", "-n", "4")
     assert "--mpi is for --to mpich" in fails("export", "--to", "ucc", "-n", "4", "--mpi", "/opt/mpich")
     assert "no mpirun or mpiexec" in fails("export", "--to", "mpich", "-n", "4", "--mpi", str(tmp_path))
+
+
+def test_the_wrong_mpi_is_refused(table):
+    other = the_mpi("openmpi")
+    complaint = fails("export", str(table), "--to", "mpich", "-n", "16", "--mpi", str(PREFIXES["openmpi"]))
+    assert complaint == f"omnes: {other.launcher} is {other.name}, not MPICH, whose own table this starts from"

@@ -77,6 +77,11 @@ def test_lists_of_nodes_are_those_of_clustershell():
         (("--draw", "x.png"), "the file name must end in .svg, .html"),
         (("groups", "--ranks", "8by8"), "ranks '8by8': '8by8' is no number from 1 to 1048576; expected a file, or a"),
         (("groups", "--ranks", "0x8"), "ranks '0x8': '0' is no number from 1"),
+        (("groups", "--ranks", "4xx8"), "ranks '4xx8': '4x' is neither a number of nodes nor a list of their names; "),
+        (
+            ("groups", "--ranks", "2x4x8"),
+            "ranks '2x4x8': '2x4' is neither a number of nodes nor a list of their names; ",
+        ),
         (("groups", "--ranks", "n[1-x8"), "ranks 'n[1-x8': a bracket without its other half"),
         (("groups", "--ranks", "8x8 random"), "no word 'random'; valid are block, cyclic, unbound"),
         (

@@ -80,6 +80,10 @@ Counts read_counts(const std::string& pattern, const std::string& word) {
     const int count = read_count(pattern, nodes);
     require_few(pattern, std::int64_t{count} * ranks);
     for (int i = 0; i < count; ++i) add(numbered(), ranks);
+  } else if (nodes.find_first_not_of("0123456789xX") == nodes.npos) {
+    fail(pattern,
+         "'" + nodes +
+             "' is neither a number of nodes nor a list of their names; expected 8x8, 48,36 or node[01-16]x36");
   } else {
     try {
       for (std::string& node : expand_hostlist(nodes)) add(std::move(node), ranks);

@@ -71,6 +71,8 @@ def _render(wanted: str, decisions: Decisions, commuting: bool, place: str | Non
         host = mpi.at(place, os.environ) if place else mpi.find("mpich", os.environ)
         if host is None:
             raise OmnesError("no MPICH found in PATH or beside this Python; name one: --mpi PREFIX")
+        if host.family != "mpich":
+            raise OmnesError(f"{host.launcher} is {host.name}, not MPICH, whose own table this starts from")
         return mpich.render(decisions, mpich.library(host), notes)
     if wanted == "ucc":
         return ucc.render(decisions, notes)
