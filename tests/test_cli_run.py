@@ -13,8 +13,8 @@ import sys
 import pytest
 
 from cli import fails, omnes
-from launching import LIMIT, YIELDING, the_mpi
-from omnes import cpus, libraries
+from launching import LIMIT, YIELDING, mpirun, the_mpi
+from omnes import cpus, libraries, stats
 
 
 def run_cli(*words, environment=None, timeout=LIMIT):
@@ -164,18 +164,114 @@ def test_forms_are_reported_and_forced_apart(build, mpi, tmp_path):
     assert re.search(r"bcast +│ persistent +│", done.stderr)
 
 
+_REST = r" \.\.\. \(omnes info says it in full\)"
+_WRONG = [
+    ("OMNES_IALLREDUCE", "nonsense", ['no algorithm "nonsense"', "recursive_doubling"]),
+    ("OMNES_BCAST", "knomial:" + 400 * "x", ["no parameter"]),
+    ("OMNES_MACHINE", __file__, [f"{__file__}: machine file: line 1"]),
+    ("OMNES_TOPOLOGY", "/no/such/file", ["/no/such/file"]),
+    ("OMNES_OFF", "yes", ["valid: 0, 1"]),
+]
+
+
+@pytest.mark.parametrize(("variable", "value", "complaints"), _WRONG, ids=[name for name, *_ in _WRONG])
+def test_a_wrong_setting_is_told_before_anything_starts(build, mpi, variable, value, complaints):
+    done = run_cli("run", "-n", 2, build("exits", mpi), environment={variable: value})
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert all(complaint in done.stderr for complaint in [variable, *complaints]), done.stderr
+    shown = run_cli("info", environment={variable: value})
+    assert shown.returncode == 0 and all(complaint in shown.stdout for complaint in [variable, *complaints])
+
+
 @pytest.mark.parametrize(
-    ("variable", "value", "complaints"),
+    ("variable", "value", "said"),
     [
-        ("OMNES_IALLREDUCE", "nonsense", ['no algorithm "nonsense"', "recursive_doubling"]),
-        ("OMNES_MACHINE", __file__, [f"{__file__}: machine file: line 1"]),
+        ("OMNES_OFF", "yes", 'OMNES_OFF: "yes" is not valid; valid: 0, 1'),
+        ("OMNES_IALLREDUCE", "nonsense", f'OMNES_IALLREDUCE: no algorithm "nonsense" for allreduce; valid: .*,{_REST}'),
+        ("OMNES_BCAST", "x" * 400, f'OMNES_BCAST: no algorithm "x+{_REST}'),
     ],
 )
-def test_a_wrong_setting_is_told(build, variable, value, complaints):
-    mpi = the_mpi("openmpi")  # MPICH leaves its shared memory behind when it aborts
-    done = run_cli("run", "-n", 2, build("exits", mpi), environment={variable: value})
-    assert done.returncode != 0 and f"{variable}: " in done.stderr
-    assert all(complaint in done.stderr for complaint in complaints), done.stderr
+def test_mpi_init_tells_a_wrong_setting_in_one_line(build, mpi, variable, value, said):
+    """No host cuts it."""
+    done = mpirun(mpi, 1, build("exits", mpi), variables={variable: value})
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if variable in line]
+    assert done.returncode != 0 and len(lines) == 1, done.stdout + done.stderr
+    assert re.search(said, lines[0]), lines
+
+
+def test_an_unknown_setting_is_a_warning(build, mpi, tmp_path, monkeypatch):
+    file = tmp_path / "stats.json"
+    names = {"OMNES_ALREDUCE": "ring", "OMNES_ROOT": "/opt/omnes", "OMNES_HOME": "/opt/omnes", "OMNES_PATHS": "/opt"}
+    done = run_cli("run", "-n", 2, "--stats-json", file, build("exits", mpi), environment=names)
+    warnings = [
+        "OMNES_ALREDUCE is ignored: there is no such variable; did you mean OMNES_ALLREDUCE?",
+        "OMNES_PATHS is ignored: there is no such variable",
+    ]
+    assert (done.returncode, done.stdout) == (0, "sum 1 \n"), done.stderr
+    assert sorted(line for line in done.stderr.splitlines() if "OMNES_" in line) == [
+        f"omnes: {line}" for line in warnings
+    ]
+    report = json.loads(file.read_text())
+    assert report["notes"] == warnings and sum(entry["calls"] for entry in report["entries"]) == 2
+    for name, value in names.items():
+        monkeypatch.setenv(name, value)
+    assert sorted(json.loads(omnes("info", "--json").output)["ignored_settings"]) == warnings
+    assert f"note: {warnings[0]}\n" in omnes("info").output
+
+
+def test_names_that_are_not_ours_may_differ_between_ranks(build, mpi, tmp_path):
+    """As where a module file names a folder of the node."""
+    script = tmp_path / "script"
+    script.write_text('#!/bin/sh\nOMNES_ROOT=/opt/$$ OMNES_ANY=$$ exec "$@"\n')
+    script.chmod(0o755)
+    file = tmp_path / "stats.json"
+    words = ["--mpirun", mpi.launcher, "-n", 2, "--stats-json", file, script, build("exits", mpi)]
+    done = run_cli("run", *words)
+    report = json.loads(file.read_text())
+    assert (done.returncode, report["passed"], len(report["entries"])) == (0, [], 1), done.stderr
+
+
+def test_statistics_to_the_standard_output(build, mpi, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "omnes", "run", "-n", "2", "--stats-json", "-", str(build("exits", mpi))],
+        env={**os.environ, **YIELDING}, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT, check=True,
+    )  # fmt: skip
+    said, _, report = done.stdout.partition("\n")
+    assert (said, json.loads(report)["ranks"], list(tmp_path.iterdir())) == ("sum 1 ", 2, [])
+
+
+class TestWrongFamily:
+    """A library for another MPI than the program's serves nothing, and that is told."""
+
+    def test_in_the_statistics(self, build, mpi, tmp_path):
+        other = "mpich" if mpi.open_mpi else "ompi"
+        variables = {"LD_PRELOAD": str(libraries.path(other)), "OMNES_STATS": str(tmp_path)}
+        done = mpirun(mpi, 2, build("exits", mpi), with_omnes=False, variables=variables)
+        assert (done.returncode, done.stdout) == (0, "sum 1 \n"), done.stderr
+        report = stats.merge(tmp_path)
+        assert (report["library"], report["wrong_family"], report["reports"]) == (other, mpi.family, 2)
+        loaded, needed = (re.escape(libraries.FAMILIES[family]) for family in (other, mpi.family))
+        assert re.fullmatch(f"omnes ran nothing: its library for {loaded} .* uses {needed}", stats.summary(report))
+
+    @pytest.mark.parametrize("options", [[], ["--stats"]], ids=["", "with statistics"])
+    def test_after_a_script_that_starts_a_program_of_another(self, build, tmp_path, options):
+        mpi = the_mpi("mpich")
+        script = tmp_path / "script"
+        script.write_text(f"#!/bin/sh\nexec {build('exits', mpi, standard_abi=True)}\n")
+        script.chmod(0o755)
+        done = run_cli("run", "--mpirun", mpi.launcher, "-n", 2, *options, script)
+        assert (done.returncode, done.stdout) == (0, "sum 1 \n"), done.stderr
+        said = " ".join(done.stderr.split())
+        assert (
+            "omnes ran nothing: its library for MPICH 3.4" in said and "the program uses the standard MPI ABI" in said
+        )
+
+    def test_in_the_environment(self, build, mpi):
+        other = libraries.path("mpich" if mpi.open_mpi else "ompi")
+        done = run_cli("run", "-n", 1, build("exits", mpi), environment={"LD_PRELOAD": str(other)})
+        assert (done.returncode, done.stdout) == (0, "sum 0 \n")
+        [line] = [line for line in done.stderr.splitlines() if "LD_PRELOAD" in line]
+        assert line.startswith(f"omnes: LD_PRELOAD names {other}, for ") and line.endswith(": left out")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -49,6 +50,7 @@ class Launch:
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def full_environment(self) -> dict[str, str]:
         return {**os.environ, **self.environment}
@@ -66,10 +68,12 @@ def prepare(
     launcher: str | None = None,
     variables: Mapping[str, str] | None = None,
     on_cluster: bool = False,
+    notices: str | None = None,
 ) -> Launch:
     """The launch of a program (words: its path and arguments). `variables` reach every rank.
 
-    `on_cluster`: it will run on an emulated cluster, which sees to it that ranks yield.
+    `on_cluster`: it will run on an emulated cluster, which sees to it that ranks yield. `notices`: the folder where
+    ranks say that the program is of another family, where that is possible: it was taken from the launcher.
     """
     found = program.inspect(words[0], os.environ)
     chosen, family = _choose_mpi(found, launcher)
@@ -84,7 +88,12 @@ def prepare(
         passed.update({name: value for name, value in chosen.yielding.items() if name not in os.environ})
     passed.update(variables or {})
     if with_omnes:
-        earlier = os.environ.get("LD_PRELOAD")
+        earlier, others = _without_omnes(os.environ.get("LD_PRELOAD", ""))
+        launch.warnings += [
+            f"LD_PRELOAD names {path}, for {libraries.FAMILIES[of]}; {found.looked_at}: left out"
+            for path, of in others
+            if of != family
+        ]
         if share_cpus and chosen.kind == "hydra":
             launch.environment["LD_PRELOAD"] = _preload([libraries.session()], earlier)
         if family is None:
@@ -92,14 +101,24 @@ def prepare(
         preload = [libraries.require(family)]
         if passed.get("OMNES_HEAP") == "shared":
             preload.insert(0, libraries.heap())
+        if notices and found.family is None:
+            passed["OMNES_NOTICES"] = notices
         passed["LD_PRELOAD"] = _preload(preload, earlier)
     launch.command += launcher_options
     launch.command += _with_variables(chosen, passed, [_as_launched(words[0], found), *words[1:]])
     return launch
 
 
-def _preload(paths: Sequence[Path], earlier: str | None) -> str:
-    return ":".join([*map(str, paths), *([earlier] if earlier else [])])
+def _preload(paths: Sequence[Path], earlier: Sequence[str]) -> str:
+    return ":".join([*map(str, paths), *earlier])
+
+
+def _without_omnes(preloaded: str) -> tuple[list[str], list[tuple[str, str]]]:
+    """What LD_PRELOAD names, and apart from it our own libraries with their families: the right one is added anyway."""
+    words = [word for word in re.split("[: ]", preloaded) if word]
+    ours = {str(libraries.path(family).name): family for family in libraries.FAMILIES}
+    others = [(word, ours[os.path.basename(word)]) for word in words if os.path.basename(word) in ours]
+    return [word for word in words if os.path.basename(word) not in ours], others
 
 
 def _choose_mpi(found: program.Program, launcher: str | None) -> tuple[Mpi, str | None]:

@@ -2,7 +2,8 @@
 
 Each rank writes DIR/rank-<world rank>.json when it finalises MPI: the first rank of its node, what omnes ran
 ("entries"), what it passed to the host MPI ("passed"), on which levels of the machine the ranks lie apart ("levels",
-and why not on others, "left_out"; alike on all ranks), and what else is worth knowing ("notes"). An entry says its
+and why not on others, "left_out"; alike on all ranks), and what else is worth knowing ("notes"). A library that was
+preloaded into a program of another family has run nothing, and says of which ("wrong_family"). An entry says its
 form: blocking (where it says nothing), nonblocking, or persistent, of which every start counts; the ranks and nodes of
 its communicators; and the bytes of a part, rounded down to a power of two; 0 where parts differ and no rank knows all.
 "volume" is the exact bytes of a part, added up over the calls: of unequal parts the mean of those that this rank has.
@@ -23,7 +24,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from omnes import _core, files
+from omnes import _core, files, libraries
 from omnes.errors import OmnesError
 from omnes.units import format_about, format_bytes, format_seconds
 
@@ -44,6 +45,7 @@ def merge(folder: Path) -> dict[str, Any] | None:
         "nodes": len({rank.get("node") for rank in ranks}),
         "levels": ranks[0].get("levels", []),
         "left_out": ranks[0].get("left_out", []),
+        "wrong_family": next((rank["wrong_family"] for rank in ranks if "wrong_family" in rank), None),
         "entries": _sum(ranks, "entries", ("operation", "form", "size", "nodes", "bytes", "algorithm")),
         "called": _called(ranks),
         "passed": _sum(ranks, "passed", ("operation", "form", "reason")),
@@ -144,6 +146,8 @@ def calls_by_form(report: dict[str, Any]) -> dict[str, tuple[int, int]]:
 def summary(report: dict[str, Any]) -> str:
     """One line: the share of calls that omnes ran, of each form where there are several, and why not all."""
     counts = calls_by_form(report)
+    if report["wrong_family"] and not counts:
+        return wrong_family(report)
     if not counts:
         return "No collective calls"
     served, calls = (sum(column) for column in zip(*counts.values()))
@@ -155,6 +159,11 @@ def summary(report: dict[str, Any]) -> str:
         reasons[entry["reason"]] = reasons.get(entry["reason"], 0) + entry["calls"]
     why = [f"{reason} ({number})" for reason, number in sorted(reasons.items(), key=lambda item: -item[1])]
     return f"{line}; passed to the host MPI: {', '.join(why)}" if why else line
+
+
+def wrong_family(report: dict[str, Any]) -> str:
+    loaded, needed = (libraries.FAMILIES[report[which]] for which in ("library", "wrong_family"))
+    return f"omnes ran nothing: its library for {loaded} was preloaded, but the program uses {needed}"
 
 
 def _share(served: int, calls: int) -> str:

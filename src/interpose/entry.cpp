@@ -225,7 +225,10 @@ OMNES_EXPORT(Init_thread, int* argc, char*** argv, int required, int* provided) 
 }
 
 OMNES_EXPORT(Finalize, void) {
-  if (find_host() == built_for && world()) engine::drain();
+  if (find_host() != built_for)
+    report_wrong_family(find_host());
+  else if (world())
+    engine::drain();
   const int code = host.Finalize();
   forget_states();
   return code;

@@ -107,6 +107,15 @@ void* host_data(const char* name) {
   return dlsym(library, name);
 }
 
+Wide world_of(Family family) {
+  switch (family) {
+    case Family::ompi: return reinterpret_cast<Wide>(host_data("ompi_mpi_comm_world"));
+    case Family::mpich: return 0x44000000;
+    case Family::abi: return 0x101;
+    default: return 0;
+  }
+}
+
 Family find_host() {
   static const Family family = [] {
     const Family found = find();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpose/export.hpp"
 #include "interpose/process.hpp"
 #include "interpose/world.hpp"
 
@@ -116,13 +118,21 @@ std::vector<int> all_ranks(int size) {
   return ranks;
 }
 
+std::string head(int rank, int size, int node) {
+  return "{\"rank\":" + std::to_string(rank) + ",\"size\":" + std::to_string(size) +
+         ",\"node\":" + std::to_string(node) + ",\"library\":" + quoted(name(built_for));
+}
+
+void write(const std::string& folder, int rank, const std::string& text) {
+  std::ofstream(folder + "/rank-" + std::to_string(rank) + ".json") << text;
+}
+
 int units(const PlacementLevel& level) { return *std::ranges::max_element(level.unit) + 1; }
 
 std::string to_json(Totals& t) {
   const Process& self = process();
   const int node = world() ? world()->first_here() : self.rank;
-  std::string text = "{\"rank\":" + std::to_string(self.rank) + ",\"size\":" + std::to_string(self.size) +
-                     ",\"node\":" + std::to_string(node) + ",\"library\":" + quoted(name(built_for));
+  std::string text = head(self.rank, self.size, node);
   if (world()) {
     const Placed placed = world()->place(all_ranks(self.size));
     text += ",\n\"levels\":" + list(placed.placement.levels, [](const PlacementLevel& level) {
@@ -167,7 +177,7 @@ int finalize(MPI_Comm, int, void*, void*) {
   Totals& t = totals();
   const std::lock_guard lock(t.mutex);
   for (const State* state : t.live) t.add(*state);
-  std::ofstream(*process().settings.stats + "/rank-" + std::to_string(process().rank) + ".json") << to_json(t);
+  write(*process().settings.stats, process().rank, to_json(t));
   return MPI_SUCCESS;
 }
 
@@ -182,6 +192,20 @@ int prepare_report() {
   int keyval = MPI_KEYVAL_INVALID;
   if (const int code = host.Comm_create_keyval(no_copy, finalize, &keyval, nullptr); code != MPI_SUCCESS) return code;
   return host.Comm_set_attr(handles.comm_self, keyval, nullptr);
+}
+
+void report_wrong_family(Family theirs) {
+  int initialised = 0, rank = 0, size = 0;
+  const Wide world = world_of(theirs);
+  if (world == 0 || host.Initialized(&initialised) != MPI_SUCCESS || !initialised) return;
+  for (const char* const variable : {"OMNES_STATS", "OMNES_NOTICES"}) {
+    const char* const folder = std::getenv(variable);
+    if (!folder || call_host(host.Comm_rank, world, &rank) != 0 || call_host(host.Comm_size, world, &size) != 0)
+      continue;
+    write(folder, rank,
+          head(rank, size, 0) + ",\"wrong_family\":" + quoted(name(theirs)) +
+              ",\"entries\":[],\"passed\":[],\"notes\":[]}\n");
+  }
 }
 
 bool finalizing() { return ended; }

@@ -10,6 +10,9 @@ namespace omnes::interpose {
 
 /// Arranges for the report to be written in MPI_Finalize. Returns the host's error code.
 int prepare_report();
+/// The program's MPI is of another family, so that nothing is served: a report that says so, also where only OMNES_NOTICES
+/// asks for that. Before the host's MPI_Finalize.
+void report_wrong_family(Family theirs);
 /// True once MPI_Finalize has begun.
 bool finalizing();
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from omnes import arguments, files, launch, options, stats
-from omnes.errors import OmnesError
+from omnes import _core, arguments, files, launch, options, stats
+from omnes.errors import OmnesError, from_core
 
 
 class RunCommand(click.Command):
@@ -33,7 +33,12 @@ class RunCommand(click.Command):
 @click.option(
     "--stats", "with_stats", is_flag=True, help="Say at the end which collectives ran, by which algorithm, how long."
 )
-@click.option("--stats-json", type=files.Output(), metavar="FILE", help="Write these statistics to a file.")
+@click.option(
+    "--stats-json",
+    type=files.Output(allow_dash=True),
+    metavar="FILE",
+    help="Write these statistics to a file; - for the standard output.",
+)
 @click.option(
     "--profile",
     type=files.Output(),
@@ -91,7 +96,10 @@ def command(
             not no_omnes,
             launcher,
             {"OMNES_STATS": folder} if want_report else None,
+            notices=None if want_report else folder,
         )
+        for line in [*([] if no_omnes else _checked_settings()), *prepared.warnings]:
+            click.echo(f"omnes: {line}", err=True)
         if verbose or dry_run:
             click.echo("\n".join(launch.describe(prepared)), err=not dry_run)
         if dry_run:
@@ -100,7 +108,15 @@ def command(
         if want_report:
             head = {**stats.PROFILE, "program": split.program}
             _report(Path(folder), with_stats, [(stats_json, {}), (profile, head)])
+        elif (notices := stats.merge(Path(folder))) and notices["wrong_family"]:
+            click.echo(f"omnes: {stats.wrong_family(notices)}", err=True)
     sys.exit(code)
+
+
+def _checked_settings() -> list[str]:
+    """What of the environment is ignored. What MPI_Init would refuse is found before anything is started."""
+    with from_core():
+        return _core.check_settings()
 
 
 def _report(folder: Path, to_terminal: bool, to_files: list[tuple[Path | None, dict[str, Any]]]) -> None:
@@ -113,6 +129,7 @@ def _report(folder: Path, to_terminal: bool, to_files: list[tuple[Path | None, d
         return
     for file, head in to_files:
         if file:
-            files.write(file, json.dumps({**head, **report}, indent=2) + "\n")
+            text = json.dumps({**head, **report}, indent=2)
+            click.echo(text) if str(file) == "-" else files.write(file, text + "\n")
     if to_terminal:
         stats.show(report, terminal.console(stderr=True))
