@@ -1,4 +1,4 @@
-"""The preloaded libraries must fit into any program: no link but to the C library, only MPI names and dlopen exported."""
+"""The preloaded libraries fit into any program: they need the C library alone, and export MPI names and dlopen."""
 
 from __future__ import annotations
 
