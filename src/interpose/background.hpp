@@ -1,9 +1,17 @@
 // Progress while the program is elsewhere: inside a function of the host that we know nothing of, or computing.
 //
-// The host's progress engine calls us where it lets others in (Open MPI, MPICH 4.3 and later). With OMNES_ASYNC=1 there
-// is a thread, too. It sleeps while nothing is under way, and while what is under way waits for other ranks. Unless
-// the host allows calls from any thread, it only does what needs no host: data in shared memory.
+// MPI's progress rule: an operation that a rank has started must not need that rank's next call of MPI, if the rank blocks inside one. So
+// what is under way has to go on while the program sits in MPI_Comm_split, MPI_Win_fence or MPI_File_open:
+// * The host's progress engine calls us where it lets others in (Open MPI; MPICH 4.3 and later, unless it has locks, which it may hold then).
+// * Elsewhere, and in MPICH's one-sided functions, which do not call us, a thread stands in for the program: it looks now and then whether the
+//   program has been in our engine lately, and if not, moves what is under way. Unless the host allows calls from any thread it moves data in
+//   shared memory, and nothing else.
+// Operations that need more than that where they are run are left to the host from the start: see `Unattended`.
+// With OMNES_ASYNC=1 the thread does not wait for the program to be away. It sleeps while nothing is under way, and while what is under way
+// waits for other ranks.
 #pragma once
+
+#include <cstdint>
 
 namespace omnes::interpose {
 
@@ -11,7 +19,16 @@ namespace omnes::interpose {
 /// thread.
 int level_to_ask_for(int level);
 
-/// Whether operations under way go on while a call of the host waits: also those that need messages of the host.
+/// What goes on while the program blocks inside a function of the host; each includes those before it.
+enum class Unattended : std::uint8_t {
+  shared_memory,  ///< data in shared memory, combined by our kernels
+  host_calls,     ///< messages of the host, and its reduction functions
+  everything      ///< functions of the program, too
+};
+/// In this process. After MPI_Init.
+Unattended unattended();
+
+/// Whether blocking calls that the host was measured to be faster at may be left to it.
 bool host_lets_others_go_on();
 
 /// At the first operation.

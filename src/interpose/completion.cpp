@@ -10,6 +10,7 @@
 #include "interpose/export.hpp"
 #include "interpose/failure.hpp"
 #include "interpose/holds.hpp"
+#include "interpose/messages.hpp"
 #include "interpose/process.hpp"
 #include "interpose/until.hpp"
 
@@ -194,6 +195,8 @@ OMNES_EXPORT(Start, MPI_Request* request) {
   } catch (const std::bad_alloc&) {
     return raise(handles.comm_world, MPI_ERR_NO_MEM);
   }
+  if (starts_may_be_buffered.load(std::memory_order_relaxed)) [[unlikely]]
+    free_attached_buffers();
   return host.Start(request);
 }
 

@@ -71,6 +71,7 @@ auto& forming = *new std::vector<std::shared_ptr<State>>;
 std::atomic<int> moving_count{0};           // of lanes
 auto& landed = *new std::vector<Pending*>;  // has ended, but for what the calling thread must do
 std::atomic<int> landed_count{0};
+std::atomic<unsigned> visit_count{0};  // written behind the gate
 
 std::uint64_t key(MPI_Request request) { return static_cast<std::uint64_t>((Wide)request) + 1; }
 
@@ -185,11 +186,11 @@ bool advance_inside(Allowed allowed = Allowed::everything) {
   bool moved = false;
   const bool may_call_program = allowed == Allowed::everything;
   const bool may_call_host = may_call_program || allowed == Allowed::to_call_host;
-  for (std::size_t i = 0; i < forming.size() && allowed != Allowed::nothing;) {
+  for (std::size_t i = 0; i < forming.size() && may_call_host;) {
     const std::shared_ptr<State> state = forming[i];
     bool over = true;
     try {
-      over = try_formation(*state, may_call_host);
+      over = try_formation(*state);
     } catch (const Failure&) {  // those who wait for it hear of it
     }
     if (over) {
@@ -468,11 +469,14 @@ void forget(MPI_Request request) {
   pending.release();
 }
 
-bool advance(Allowed allowed) {
+bool advance(Allowed allowed, bool visit) {
   if (!busy() || !gate.try_enter()) return false;
   const Inside inside(std::adopt_lock);
+  if (visit) visit_count.store(visits() + 1, std::memory_order_relaxed);
   return advance_inside(allowed);
 }
+
+unsigned visits() { return visit_count.load(std::memory_order_relaxed); }
 
 std::shared_ptr<std::atomic<std::uint32_t>> bed() {
   const Inside inside;
@@ -535,7 +539,7 @@ bool moving() { return moving_count.load(std::memory_order_relaxed) > 0; }
 
 bool form(State& state) {
   const Inside inside;
-  return try_formation(state, true);  // the engine's list forgets it at the next advance()
+  return try_formation(state);  // the engine's list forgets it at the next advance()
 }
 
 void drain() {

@@ -76,12 +76,13 @@ void complete(Pending& pending);
 /// The program frees its request; the host still has to.
 void forget(MPI_Request request);
 
-/// What a caller may do: everything; all but call functions of the program; not call the host either, only take note of
-/// what it has completed; not even that.
-enum class Allowed : std::uint8_t { everything, to_call_host, to_take_note, nothing };
+/// What a caller may do: everything; all but call functions of the program; not call the host either.
+enum class Allowed : std::uint8_t { everything, to_call_host, nothing };
 
-/// Lets data move. Returns whether anything has moved.
-bool advance(Allowed allowed = Allowed::everything);
+/// Lets data move. Returns whether anything has moved. `visit`: nothing is left to a thread that stands in; see visits().
+bool advance(Allowed allowed = Allowed::everything, bool visit = true);
+/// How often that was so: while the number stays the same, the program is away.
+unsigned visits();
 /// Lets data move, and ends what is complete. Returns whether something has ended.
 bool progress();
 /// Whether this is the request of an operation under way. Of one that has been started long ago it may not be known.

@@ -164,6 +164,18 @@ template <class... Arguments>
   return MPI_SUCCESS;
 }
 
+/// Why the operation, started now or later, might stop while a rank blocks inside the host; null: it would go on. Alike on all ranks.
+const char* would_stop(const State& state, const Job& job) {
+  const Reduction* const reduction = job.call.reduction;
+  const bool calls_host = state.messages || (reduction && reduction->context);
+  const bool calls_program = reduction && job.op.is_programs;
+  if (calls_program && state.unattended < Unattended::everything)
+    return "this MPI has no hook by which the program's reductions would go on while a call of it blocks";
+  if (calls_host && state.unattended < Unattended::host_calls)
+    return "this MPI has no hook by which messages would go on while a call of it blocks";
+  return nullptr;
+}
+
 /// Nonblocking and persistent: `begin` takes the described operation and makes its request.
 template <class Describe, class Pass>
 int requested(Operation operation, Form form, Wide comm, void* request, Describe describe, Pass pass) {
@@ -171,6 +183,7 @@ int requested(Operation operation, Form form, Wide comm, void* request, Describe
   const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
     auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), narrow_comm);
     if (const char* reason = describe(state, pending->job)) return reason;
+    if (const char* reason = would_stop(state, pending->job)) return reason;
     open_lanes(state, narrow_comm, form == Form::persistent);
     MPI_Request& made = *static_cast<MPI_Request*>(request);
     if (form == Form::nonblocking) {

@@ -203,6 +203,7 @@ void describe_team(State& state, MPI_Comm comm) {
     const bool is_here = r == state.rank || (w.medium && introduction(r).memory == introduction(state.rank).memory);
     if (is_here) state.here.push_back(r);
   }
+  for (int r = 0; r < state.p; ++r) state.unattended = std::min(state.unattended, introduction(r).unattended);
   // Alike on all ranks: a rank that needs no messages itself may be needed by others that do.
   state.messages = state.p > 1 && (!w.medium || first.size() > 1);
   setup.placement = w.place(state.ranks).placement;
@@ -235,10 +236,10 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm) {
   engine::forms(shared);
 }
 
-bool try_formation(State& state, bool may_progress) {
+bool try_formation(State& state) {
   if (state.formed) return true;
   if (state.broken != 0) throw Failure{state.broken};
-  if (!may_progress && !(host.Request_is_complete && host.Request_is_complete(state.formation->request))) return false;
+  if (inside_progress() && !is_complete(state.formation->request)) return false;
   const InsideHost guard;
   int flag = 0;
   try {

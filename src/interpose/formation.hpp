@@ -32,9 +32,8 @@ void describe_team(State& state, MPI_Comm comm);
 // meet the program's own; and it is one, so that a nonblocking operation need not wait for the others before it
 // returns.
 void begin_formation(const std::shared_ptr<State>& state, MPI_Comm comm);
-/// Takes note of it if the exchange is over; `may_progress`: the host may do something for that. Returns whether it is.
-/// By one thread at a time. Throws Failure.
-bool try_formation(State& state, bool may_progress);
+/// Takes note of it if the exchange is over. Returns whether it is. By one thread at a time. Throws Failure.
+bool try_formation(State& state);
 /// Waits for it. Throws Failure.
 void end_formation(State& state, MPI_Comm comm);
 

@@ -28,10 +28,11 @@
   T(X, Neighbor_alltoallw, neighbor_alltoallw)
 
 #define OMNES_MESSAGES(X)                                                                                 \
-  X(Send) X(Ssend) X(Rsend) X(Recv) X(Mrecv) X(Sendrecv) X(Isend) X(Issend) X(Irsend) X(Irecv) X(Imrecv)
+  X(Send) X(Ssend) X(Rsend) X(Recv) X(Mrecv) X(Sendrecv) X(Isend) X(Issend) X(Irsend) X(Irecv) X(Imrecv)  \
+  X(Bsend) X(Ibsend) X(Bsend_init)
 #define OMNES_MESSAGES_C(X)                                                                               \
   X(Send_c) X(Ssend_c) X(Rsend_c) X(Recv_c) X(Mrecv_c) X(Sendrecv_c)                                      \
-  X(Isend_c) X(Issend_c) X(Irsend_c) X(Irecv_c) X(Imrecv_c)
+  X(Isend_c) X(Issend_c) X(Irsend_c) X(Irecv_c) X(Imrecv_c) X(Bsend_c) X(Ibsend_c) X(Bsend_init_c)
 
 #define OMNES_HOST_FUNCTIONS(X)                                                                           \
   X(Init) X(Init_thread) X(Query_thread) X(Initialized) X(Finalize) X(Finalized) X(Abort)                 \

@@ -1,11 +1,14 @@
 // MPI's functions that wait for messages: a call that blocks in the host would keep other ranks from the data that they
 // need from this one.
+#include "interpose/messages.hpp"
+
 #include <memory>
 #include <new>
 
 #include "interpose/engine.hpp"
 #include "interpose/export.hpp"
 #include "interpose/until.hpp"
+#include "interpose/world.hpp"
 
 namespace omnes::interpose {
 
@@ -45,6 +48,15 @@ int receive_by(Receive Host::* receive, Begin Host::* begin, MPI_Status* status,
 }
 
 }  // namespace
+
+std::atomic<bool> starts_may_be_buffered{false};
+
+void free_attached_buffers() {
+  constexpr int turns =
+      4;  // of the engine: the message that it has been received, what that completes, and both once more for late ones
+  if (find_host() != built_for || !world()) return;
+  for (int i = 0; i < turns; ++i) poke(nullptr);
+}
 
 #define OMNES_NAME(name) name
 #define OMNES_COUNT int

@@ -93,6 +93,7 @@ Introduction introduce(int rank, int size) {
   }
   me.whereabouts = find_whereabouts(me.memory);
   me.session = getsid(0);
+  me.unattended = unattended();
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) {
     me.cpus = mix(0, {reinterpret_cast<const char*>(&set), sizeof set});

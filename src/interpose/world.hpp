@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "interpose/background.hpp"
 #include "interpose/host.hpp"
 #include "topology/placing.hpp"
 #include "transport/shm/endpoint.hpp"
@@ -29,6 +30,7 @@ struct Introduction {
   shm::HeapTicket heap;
   shm::Ticket ticket;  ///< to try whether it is of use: of the first rank that has this memory
   Whereabouts whereabouts;
+  Unattended unattended;
 };
 
 struct World {

@@ -6,9 +6,13 @@
 #include <climits>
 #include <cstring>
 
+#include "interpose/handle_cache.hpp"
+
 namespace omnes::interpose {
 
 namespace {
+
+OMNES_FAST_THREAD_LOCAL bool in_progress = false;
 
 static_assert(sizeof(MPI_Request) <= sizeof(PortRequest::handle));
 
@@ -94,7 +98,16 @@ int error_in(int code, std::span<const MPI_Status> statuses) {
   return code;
 }
 
+/// A host does not enter its engine to test what is complete.
+int test_inside_progress(std::span<PortRequest* const> requests) {
+  int code = MPI_SUCCESS;
+  for (PortRequest* request : requests)
+    if (code == MPI_SUCCESS && is_complete(handle_of(*request))) code = test_one(*request);
+  return code;
+}
+
 int test(void* context, std::span<PortRequest* const> requests) {
+  if (in_progress) return test_inside_progress(requests);
   if (requests.size() == 1) return test_one(*requests.front());
   auto& [addresses, lane, pending, indices, statuses] = *static_cast<Mailbox*>(context);
   pending.clear();
@@ -132,6 +145,12 @@ int wait(void*, std::span<PortRequest* const> requests, bool for_all) {
 }
 
 }  // namespace
+
+InsideProgress::InsideProgress() { in_progress = true; }
+InsideProgress::~InsideProgress() { in_progress = false; }
+bool inside_progress() { return in_progress; }
+
+bool is_complete(MPI_Request request) { return host.Request_is_complete && host.Request_is_complete(request) != 0; }
 
 MessagePort message_port(Mailbox& mailbox) {
   MessagePort port;

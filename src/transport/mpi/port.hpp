@@ -34,6 +34,19 @@ struct Mailbox {
   std::vector<MPI_Status> statuses = {};
 };
 
+/// While there is one, this thread is inside the host's progress engine, which has called us: messages may be started and
+/// found complete, but the engine must not be entered again.
+class InsideProgress {
+ public:
+  InsideProgress();
+  ~InsideProgress();
+  InsideProgress(const InsideProgress&) = delete;
+  InsideProgress& operator=(const InsideProgress&) = delete;
+};
+bool inside_progress();
+/// Whether the host has completed the request, as far as can be told without entering its progress engine.
+bool is_complete(MPI_Request request);
+
 /// The mailbox must live as long as the port is used.
 MessagePort message_port(Mailbox& mailbox);
 

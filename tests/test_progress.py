@@ -1,0 +1,63 @@
+"""MPI's progress rule: what ranks have started goes on while they block elsewhere, on every MPI and by every transport."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from launching import NODES, compile_c, mpirun, the_mpi
+from omnes import mpi as mpis
+
+TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": NODES}
+THREADS = {"without": {}, "of-the-program": {"TEST_THREADS": "1"}, "of-omnes": {"OMNES_ASYNC": "1"}}
+# In these a stock MPICH itself stops.
+BEYOND_STOCK = ["intercomm_create", "lock", "post"]
+
+
+def expect_ok(run):
+    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("threads", THREADS)
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_inside_functions_of_the_host(mpi, build, transport, threads):
+    expect_ok(mpirun(mpi, 4, build("inside", mpi), variables={**TRANSPORTS[transport], **THREADS[threads]}))
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_where_few_hosts_progress(build, transport):
+    open_mpi = the_mpi("openmpi")
+    expect_ok(mpirun(open_mpi, 4, build("inside", open_mpi), *BEYOND_STOCK, variables=TRANSPORTS[transport]))
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_hosts_without_a_hook(programs, transport):
+    """MPICH before 4.3: a thread moves what lies in shared memory, and the host serves what needs more."""
+    launcher, compiler = shutil.which("mpiexec.mpich"), shutil.which("mpicc.mpich")
+    if not launcher or not compiler:
+        pytest.skip("no mpicc.mpich: scripts/setup installs it where there is apt-get")
+    program = programs / "inside-debian-mpich"
+    if not program.exists():
+        source = Path(__file__).parent / "programs/inside.c"
+        subprocess.run([compiler, "-O1", "-w", str(source), "-o", str(program)], check=True, timeout=60)
+    expect_ok(mpirun(mpis.identify(Path(launcher)), 4, program, variables=TRANSPORTS[transport], timeout=120))
+
+
+@pytest.mark.parametrize("transport", ["shared", "messages"])
+def test_the_standard_abi(programs, transport):
+    mpich = the_mpi("mpich")
+    program = compile_c(Path(__file__).parent / "programs/inside.c", mpich, programs, standard_abi=True)
+    expect_ok(mpirun(mpich, 4, program, variables=TRANSPORTS[transport]))
+
+
+def test_beside_processes_that_are_started(mpi, build):
+    expect_ok(mpirun(mpi, 4, build("inside", mpi), "spawn"))
+
+
+@pytest.mark.parametrize("bytes_of_one", [8, 65536])
+def test_attached_buffers_come_free(mpi, build, bytes_of_one):
+    """What was received before a barrier has left the buffer after it."""
+    expect_ok(mpirun(mpi, 2, build("buffered", mpi), str(bytes_of_one)))
