@@ -37,6 +37,11 @@ def test_persistent(mpi, build, transport):
     expect_ok(mpirun(mpi, 3, build("persistent", mpi), variables=TRANSPORTS[transport]))
 
 
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_small_contributions_that_end_with_the_call(mpi, build, transport):
+    expect_ok(mpirun(mpi, 4, build("forgiven", mpi), variables=TRANSPORTS[transport]))
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 5])
 def test_all_forms_of_few_and_many(mpi, build, ranks):
     expect_ok(mpirun(mpi, ranks, build("nonblocking", mpi)))

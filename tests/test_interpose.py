@@ -147,6 +147,11 @@ def test_errors_are_the_stock_ones(mpi, build):
     assert "class 2, " in ours.stdout
 
 
+@pytest.mark.parametrize("transport", [SHARED, MESSAGES], ids=["shared", "messages"])
+def test_objects_that_another_thread_frees_during_a_call(mpi, build, transport):
+    expect_ok(mpirun(mpi, 3, build("freed", mpi), variables=transport))
+
+
 @pytest.mark.parametrize(("who", "options"), [("all", ()), ("one", ("--with-ft", "ulfm"))], ids=["all", "one"])
 def test_revoked_communicators(build, who, options):
     openmpi = the_mpi("openmpi")

@@ -1,4 +1,4 @@
-"""MPI's progress rule: what ranks have started goes on while they block elsewhere, on every MPI and by every transport."""
+"""MPI's progress rule: what ranks have started goes on while they block elsewhere, on every MPI, by every transport."""
 
 from __future__ import annotations
 

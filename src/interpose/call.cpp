@@ -36,7 +36,8 @@ const char* bcast(State& state, Job& job, void* buffer, MPI_Count count, MPI_Dat
   if (const char* reason = data.set(buffer, count, type)) return reason;
   moves(job, Operation::bcast, data.bytes, false, root);
   const bool at_root = state.rank == root;
-  job.receives(data, at_root ? Kept::all : Kept::none, 0, 1, !at_root);
+  job.lands = !at_root;
+  job.receives(data, at_root ? Kept::all : Kept::none);
   return nullptr;
 }
 

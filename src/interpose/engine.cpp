@@ -343,8 +343,6 @@ void go_on(void* context) {
 /// What all runs of an operation have in common.
 void get_ready(Pending& pending, Form form, Lane& lane) {
   pending.lane = &lane;
-  pending.job.hold();
-  pending.held = true;
   if (pending.job.nothing) return;
   pending.prepared = pending.state->team->prepare(pending.job.call, form);
   set_plan(pending, {pending.prepared, &pending.prepared->plan});
@@ -367,7 +365,6 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
 }  // namespace
 
 Pending::~Pending() {
-  if (held) job.release();
   if (own) own->released = true;
   if (tag >= 0) return_tag(tag);
 }

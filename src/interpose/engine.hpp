@@ -44,7 +44,6 @@ struct Pending {
   State::Own* own = nullptr;  ///< persistent: what holds its lane
   MPI_Request request;
   int tag = -1;
-  bool held = false;  ///< what the job needs
   int code = 0;
   double started = 0;  ///< seconds, when statistics are kept
   bool under_way = false;

@@ -106,6 +106,7 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
     const std::uint64_t forgotten = all_forgotten.load(std::memory_order_acquire);
     Job job(state.staging);
     if (const char* reason = describe(state, job)) return reason;
+    if (process().threads) job.hold();
     open_lanes(state, narrow_comm, true);
     if (job.nothing) return nullptr;
     const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
@@ -184,6 +185,8 @@ int requested(Operation operation, Form form, Wide comm, void* request, Describe
     auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), narrow_comm);
     if (const char* reason = describe(state, pending->job)) return reason;
     if (const char* reason = would_stop(state, pending->job)) return reason;
+    pending->job.hold();
+    pending->job.copy_small_contribution(state.p);
     open_lanes(state, narrow_comm, form == Form::persistent);
     MPI_Request& made = *static_cast<MPI_Request*>(request);
     if (form == Form::nonblocking) {

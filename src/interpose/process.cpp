@@ -103,6 +103,8 @@ const char* set_up() {
   p.fingerprint = fingerprint_of(p.settings);
   if (p.settings.off) return "OMNES_OFF";
   if (host.Comm_is_revoked && (!host.survives_failures || *host.survives_failures)) may_be_revoked = true;
+  int level = 0;
+  p.threads = host.Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
   host.Comm_rank(handles.comm_world, &p.rank);
   host.Comm_size(handles.comm_world, &p.size);
   if (!make_private_communicator(p.self)) return "no private communicator";

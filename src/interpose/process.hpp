@@ -21,6 +21,7 @@ struct Process {
   MPI_Request idle;  ///< a receive on `self` that never completes; testing it runs the host's whole progress engine
   MPI_Comm self;     ///< of this process alone; errors are returned, messages are nobody else's
   std::uint64_t fingerprint = 0;  ///< of the OMNES_ variables, table and machine, which all ranks must have alike
+  bool threads = false;           ///< several may be in MPI at once
   int rank = 0;                   ///< in MPI_COMM_WORLD
   int size = 1;
 };

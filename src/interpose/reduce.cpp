@@ -28,6 +28,7 @@ const char* combine(State& state, Job& job, Operation operation, int root, const
     if (const char* reason = result.set(recv, own)) return reason;
   if (const char* reason = job.op.set(wanted, type, *own.info)) return reason;
   job.nothing = own.bytes == 0;
+  job.lands = has_result;
 
   Call& call = job.call;
   call.operation = operation;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "interpose/job.hpp"
+#include "interpose/process.hpp"
 
 namespace omnes::interpose {
 
@@ -157,6 +158,8 @@ bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared
     if (!knows_parts(call.operation)) left_ |= std::uint32_t{1} << static_cast<int>(call.operation);
   } else if (!job.is_straight(prepared->in_rows) || prepared->needs_all_counts) {
     return false;
+  } else if (process().threads && job.needs_objects()) {
+    return false;  // another thread might free them
   }
   repeat.prepared = prepared;
   return true;

@@ -9,8 +9,8 @@
 // What is compared: all arguments as they are, but of a buffer's address only whether it is null, MPI_IN_PLACE or also
 // the other buffer's. Of an array (counts, displacements, datatypes) its elements, where this rank's call has to read
 // them: elsewhere it may be anything. With other counts, all but these and displacements.
-// What is kept: only calls whose data lie in their buffers in a row, and which run in one stage. Also which ones are left
-// to the host.
+// What is kept: only calls whose data lie in their buffers in a row, which run in one stage, and which need none of the
+// program's objects while they run (see Job::hold). Also which ones are left to the host.
 //
 // Why it is correct: all that was checked and decided depends on what is compared, and on these:
 // * datatypes and operations: before a freed one's handle can come back, its generation changes (handle_cache.hpp), which

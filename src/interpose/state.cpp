@@ -65,6 +65,7 @@ State::State() = default;
 State::~State() { retire(*this); }
 
 std::byte* Staging::room(std::size_t bytes) {
+  if (bytes <= sizeof few_) return few_;
   if (bytes > bytes_) {
     std::free(data_);
     constexpr std::size_t page = 4096;

@@ -17,7 +17,7 @@
 
 namespace omnes::interpose {
 
-/// Contiguous memory for what must be packed; grows, and keeps what it has. Aligned for any type.
+/// Contiguous memory for what must be packed; grows, and keeps what it has. Aligned for any type. A little is there from the start.
 class Staging {
  public:
   Staging() = default;
@@ -30,6 +30,7 @@ class Staging {
  private:
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
+  alignas(std::max_align_t) std::byte few_[256];  // bytes of one message that goes inline, and some
 };
 
 struct Formation;  // formation.hpp
