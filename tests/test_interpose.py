@@ -147,9 +147,27 @@ def test_errors_are_the_stock_ones(mpi, build):
     assert "class 2, " in ours.stdout
 
 
+def test_negative_counts_in_arrays_are_refused(mpi, build):
+    expect_ok(mpirun(mpi, 3, build("negative_counts", mpi)))
+
+
+def test_aliased_buffers_are_errors_where_the_stock_mpi_says_so(mpi, build):
+    program = build("aliased", mpi)
+    stock = mpirun(mpi, 3, program, with_omnes=False)
+    ours = mpirun(mpi, 3, program)
+    assert (ours.returncode, ours.stdout) == (stock.returncode, stock.stdout) and stock.returncode == 0
+    assert "Reduce, form 0: class 0" not in ours.stdout.splitlines()[0]  # that both look at
+
+
 @pytest.mark.parametrize("transport", [SHARED, MESSAGES], ids=["shared", "messages"])
 def test_objects_that_another_thread_frees_during_a_call(mpi, build, transport):
     expect_ok(mpirun(mpi, 3, build("freed", mpi), variables=transport))
+
+
+@pytest.mark.parametrize("program", ["threadcomm", "own_operations"])
+def test_what_only_mpich_has(build, program):
+    mpich = the_mpi("mpich")
+    expect_ok(mpirun(mpich, 2, build(program, mpich)))
 
 
 @pytest.mark.parametrize(("who", "options"), [("all", ()), ("one", ("--with-ft", "ulfm"))], ids=["all", "one"])

@@ -1,6 +1,7 @@
 // Operations that move data as they are. Reductions are in reduce.cpp.
 #include "interpose/call.hpp"
 
+#include "interpose/aliases.hpp"
 #include "interpose/failure.hpp"
 
 namespace omnes::interpose {
@@ -50,7 +51,10 @@ const char* gather(State& state, Job& job, const Exchange& a, int root) {
     if (const char* reason = own.set(a.send, a.send_count, a.send_type)) return reason;
   if (at_root)
     if (const char* reason = part.set(a.recv, a.recv_count, a.recv_type)) return reason;
-  if (at_root && !in_place) check_equal(own, part);
+  if (at_root && !in_place) {
+    check_equal(own, part);
+    if (const char* reason = check_own_part(Operation::gather, own, part.after(state.rank))) return reason;
+  }
 
   moves(job, Operation::gather, at_root ? part.bytes : own.bytes, in_place, root);
   if (!in_place) job.sends(own);
@@ -67,7 +71,10 @@ const char* scatter(State& state, Job& job, const Exchange& a, int root) {
     if (const char* reason = part.set(a.send, a.send_count, a.send_type)) return reason;
   if (!in_place)
     if (const char* reason = own.set(a.recv, a.recv_count, a.recv_type)) return reason;
-  if (at_root && !in_place) check_equal(part, own);
+  if (at_root && !in_place) {
+    check_equal(part, own);
+    if (const char* reason = check_own_part(Operation::scatter, part.after(state.rank), own)) return reason;
+  }
 
   moves(job, Operation::scatter, at_root ? part.bytes : own.bytes, in_place, root);
   if (at_root) job.sends(part.times(state.p));
@@ -81,7 +88,10 @@ const char* allgather(State& state, Job& job, const Exchange& a) {
   if (!in_place)
     if (const char* reason = own.set(a.send, a.send_count, a.send_type)) return reason;
   if (const char* reason = part.set(a.recv, a.recv_count, a.recv_type)) return reason;
-  if (!in_place) check_equal(own, part);
+  if (!in_place) {
+    check_equal(own, part);
+    if (const char* reason = check_own_part(Operation::allgather, own, part.after(state.rank))) return reason;
+  }
 
   moves(job, Operation::allgather, part.bytes, in_place);
   if (!in_place) job.sends(own);
@@ -95,7 +105,10 @@ const char* alltoall(State& state, Job& job, const Exchange& a) {
   if (!in_place)
     if (const char* reason = send.set(a.send, a.send_count, a.send_type)) return reason;
   if (const char* reason = recv.set(a.recv, a.recv_count, a.recv_type)) return reason;
-  if (!in_place) check_equal(send, recv);
+  if (!in_place) {
+    check_equal(send, recv);
+    if (const char* reason = check_own_part(Operation::alltoall, send, recv)) return reason;
+  }
 
   moves(job, Operation::alltoall, recv.bytes, in_place);
   if (!in_place) job.sends(send.times(state.p));

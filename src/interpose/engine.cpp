@@ -543,8 +543,12 @@ void drain() {
   stop_background();
   shm::Waiter waiter(waiting());
   const double since = now();
-  // What never comes, others may have lost; they will not look for our segments, either.
-  while (busy() || (!seal_segments() && now() - since < most_seconds_to_seal)) {
+  const auto operations = [] {
+    const Inside inside;
+    return under_way.load(std::memory_order_relaxed) > static_cast<int>(forming.size());
+  };
+  // What never comes, others may have lost; they will not look for our segments, or form with us, either.
+  while (operations() || ((busy() || !seal_segments()) && now() - since < most_seconds_to_seal)) {
     progress();
     poke(nullptr);
     waiter.pause();

@@ -4,6 +4,7 @@
 // function.
 #include <chrono>
 
+#include "interpose/aliases.hpp"
 #include "interpose/background.hpp"
 #include "interpose/call.hpp"
 #include "interpose/devices.hpp"
@@ -32,6 +33,13 @@ template <class Pass>
   return code;
 }
 
+/// Hosts run some calls with negative counts: for those a rank would wait, or write before its buffers.
+bool host_looks_at_counts(Operation operation) {
+  if constexpr (built_for == Family::ompi)
+    return operation != Operation::allgatherv && operation != Operation::neighbor_allgatherv;
+  return operation != Operation::reduce_scatter_block;
+}
+
 /// Serves a call: `serve` does so with the communicator's state and returns null, or why `pass` has to do it.
 template <class Serve, class Pass>
 int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass pass) {
@@ -53,6 +61,7 @@ int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass p
     return raise_current(comm);
   }
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(comm, complaint);
+  if (reason == negative_count && !host_looks_at_counts(operation)) return raise(comm, MPI_ERR_COUNT);
   return pass_on(operation, form, reason, pass);
 }
 
@@ -60,6 +69,12 @@ constexpr int unlike_any = -1, left_to_host = -2;  // no codes of a host: those 
 
 // `describe` fills the job in and returns null, or why the host has to do it. Nothing is communicated before: an erroneous
 // call is one rank's own affair.
+
+/// A call with aliased buffers may be the root's alone. Others have made theirs, which need it no more than to open their lanes.
+const char* refused(State& state, MPI_Comm comm, const char* reason) {
+  if (reason == aliased_buffers) open_lanes(state, comm, false);
+  return reason;
+}
 
 /// The host's code for what Team::run returned.
 int code_of(int result) { return result == Lane::truncated ? MPI_ERR_TRUNCATE : result; }
@@ -105,7 +120,7 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
     }
     const std::uint64_t forgotten = all_forgotten.load(std::memory_order_acquire);
     Job job(state.staging);
-    if (const char* reason = describe(state, job)) return reason;
+    if (const char* reason = describe(state, job)) return refused(state, narrow_comm, reason);
     if (process().threads) job.hold();
     open_lanes(state, narrow_comm, true);
     if (job.nothing) return nullptr;
@@ -183,7 +198,7 @@ int requested(Operation operation, Form form, Wide comm, void* request, Describe
   if constexpr (simulated) return pass_on(operation, form, "only blocking calls are served in a simulation", pass);
   const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
     auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), narrow_comm);
-    if (const char* reason = describe(state, pending->job)) return reason;
+    if (const char* reason = describe(state, pending->job)) return refused(state, narrow_comm, reason);
     if (const char* reason = would_stop(state, pending->job)) return reason;
     pending->job.hold();
     pending->job.copy_small_contribution(state.p);

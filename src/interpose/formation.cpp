@@ -166,6 +166,23 @@ Lanes::~Lanes() {
 
 bool called_by_host() { return inside_host; }
 
+bool ranks_are_threads(MPI_Comm comm) {
+  int flag = 0;
+  if (host.Comm_test_threadcomm) {
+    check(host.Comm_test_threadcomm(comm, &flag));
+    return flag;
+  }
+  // MPICH 4.2 cannot be asked, but the group of such a communicator has its processes only.
+  MPI_Group group;
+  int ranks = 0, processes = 0;
+  check(host.Comm_size(comm, &ranks));
+  check(host.Comm_group(comm, &group));
+  const int code = host.Group_size(group, &processes);
+  host.Group_free(&group);
+  check(code);
+  return processes < ranks;
+}
+
 void describe_team(State& state, MPI_Comm comm) {
   int inter = 0;
   check(host.Comm_test_inter(comm, &inter));

@@ -53,4 +53,8 @@ bool seal_segments();
 /// run.
 bool called_by_host();
 
+/// Whether it is one of MPICH's thread communicators (MPIX_Threadcomm_init): several threads of a process are in one
+/// collective at once, each as a rank of its own. Throws Failure.
+bool ranks_are_threads(MPI_Comm comm);
+
 }  // namespace omnes::interpose

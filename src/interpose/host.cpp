@@ -75,6 +75,7 @@ Family find() {
 #define OMNES_LOOK_UP(name) host.name = reinterpret_cast<decltype(host.name)>(dlsym(library, "PMPIX_" #name))
     OMNES_LOOK_UP(Comm_is_revoked);
     OMNES_LOOK_UP(Comm_revoke);
+    OMNES_LOOK_UP(Comm_test_threadcomm);
     OMNES_LOOK_UP(Request_is_complete);
 #undef OMNES_LOOK_UP
     host.survives_failures = static_cast<const bool*>(dlsym(library, "ompi_ftmpi_enabled"));

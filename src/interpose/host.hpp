@@ -42,7 +42,7 @@
   X(Get_processor_name)                                                                                   \
   X(Comm_rank) X(Comm_size) X(Comm_create) X(Comm_free) X(Comm_disconnect) X(Comm_test_inter)             \
   X(Comm_set_errhandler) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr)                   \
-  X(Comm_get_attr) X(Comm_set_info) X(Comm_group) X(Group_translate_ranks) X(Group_free) X(Info_get)      \
+  X(Comm_get_attr) X(Comm_set_info) X(Comm_group) X(Group_size) X(Group_translate_ranks) X(Group_free) X(Info_get)      \
   OMNES_MESSAGES(X) X(Sendrecv_replace) X(Recv_init) X(Pack_size)                                         \
   X(Probe) X(Iprobe) X(Mprobe) X(Improbe)                                                                 \
   X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome)                     \
@@ -77,6 +77,7 @@ struct Host {
   // MPIX_..., where the host has them:
   int (*Comm_is_revoked)(MPI_Comm comm, int* flag);
   int (*Comm_revoke)(MPI_Comm comm);
+  int (*Comm_test_threadcomm)(MPI_Comm comm, int* flag);
   int (*Request_is_complete)(MPI_Request request);  ///< without any progress
   const bool* survives_failures;                    ///< Open MPI's mpi_ft_enable, after MPI_Init
 };

@@ -20,15 +20,6 @@ void runs_along(Job& job, Operation operation, const Edges& edges, std::size_t o
   job.call.count = own_bytes;
 }
 
-/// The parts that lie at the edges' places, with equal counts or with their own.
-const char* set_equal(PartedView& view, const void* buffer, MPI_Count count, MPI_Datatype type,
-                      const std::vector<int>& places) {
-  return places.empty() ? nullptr : view.set_equal(buffer, count, type, 0, places);
-}
-const char* set(PartedView& view, const Parted& arguments, const std::vector<int>& places) {
-  return places.empty() ? nullptr : view.set(arguments, 0, places);
-}
-
 }  // namespace
 
 const char* neighbor_allgather(State& state, Job& job, MPI_Comm comm, const Exchange& a) {
@@ -37,7 +28,7 @@ const char* neighbor_allgather(State& state, Job& job, MPI_Comm comm, const Exch
   View own;
   PartedView recv;
   if (const char* reason = own.set(a.send, a.send_count, a.send_type)) return reason;
-  if (const char* reason = set_equal(recv, a.recv, a.recv_count, a.recv_type, edges->source_places)) return reason;
+  if (const char* reason = recv.set_equal(a.recv, a.recv_count, a.recv_type, edges->source_places)) return reason;
   runs_along(job, Operation::neighbor_allgather, *edges, own.bytes);
   job.sends(own);
   job.receives(std::move(recv));
@@ -50,7 +41,7 @@ const char* neighbor_allgatherv(State& state, Job& job, MPI_Comm comm, const Exc
   View own;
   PartedView recv;
   if (const char* reason = own.set(a.send, a.send_count, a.send_type)) return reason;
-  if (const char* reason = set(recv, parts, edges->source_places)) return reason;
+  if (const char* reason = recv.set(parts, edges->sources, &edges->source_places)) return reason;
   runs_along(job, Operation::neighbor_allgatherv, *edges, own.bytes);
   job.sends(own);
   job.receives(std::move(recv));
@@ -61,8 +52,8 @@ const char* neighbor_alltoall(State& state, Job& job, MPI_Comm comm, const Excha
   const Edges* edges = edges_at(state, comm);
   if (!edges) return no_topology;
   PartedView send, recv;
-  if (const char* reason = set_equal(send, a.send, a.send_count, a.send_type, edges->destination_places)) return reason;
-  if (const char* reason = set_equal(recv, a.recv, a.recv_count, a.recv_type, edges->source_places)) return reason;
+  if (const char* reason = send.set_equal(a.send, a.send_count, a.send_type, edges->destination_places)) return reason;
+  if (const char* reason = recv.set_equal(a.recv, a.recv_count, a.recv_type, edges->source_places)) return reason;
   runs_along(job, Operation::neighbor_alltoall, *edges, 0);
   job.sends(std::move(send));
   job.receives(std::move(recv));
@@ -74,8 +65,8 @@ const char* neighbor_alltoallv(State& state, Job& job, MPI_Comm comm, Operation 
   const Edges* edges = edges_at(state, comm);
   if (!edges) return no_topology;
   PartedView send, recv;
-  if (const char* reason = set(send, send_parts, edges->destination_places)) return reason;
-  if (const char* reason = set(recv, recv_parts, edges->source_places)) return reason;
+  if (const char* reason = send.set(send_parts, edges->destinations, &edges->destination_places)) return reason;
+  if (const char* reason = recv.set(recv_parts, edges->sources, &edges->source_places)) return reason;
   runs_along(job, operation, *edges, 0);
   job.sends(std::move(send));
   job.receives(std::move(recv));

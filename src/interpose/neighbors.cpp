@@ -40,6 +40,7 @@ void read_cartesian(MPI_Comm comm, int rank, Edges& edges) {
     check(host.Cart_shift(comm, d, 1, &below, &above));
     around.insert(around.end(), {below, above});
   }
+  edges.sources = edges.destinations = static_cast<int>(around.size());
   std::vector<int> number(around.size(), -1);  // place -> number among the own edges
   for (int place = 0; place < static_cast<int>(around.size()); ++place) {
     if (around[place] == MPI_PROC_NULL) continue;
@@ -54,6 +55,8 @@ void read_cartesian(MPI_Comm comm, int rank, Edges& edges) {
 }
 
 void read_lists(const std::vector<int>& sources, const std::vector<int>& destinations, int rank, Edges& edges) {
+  edges.sources = static_cast<int>(sources.size());
+  edges.destinations = static_cast<int>(destinations.size());
   std::vector<int> to_self;
   for (int i = 0; i < static_cast<int>(destinations.size()); ++i) {
     add_destination(edges, destinations[i], i);

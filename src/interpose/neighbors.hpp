@@ -13,6 +13,7 @@ namespace omnes::interpose {
 /// edges. So each edge has a place.
 struct Edges {
   Neighbors neighbors;
+  int sources = 0, destinations = 0;  ///< places
   std::vector<int> source_places, destination_places;
 };
 

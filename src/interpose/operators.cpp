@@ -76,6 +76,19 @@ void reduce_by_host(const void* context, const void* left, const void* right, vo
   reduce_local(o, static_cast<const std::byte*>(left), result, count);
 }
 
+/// Made by the host itself, and perhaps unknown here: a newer MPI may have more, and each host some of its own.
+bool predefined(MPI_Op op) {
+#if defined(OMNES_ABI_MPICH)
+  constexpr unsigned kind_bits = 2, built_in = 1;  // of a handle, the upper ones
+  return static_cast<unsigned>(op) >> (32 - kind_bits) == built_in;
+#elif defined(OMNES_ABI_STANDARD)
+  constexpr std::uintptr_t reserved = 4096;  // handles below are the standard's and the host's constants
+  return reinterpret_cast<std::uintptr_t>(op) < reserved;
+#else
+  return static_cast<void>(op), false;  // all there are have names in the table
+#endif
+}
+
 const Predefined* find(MPI_Op op) {
   for (int i = 0; i < known_operators; ++i)
     if (table[i].op == op) return &table[i];
@@ -94,6 +107,8 @@ const char* Operator::set(MPI_Op wanted, MPI_Datatype datatype, const TypeInfo& 
       return reduction.fn ? nullptr : "operation not defined for this datatype";
     }
     reduction.commutative = true;
+  } else if (predefined(wanted)) {
+    return "operation that only the MPI knows";
   } else {
     // One that is declared commutative may still tell operands apart, as a search for a pivot does among equal ones.
     int ignored = 0;

@@ -29,26 +29,26 @@ const char* PartedView::add(const void* buffer, MPI_Count count, MPI_Datatype ty
   return nullptr;
 }
 
-const char* PartedView::set(const Parted& a, int n, std::span<const int> parts) {
-  const int count = parts.empty() ? n : static_cast<int>(parts.size());
+const char* PartedView::set(const Parted& a, int n, const std::vector<int>* some) {
+  if (n > 0 && (!a.counts || !a.places)) return "null counts or displacements";
+  for (int i = 0; i < n; ++i)
+    if (a.counts[i] < 0) return negative_count;
+  const int count = some ? static_cast<int>(some->size()) : n;
   views_.reserve(count);
   bytes_.reserve(count);
-  if (count > 0 && (!a.counts || !a.places)) return "null counts or displacements";
   for (int i = 0; i < count; ++i) {
-    const int part = parts.empty() ? i : parts[i];
+    const int part = some ? (*some)[i] : i;
     const MPI_Datatype type = a.types ? a.types[part] : a.type;
     if (const char* reason = add(a.buffer, a.counts[part], type, a.places[part], a.types != nullptr)) return reason;
   }
   return nullptr;
 }
 
-const char* PartedView::set_equal(const void* buffer, MPI_Count count, MPI_Datatype type, int n,
-                                  std::span<const int> parts) {
-  const int parts_there = parts.empty() ? n : static_cast<int>(parts.size());
-  for (int i = 0; i < parts_there; ++i) {
-    const MPI_Count place = (parts.empty() ? i : parts[i]) * count;
-    if (const char* reason = add(buffer, count, type, place, false)) return reason;
-  }
+const char* PartedView::set_equal(const void* buffer, MPI_Count count, MPI_Datatype type,
+                                  const std::vector<int>& some) {
+  if (count < 0) return negative_count;
+  for (const int part : some)
+    if (const char* reason = add(buffer, count, type, part * count, false)) return reason;
   return nullptr;
 }
 

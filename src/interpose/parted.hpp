@@ -18,6 +18,7 @@ class Integers {
   Integers(const long* values) : wide_(values) {}
   Integers(const long long* values) : longer_(values) {}
   explicit operator bool() const { return narrow_ || wide_ || longer_; }
+  bool operator==(const Integers&) const = default;  ///< the same array
   MPI_Count operator[](int i) const { return narrow_ ? narrow_[i] : wide_ ? wide_[i] : longer_[i]; }
 
  private:
@@ -32,14 +33,20 @@ struct Parted {
   Integers counts, places;              ///< places in extents of `type`; in bytes with `types`
   MPI_Datatype type{};                  ///< of all parts, unless
   const MPI_Datatype* types = nullptr;  ///< each has its own
+
+  /// As far as hosts can tell at a glance: those that look at all compare no elements, and no places.
+  bool same_parts(const Parted& other) const {
+    return buffer == other.buffer && counts == other.counts && types == other.types && type == other.type;
+  }
 };
 
 class PartedView {
  public:
-  /// Why the host has to complain about these arguments, or null. `parts`: which of the arguments' parts, in which order; empty: the first n.
-  const char* set(const Parted& arguments, int n, std::span<const int> parts = {});
-  /// Parts of equal counts, one behind the other.
-  const char* set_equal(const void* buffer, MPI_Count count, MPI_Datatype type, int n, std::span<const int> parts);
+  /// Why the host has to complain about these arguments, or null. `some`: of the n parts only these,
+  /// in this order; the others' counts are looked at, too.
+  const char* set(const Parted& arguments, int n, const std::vector<int>* some = nullptr);
+  /// Some of parts of equal counts, one behind the other.
+  const char* set_equal(const void* buffer, MPI_Count count, MPI_Datatype type, const std::vector<int>& some);
 
   std::span<const std::size_t> bytes() const { return bytes_; }  ///< of each part
   std::size_t total() const { return total_; }

@@ -2,6 +2,7 @@
 #include <numeric>
 #include <vector>
 
+#include "interpose/aliases.hpp"
 #include "interpose/call.hpp"
 #include "interpose/spread.hpp"
 
@@ -19,7 +20,7 @@ bool receives(Operation operation, int root, int rank) {
 const char* combine(State& state, Job& job, Operation operation, int root, const void* send, void* recv,
                     MPI_Count count, MPI_Datatype type, MPI_Op wanted) {
   const bool has_result = receives(operation, root, state.rank);
-  // Equal buffers are an error that not every host reports; what programs mean by them is this.
+  // Equal buffers are an error; where the host does not report it, what programs mean by them is this.
   const bool may_be_in_place = has_result || operation == Operation::exscan;
   const bool in_place = may_be_in_place && (send == MPI_IN_PLACE || send == recv);
   View own, result;
@@ -27,6 +28,8 @@ const char* combine(State& state, Job& job, Operation operation, int root, const
   if (has_result)
     if (const char* reason = result.set(recv, own)) return reason;
   if (const char* reason = job.op.set(wanted, type, *own.info)) return reason;
+  if (in_place && send != MPI_IN_PLACE && own.count > 0)
+    if (const char* reason = refuse_alias(operation, own, wanted)) return reason;
   job.nothing = own.bytes == 0;
   job.lands = has_result;
 
@@ -59,6 +62,8 @@ const char* combine_parts(State& state, Job& job, Operation operation, const voi
   if (mine > 0)
     if (const char* reason = result.set(recv, static_cast<MPI_Count>(mine), type)) return reason;
   if (const char* reason = job.op.set(wanted, type, *own.info)) return reason;
+  if (in_place && send != MPI_IN_PLACE && own.count > 0)
+    if (const char* reason = refuse_alias(operation, own, wanted)) return reason;
   job.nothing = own.bytes == 0;
 
   Call& call = job.call;
@@ -105,7 +110,7 @@ const char* exscan(State& state, Job& job, const void* send, void* recv, MPI_Cou
 
 const char* reduce_scatter_block(State& state, Job& job, const void* send, void* recv, MPI_Count count,
                                  MPI_Datatype type, MPI_Op op) {
-  if (count < 0) return "negative count";
+  if (count < 0) return negative_count;
   job.counts.assign(state.p, static_cast<std::size_t>(count));
   return combine_parts(state, job, Operation::reduce_scatter_block, send, recv, type, op);
 }
@@ -115,7 +120,7 @@ const char* reduce_scatter(State& state, Job& job, const void* send, void* recv,
   if (!counts) return "null counts";
   job.counts.resize(state.p);
   for (int r = 0; r < state.p; ++r) {
-    if (counts[r] < 0) return "negative count";
+    if (counts[r] < 0) return negative_count;
     job.counts[r] = static_cast<std::size_t>(counts[r]);
   }
   return combine_parts(state, job, Operation::reduce_scatter, send, recv, type, op);

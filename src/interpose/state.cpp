@@ -92,6 +92,7 @@ Found state_of(MPI_Comm comm) {
     throw Failure{code, true};
   if (!found && finalizing()) return {nullptr, "during MPI_Finalize"};
   if (!found && comm == being_freed) return {nullptr, "during MPI_Comm_free"};
+  if (!found && ranks_are_threads(comm)) return {nullptr, "ranks that are threads"};
   const std::shared_ptr<State> state = found ? *static_cast<std::shared_ptr<State>*>(attribute) : make(comm);
   if (!state->team) return {nullptr, state->passed};
   if (state->formed) state_cache.put(comm, state.get(), generation);

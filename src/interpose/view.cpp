@@ -142,7 +142,7 @@ const char* View::set(const void* buffer, MPI_Count wanted, MPI_Datatype datatyp
 }
 
 const char* View::set(MPI_Count wanted, MPI_Datatype datatype) {
-  if (wanted < 0) return "negative count";
+  if (wanted < 0) return negative_count;
   if (datatype == handles.type_null) return "null datatype";
   info = type_info(datatype);
   if (!info) return "invalid datatype";
@@ -171,6 +171,14 @@ View View::times(int parts) const {
   all.count *= static_cast<std::size_t>(parts);
   all.bytes *= static_cast<std::size_t>(parts);
   return all;
+}
+
+View View::after(int parts) const {
+  View later = *this;
+  // No arithmetic on addresses: the program's may be null.
+  later.address = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) +
+                                               parts * count * static_cast<std::size_t>(info->extent));
+  return later;
 }
 
 View View::split(int parts, int number) const {

@@ -11,6 +11,9 @@
 
 namespace omnes::interpose {
 
+/// A reason for the host to complain, where it looks.
+inline constexpr char negative_count[] = "negative count";
+
 struct View {
   std::byte* address = nullptr;
   std::size_t count = 0;  ///< elements
@@ -31,6 +34,8 @@ struct View {
 
   /// `parts` times as many elements (all parts of a gather, say).
   View times(int parts) const;
+  /// The same number of elements, so many times as many elements later.
+  View after(int parts) const;
   /// Of so many equal parts the one with this number.
   View split(int parts, int number) const;
 
