@@ -234,6 +234,36 @@ def test_pending_messages_move_during_a_barrier(mpi, build, variables):
     expect_ok(mpirun(mpi, 3, build("progress", mpi), variables=variables))
 
 
+needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="for ranks with a CPU of their own")
+
+
+@needs_two_cpus
+def test_a_rank_with_its_own_cpu_does_not_sleep(mpi, build):
+    expect_ok(mpirun(mpi, 2, build("awake", mpi)))
+
+
+@pytest.fixture
+def two_cpus():
+    """For jobs that this test starts."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(before)[:2])
+    yield
+    os.sched_setaffinity(0, before)
+
+
+@needs_two_cpus
+def test_ranks_of_other_communicators_take_cpus_as_well(mpi, build, two_cpus, tmp_path):
+    """Four ranks on two CPUs: communicators of two have no CPUs of their own, either."""
+    table = tmp_path / "table.toml"
+    table.write_text("bcast = [{ own_cpus = true, use = 'binary' }, { use = 'chain' }]")
+    variables = {"OMNES_TABLE": str(table), "OMNES_STATS": str(tmp_path)}
+    unbound = ["--bind-to", "none"] if mpi.open_mpi else []
+    run = mpirun(mpi, 4, build("profiled", mpi), variables=variables, options=unbound)
+    assert run.returncode == 0, run.stderr
+    of_bcast = [entry for entry in reports(tmp_path, 4)[0]["entries"] if entry["operation"] == "bcast"]
+    assert [(entry["size"], entry["algorithm"]) for entry in of_bcast] == [(2, "chain")]
+
+
 def test_ranks_that_were_spawned(mpi, build):
     slots = ["--oversubscribe"] if mpi.family == "ompi" else []
     expect_ok(mpirun(mpi, 2, build("spawned", mpi), options=slots))

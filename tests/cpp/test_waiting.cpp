@@ -2,6 +2,7 @@
 // or wakes by itself.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "transport/shm/waiting.hpp"
@@ -45,63 +46,101 @@ class WaitingTest : public testing::TestWithParam<bool> {
     while (asleep_ == 0 && system_.time < start + 1000 * ms) waiter.pause();
     return system_.time - start;
   }
+  /// The host is looked at.
+  static void look(void* test) {
+    auto& self = *static_cast<WaitingTest*>(test);
+    const std::int64_t now = self.system_.time;
+    if (self.looks_++ > 0) self.longest_gap_ = std::max(self.longest_gap_, now - self.last_look_);
+    self.system_.time += self.look_takes_;
+    self.last_look_ = self.system_.time;
+  }
 
   TestSystem system_;
   std::atomic<std::uint32_t> asleep_{0};
-  int pokes_ = 0;
-  WaitPolicy policy_{.oversubscribed = GetParam(),
+  std::int64_t look_takes_ = 30;  // ns
+  int looks_ = 0;
+  std::int64_t last_look_ = 0, longest_gap_ = 0;
+  WaitPolicy policy_{.oversubscribed = GetParam(),  //
                      .asleep = &asleep_,
-                     .poke = [](void* pokes) { ++*static_cast<int*>(pokes); },
-                     .context = &pokes_,
+                     .poke = look,
+                     .context = this,
                      .system = &system_};
 };
 
-TEST_P(WaitingTest, SleepsOnlyAfterLongIdleTimeAndThenCostsLittle) {
+TEST_P(WaitingTest, LeavesTheHostAloneInShortWaits) {
+  Waiter waiter(policy_);
+  wait_for(waiter, 500);
+  EXPECT_EQ(looks_, 0);
+  wait_for(waiter, 10 * us);
+  EXPECT_GE(looks_, 10);
+}
+
+// What a look takes is measured: cheap ones are many, dear ones few, but never more than some us apart.
+TEST_P(WaitingTest, LooksAtTheHostForAShareOfTheTime) {
+  struct Case {
+    std::int64_t look_takes, longest_gap, most_time;  // ns in 1 ms
+  };
+  for (const Case& one : {Case{30, 1 * us, 130 * us}, {200, 2500, 150 * us}, {3 * us, 6 * us, 450 * us}}) {
+    look_takes_ = one.look_takes;
+    looks_ = 0;
+    longest_gap_ = 0;
+    Waiter waiter(policy_);
+    wait_for(waiter, 1 * ms);
+    EXPECT_LE(longest_gap_, one.longest_gap) << look_takes_;
+    EXPECT_LE(looks_ * look_takes_, one.most_time) << look_takes_;
+  }
+}
+
+TEST_P(WaitingTest, LooksAgainAtOnceWhereTheHostHadSomethingToDo) {
+  look_takes_ = 200;
+  Waiter waiter(policy_);
+  wait_for(waiter, 100 * us);
+  for (int i = 0; i < 10; ++i) {
+    const int before = looks_;
+    look_takes_ = 1 * us;
+    while (looks_ == before) waiter.pause();
+    look_takes_ = 200;
+    const std::int64_t found = system_.time;
+    while (looks_ == before + 1) waiter.pause();
+    EXPECT_LE(system_.time - found, 800);
+  }
+}
+
+TEST_P(WaitingTest, SleepsOnlyAmongRanksThatShareCpusAfterLongIdleTime) {
   Waiter waiter(policy_);
   const std::int64_t idle = wait_for_bed(waiter);
+  if (!GetParam()) {
+    EXPECT_EQ(asleep_, 0U);
+    return;
+  }
   EXPECT_GE(idle, 2 * ms);
   EXPECT_LT(idle, 3 * ms);
-  const int yields_before = system_.yields;
+  const int yields_before = system_.yields, looks_before = looks_;
   wait_for(waiter, 200 * ms);
   EXPECT_EQ(system_.yields, yields_before);
   EXPECT_GE(system_.sleeps, 200);
   EXPECT_LE(system_.sleeps, 500);
+  EXPECT_EQ(looks_ - looks_before, system_.sleeps);  // before each
   waiter.reset();
   EXPECT_EQ(asleep_, 0U);
 }
 
-TEST_P(WaitingTest, PokesWhileItWaitsButNotAtOnce) {
-  Waiter waiter(policy_);
-  for (int i = 0; i < 12; ++i) waiter.pause();
-  EXPECT_EQ(pokes_, 0);
-  wait_for(waiter, 100 * us);
-  EXPECT_GE(pokes_, 10);
-}
-
-TEST_P(WaitingTest, LeavesItsBedWhenItEnds) {
-  {
-    Waiter waiter(policy_);
-    wait_for_bed(waiter);
-    EXPECT_EQ(asleep_, 1U);
-  }
-  EXPECT_EQ(asleep_, 0U);
-}
-
-TEST_P(WaitingTest, GoesToBedAnewAfterItHasBeenWoken) {
-  Waiter waiter(policy_);
-  wait_for_bed(waiter);
-  asleep_ = 0;
-  waiter.pause();  // finds its bed left
-  EXPECT_EQ(asleep_, 0U);
-  wait_for_bed(waiter);
-  EXPECT_EQ(asleep_, 1U);
+// Stock MPIs spin, and so get half of a CPU that another program wants, too.
+TEST(Waiting, KeepsHalfOfItsOwnCpu) {
+  TestSystem system;
+  system.yield_takes = 4 * ms;
+  const WaitPolicy policy{.system = &system};
+  Waiter waiter(policy);
+  while (system.time < 1000 * ms) waiter.pause();
+  EXPECT_GE(system.yields, 100);
+  EXPECT_LE(system.yields, 126);
 }
 
 TEST_P(WaitingTest, NeverSleepsWithoutABed) {
   policy_.asleep = nullptr;
   Waiter waiter(policy_);
   wait_for(waiter, 10 * ms);
-  EXPECT_GT(pokes_, 0);
+  EXPECT_GT(looks_, 0);
   EXPECT_EQ(system_.sleeps, 0);
 }
 
@@ -113,7 +152,63 @@ TEST_P(WaitingTest, NeverSleepsWhileNewsMayComeByOtherWays) {
   EXPECT_EQ(system_.sleeps, 0);
 }
 
+TEST_P(WaitingTest, NeedsNoHost) {
+  policy_.poke = nullptr;
+  Waiter waiter(policy_);
+  wait_for(waiter, 10 * ms);
+  EXPECT_EQ(asleep_, GetParam() ? 1U : 0U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Crowded, WaitingTest, testing::Bool());
+
+class AmongRanksThatShareCpus : public WaitingTest {};
+
+TEST_P(AmongRanksThatShareCpus, LeavesItsBedWhenItEnds) {
+  {
+    Waiter waiter(policy_);
+    wait_for_bed(waiter);
+    EXPECT_EQ(asleep_, 1U);
+  }
+  EXPECT_EQ(asleep_, 0U);
+}
+
+TEST_P(AmongRanksThatShareCpus, StaysAwakeForAWhileWhenItHasBeenWoken) {
+  Waiter waiter(policy_);
+  wait_for_bed(waiter);
+  asleep_ = 0;
+  waiter.pause();  // finds its bed left
+  const int looks_before = looks_;
+  const std::int64_t awake = wait_for_bed(waiter);
+  EXPECT_GE(awake, 100 * us);
+  EXPECT_LE(awake, 200 * us);
+  EXPECT_GE(looks_ - looks_before, 50);
+}
+
+// Open MPI's progress engine yields, when told to, where it finds nothing to do.
+TEST_P(AmongRanksThatShareCpus, DoesNotYieldOnceMoreWhereTheHostHas) {
+  look_takes_ = 8 * us;
+  Waiter waiter(policy_);
+  const std::int64_t start = system_.time;
+  while (asleep_ == 0 && system_.time < start + 10 * ms) {
+    const int looks_before = looks_, yields_before = system_.yields;
+    waiter.pause();
+    ASSERT_LE(looks_ - looks_before + system_.yields - yields_before, 1);
+  }
+  EXPECT_EQ(asleep_, 1U);
+  EXPECT_GT(looks_, 100);
+}
+
+TEST_P(AmongRanksThatShareCpus, SleepsNoLongerThanAsked) {
+  policy_.longest_sleep = 50 * us;
+  Waiter waiter(policy_);
+  wait_for_bed(waiter);
+  longest_gap_ = 0;
+  wait_for(waiter, 10 * ms);
+  EXPECT_GE(longest_gap_, 50 * us);
+  EXPECT_LE(longest_gap_, 60 * us);
+}
+
+INSTANTIATE_TEST_SUITE_P(Crowded, AmongRanksThatShareCpus, testing::Values(true));
 
 class WhereYieldsDoNotReach : public WaitingTest {
  protected:
@@ -142,21 +237,19 @@ INSTANTIATE_TEST_SUITE_P(Crowded, WhereYieldsDoNotReach, testing::Values(true));
 
 // The real system: these end, however long that takes.
 TEST(Waiting, GoesOnWhenAnotherThreadIsReady) {
-  for (const bool crowded : {false, true}) {
-    for (int i = 0; i < 20; ++i) {
-      std::atomic<std::uint32_t> asleep{0};
-      std::atomic<bool> ready{false};
-      std::thread other([&] {
-        while (asleep.load() == 0) std::this_thread::yield();
-        ready.store(true);
-        wake_sleeper(asleep);
-      });
-      const WaitPolicy policy{.oversubscribed = crowded, .asleep = &asleep};
-      Waiter waiter(policy);
-      while (!ready.load()) waiter.pause();
-      waiter.reset();
-      other.join();
-    }
+  for (int i = 0; i < 20; ++i) {
+    std::atomic<std::uint32_t> asleep{0};
+    std::atomic<bool> ready{false};
+    std::thread other([&] {
+      while (asleep.load() == 0) std::this_thread::yield();
+      ready.store(true);
+      wake_sleeper(asleep);
+    });
+    const WaitPolicy policy{.oversubscribed = true, .asleep = &asleep};
+    Waiter waiter(policy);
+    while (!ready.load()) waiter.pause();
+    waiter.reset();
+    other.join();
   }
 }
 

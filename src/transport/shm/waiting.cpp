@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 
 namespace omnes::shm {
@@ -18,17 +19,26 @@ namespace {
 // CPUs took 10 % longer for messages of up to 1 KiB.
 constexpr std::uint32_t spins_when_crowded = 2;
 constexpr std::uint32_t spins_when_alone = 1000;  // 10 to 45 us: on its own CPU a rank gains nothing by yielding sooner
-// A poke of an MPI library takes 0.1 to 3 us, in which whatever is waited for is not seen: a wait inside a pipeline, about 1 us, must do without.
-constexpr std::uint32_t spins_between_pokes = 256;  // 4 to 12 us
-constexpr std::uint32_t yields_between_pokes = 4;
+// 0.6 to 3 us: a wait inside a pipeline, about 1 us, must do without looks at the host, in which it would see nothing else.
+constexpr std::uint32_t spins_before_looks = 64;
+constexpr std::uint32_t spins_between_clocks = 8;  // reading the clock takes as long as one of them
+// A look in vain takes 20 to 200 ns in hosts that look into memory, some us in those that ask the kernel.
+constexpr std::int64_t share_of_looks = 8;            // one in so many ns
+constexpr std::int64_t longest_between_looks = 5000;  // ns; stock MPIs look all the time
+constexpr std::int64_t noise_of_looks =
+    50;  // ns, twice the clock's; what takes more than twice the usual has found something
+// Of yields before the first look, most of which end short waits: 8 ranks on 2 CPUs take 11 us for a barrier.
+constexpr std::int64_t yields_without_looks = 1000;  // ns
 constexpr std::int64_t sleep_after =
     2'000'000;  // ns of yielding; schedulers' time slices are longer, computing phases much longer
-constexpr std::int64_t idle_yield = 1000;  // ns; less than a switch to another process and back
+constexpr std::int64_t longest_turn = 10'000'000;  // ns that others keep a CPU: some time slices
+constexpr std::int64_t idle_yield = 1000;          // ns; less than a switch to another process and back
 // In a row. Of 4, 16 and 40 the middle one served 4 and 8 ranks on 2 CPUs best; any of them 10 to 50 times faster than yielding on.
 constexpr std::uint32_t most_idle_yields = 16;
 constexpr std::int64_t nap =
     1000;  // ns, to which the kernel adds its timer slack of about 50 us; where there is no bed
-constexpr std::int64_t sleep_at_most = 500'000;  // ns: what a lost wake-up may cost
+// Who was woken for what the host has got is likely to be asked again: a round trip of its messages and some computing.
+constexpr std::int64_t awake_when_woken = 100'000;  // ns
 
 class RealSystem final : public System {
  public:
@@ -67,37 +77,82 @@ void Waiter::pause_longer() {
   const std::uint32_t spins = policy_.oversubscribed ? spins_when_crowded : spins_when_alone;
   const std::uint32_t n = pauses_ - bare_polls;
   if (n < spins) {
-    if ((n + 1) % spins_between_pokes == 0 && policy_.poke) policy_.poke(policy_.context);
+    if (n >= spins_before_looks && n % spins_between_clocks == 0 && policy_.system->now() >= next_look_) look_at_host();
     policy_.system->relax();
     return;
   }
+  if (!policy_.oversubscribed) {
+    yield_alone();
+    return;
+  }
   pauses_ = bare_polls + spins;  // stays here until something moves
-  if (n == spins) yielding_since_ = policy_.system->now();
+  if (n == spins) {
+    const std::int64_t now = policy_.system->now();
+    sleep_from_ = now + sleep_after;
+    if (next_look_ == 0) next_look_ = now + yields_without_looks;
+  }
   yield_or_sleep();
+}
+
+// Now and then, as some other program, or a rank that nobody knew of, may want this CPU. One that takes it for long gets no more than half.
+void Waiter::yield_alone() {
+  pauses_ = bare_polls + spins_before_looks;  // spins again
+  const std::int64_t before = policy_.system->now();
+  if (before < yield_from_) return;
+  policy_.system->yield();
+  const std::int64_t after = policy_.system->now();
+  yield_from_ = after + std::min(after - before, longest_turn);
 }
 
 void Waiter::yield_or_sleep() {
   System& system = *policy_.system;
-  if (policy_.poke && (announced_ || ++yields_ % yields_between_pokes == 0)) policy_.poke(policy_.context);
   if (announced_) {
-    system.sleep(*policy_.asleep, sleep_at_most);
-    if (policy_.asleep->load(std::memory_order_relaxed) == 0) announced_ = false;  // woken: look, then announce anew
+    look_at_host();
+    system.sleep(*policy_.asleep, policy_.longest_sleep);
+    if (policy_.asleep->load(std::memory_order_relaxed) == 0) {  // woken: look, then announce anew
+      announced_ = false;
+      idle_yields_ = 0;
+      sleep_from_ = system.now() + awake_when_woken;
+      next_look_ = 0;
+    }
     return;
   }
   // Where one message came only after a yield, the next is likely to need one, too: no bare polls for it.
-  if (policy_.oversubscribed) start_ = bare_polls;
-  const std::int64_t before = system.now();
-  system.yield();
-  const std::int64_t after = system.now();
+  start_ = bare_polls;
+  std::int64_t before = system.now(), after = before;
+  if (before >= next_look_) {
+    look_at_host();
+    after = system.now();
+  }
+  // A host that yields by itself, or had much to do, has taken long enough for what is waited for to have come.
+  if (after - before < idle_yield) {
+    before = after;
+    system.yield();
+    after = system.now();
+  }
   idle_yields_ = after - before < idle_yield ? idle_yields_ + 1 : 0;
-  const bool in_vain = policy_.oversubscribed && !policy_.yields_reach && idle_yields_ >= most_idle_yields;
+  const bool in_vain = !policy_.yields_reach && idle_yields_ >= most_idle_yields;
   const bool may_sleep = policy_.asleep && !(policy_.others && policy_.others->load(std::memory_order_relaxed) > 0);
-  if (in_vain && !may_sleep) system.nap(nap);
-  if (may_sleep && (in_vain || after - yielding_since_ > sleep_after)) {
+  if (in_vain && !may_sleep) {
+    look_at_host();
+    system.nap(nap);
+  }
+  if (may_sleep && (in_vain || after > sleep_from_)) {
     announced_ = true;
     policy_.asleep->store(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
+}
+
+void Waiter::look_at_host() {
+  if (!policy_.poke) return;
+  const std::int64_t before = policy_.system->now();
+  policy_.poke(policy_.context);
+  const std::int64_t after = policy_.system->now();
+  const std::int64_t took = std::max<std::int64_t>(after - before, 1);
+  const bool found_something = least_look_ > 0 && took > 2 * least_look_ + noise_of_looks;
+  if (least_look_ == 0 || took < least_look_) least_look_ = took;
+  next_look_ = found_something ? after : after + std::min(share_of_looks * least_look_, longest_between_looks);
 }
 
 void Waiter::withdraw() {

@@ -1,9 +1,11 @@
-// Waiting for something that another rank does: spin, then yield, then sleep.
+// Waiting for something that another rank does, without keeping the host MPI from what others want of it.
 //
 // How: `Waiter waiter(policy); while (!progress()) waiter.pause();`. A few bare polls; spinning with the processor's
-// pause; yields, at once when ranks outnumber CPUs, else after a while; at last sleep in the own bed (a futex in shared
-// memory) with a time-out.
+// pause; yields, at once when ranks outnumber CPUs, else after a while; there at last sleep in the own bed (a futex in
+// shared memory) with a time-out. A rank with a CPU of its own never sleeps: it may be needed at any time.
 // Ranks that yields do not reach sleep as soon as their yields come back at once: only so do the others get the CPU.
+// The host: short waits leave it alone. Later it is looked at (poked) as often as takes an eighth of the time, by what a
+// look takes as measured, and at once again after one that found something to do; and before each sleep.
 // Why no wake-up is lost for long: going to sleep is two pauses, one that announces it (asleep = 1), and, if the poll
 // between them still finds nothing, one that sleeps while the announcement stands. A writer stores its sequence number,
 // then looks at `asleep`, and if it stands clears it and wakes the sleeper. The sleeper has a fence between announcing
@@ -37,7 +39,8 @@ struct WaitPolicy {
   bool yields_reach = true;                      ///< false: a yield may not hand the CPU to the other ranks
   std::atomic<std::uint32_t>* asleep = nullptr;  ///< own bed; null: never sleep
   const std::atomic<int>* others = nullptr;  ///< of things that may come by other ways: while there are any, no sleep
-  void (*poke)(void* context) = nullptr;     ///< called now and then: lets other work of the process progress
+  std::int64_t longest_sleep = 500'000;      ///< ns: what a lost wake-up may cost, and whom nobody wakes for the host
+  void (*poke)(void* context) = nullptr;     ///< looks at the host: lets it, and other work of the process, progress
   void* context = nullptr;
   System* system = &System::real();
 };
@@ -64,16 +67,20 @@ class Waiter {
   static constexpr std::uint32_t bare_polls_when_crowded = 8;
 
   void pause_longer();
+  void yield_alone();
   void yield_or_sleep();
+  void look_at_host();
   void withdraw();
 
   const WaitPolicy& policy_;
   std::uint32_t start_;  // of pauses_, after something has moved
   std::uint32_t pauses_;
   bool announced_ = false;
-  std::uint32_t yields_ = 0;
-  std::uint32_t idle_yields_ = 0;    // in a row
-  std::int64_t yielding_since_ = 0;  // ns
+  std::uint32_t idle_yields_ = 0;  // in a row
+  std::int64_t sleep_from_ = 0;    // ns; the time from which it may sleep
+  std::int64_t yield_from_ = 0;    // ns; with a CPU of its own
+  std::int64_t next_look_ = 0;     // ns; at the host
+  std::int64_t least_look_ = 0;    // ns; what a look has taken that found nothing to do; 0: none yet
 };
 
 /// Wakes all who sleep in this bed: its owner's threads.
