@@ -35,6 +35,7 @@ struct Background {
   std::mutex mutex;
   std::condition_variable news;
   std::thread thread;
+  bool hooked = false;
   bool started = false;
   std::atomic<bool> stopping = false;
 };
@@ -53,7 +54,10 @@ bool calls_from_any_thread() {
 #if defined(OMNES_ABI_OMPI)
 
 // Open MPI's own nonblocking collectives send messages from such a callback, so we may.
-int from_host() { return engine::advance(engine::Allowed::everything); }
+int from_host() {
+  if (!poking()) shm::Endpoint::wake_sleepers();
+  return engine::advance(engine::Allowed::everything);
+}
 
 using Change = int (*)(int (*)());
 
@@ -61,6 +65,7 @@ Change change(const char* function) { return reinterpret_cast<Change>(host_data(
 constexpr const char* registering = "opal_progress_register";
 
 bool has_full_hook() { return change(registering) != nullptr; }
+bool has_hook() { return has_full_hook(); }
 void add_hook() {
   if (const Change add = change(registering)) add(from_host);
 }
@@ -80,6 +85,7 @@ int from_host(void* /*thing*/) {
   constexpr int nothing_moved = 0, over = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE
   if (hook_removed) return over;
   const InsideProgress guard;
+  if (!poking()) shm::Endpoint::wake_sleepers();
   engine::advance(allowed_to_hook, allowed_to_hook == engine::Allowed::everything);
   return nothing_moved;
 }
@@ -88,6 +94,7 @@ using Start = int (*)(int (*)(void*), void*, MPIX_Stream);
 Start starting() { return reinterpret_cast<Start>(host_data("PMPIX_Async_start")); }
 
 bool has_full_hook() { return starting() && host.Request_is_complete && !calls_from_any_thread(); }
+bool has_hook() { return starting() != nullptr; }
 void add_hook() {
   if (has_full_hook()) allowed_to_hook = engine::Allowed::everything;
   if (const Start start = starting()) start(from_host, nullptr, MPIX_STREAM_NULL);
@@ -97,6 +104,7 @@ void remove_hook() { hook_removed = true; }
 #else
 
 bool has_full_hook() { return false; }
+bool has_hook() { return false; }
 void add_hook() {}
 void remove_hook() {}
 
@@ -194,14 +202,23 @@ int level_to_ask_for(int level) {
   return level;
 }
 
+bool waits_in_host_wake_others() { return has_hook(); }
+
+void hook_into_host() {
+  const std::lock_guard lock(background.mutex);
+  if (background.hooked) return;
+  background.hooked = true;
+  add_hook();
+}
+
 void start_background() {
   static std::atomic<bool> started{false};
   if (started.load(std::memory_order_relaxed)) return;
+  hook_into_host();
   const std::lock_guard lock(background.mutex);
   if (background.started) return;
   background.started = true;
   started = true;
-  add_hook();
   if (!process().settings.async && built_for == Family::ompi && has_full_hook()) return;
   // Signals are for the program's own threads.
   sigset_t all, before;
@@ -224,12 +241,12 @@ void wake_background() {
 void stop_background() {
   {
     const std::lock_guard lock(background.mutex);
-    if (!background.started || background.stopping) return;
+    if (background.stopping) return;
     background.stopping = true;
     background.news.notify_one();
   }
   if (background.thread.joinable()) background.thread.join();
-  remove_hook();
+  if (background.hooked) remove_hook();
 }
 
 }  // namespace omnes::interpose

@@ -31,6 +31,11 @@ Unattended unattended();
 /// Whether blocking calls that the host was measured to be faster at may be left to it.
 bool host_lets_others_go_on();
 
+/// Whether a rank that waits in a function of the host wakes those that sleep in a collective, as it may wait for them.
+bool waits_in_host_wake_others();
+
+/// Has the host's progress engine call us. Where ranks may sleep, at once.
+void hook_into_host();
 /// At the first operation.
 void start_background();
 /// Something is under way.

@@ -568,12 +568,18 @@ const shm::WaitPolicy& waiting() {
 
 }  // namespace engine
 
+static OMNES_FAST_THREAD_LOCAL bool inside_poke = false;
+
+bool poking() { return inside_poke; }
+
 void poke(void* /*context*/) {
+  const bool before = std::exchange(inside_poke, true);
   engine::advance();
   seal_segments();
   MPI_Request idle = process().idle;
   int flag = 0;
   host.Test(&idle, &flag, MPI_STATUS_IGNORE);
+  inside_poke = before;
 }
 
 }  // namespace omnes::interpose

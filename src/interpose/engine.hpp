@@ -112,5 +112,7 @@ const shm::WaitPolicy& waiting();
 /// Lets the host's progress engine run, and ours. (A probe would not do: hosts look for messages from oneself without
 /// running it.)
 void poke(void* context);
+/// Whether this thread is in it: what the host calls then is not for a function of the host that waits.
+bool poking();
 
 }  // namespace omnes::interpose

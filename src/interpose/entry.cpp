@@ -216,9 +216,11 @@ int requested(Operation operation, Form form, Wide comm, void* request, Describe
 
 int initialised(int code) {
   if (code != MPI_SUCCESS || find_host() != built_for) return code;
-  prepare_process();
+  const bool serves = prepare_process() == nullptr;
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(handles.comm_world, complaint);
-  return meet();  // also with OMNES_OFF, which other ranks may not have
+  const int met = meet();  // also with OMNES_OFF, which other ranks may not have
+  if (met == MPI_SUCCESS && serves && engine::waiting().oversubscribed) hook_into_host();
+  return met;
 }
 
 Exchange exchange(const void* send, MPI_Count send_count, Wide send_type, void* recv, MPI_Count recv_count,

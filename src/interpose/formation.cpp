@@ -127,6 +127,7 @@ void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = fal
     if constexpr (!simulated) endpoint->use_windows(&shared_windows());
     const shm::WaitPolicy& waiting = state.team->waiting();
     if ((waiting.oversubscribed && !waiting.yields_reach) || process().settings.async) endpoint->fence_wakes();
+    if (waiting.oversubscribed) endpoint->let_peers_be_woken();
   }
   MessagePort port;
   if (state.messages) {
@@ -138,6 +139,10 @@ void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = fal
 
 // Looks for others, when nothing tells that they will come soon.
 constexpr int patience = 10000;
+
+// ns, with the kernel's timer slack twice as long: what a message of the host may wait for a rank that sleeps and that
+// nobody wakes for it.
+constexpr std::int64_t longest_sleep_unless_woken = 50'000;
 
 constexpr int blocking_lane = 0, nonblocking_lane = 1, first_lanes = 2;
 
@@ -152,6 +157,7 @@ void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   // Only where nothing but shared memory can bring news a rank may sleep.
   if (lanes->segment && !state.messages && process().settings.wait != Wait::spin)
     waiting.asleep = state.team->lane().endpoint()->asleep();
+  if (!waits_in_host_wake_others()) waiting.longest_sleep = longest_sleep_unless_woken;
   waiting.poke = poke;
   state.team->wait_so(waiting);
   state.lanes = std::move(lanes);

@@ -564,6 +564,27 @@ bool run_rank(Endpoint& endpoint, const std::vector<Message>& messages) {
   }
 }
 
+// A rank that waits for something else, as in the host MPI, may wait for those who sleep until this rank comes.
+TEST(Endpoint, WakesSleepersWhenAsked) {
+  Ranks ranks(Geometry{3, 2, f}), others(Geometry{2, 2, f});
+  const auto wake_all = [] {
+    for (int i = 0; i < 4; ++i) Endpoint::wake_sleepers();  // one endpoint's peers in each call
+  };
+  *ranks[1].asleep() = *ranks[2].asleep() = *others[1].asleep() = 1;
+  wake_all();
+  EXPECT_EQ(*ranks[1].asleep(), 1U) << "nobody has said that peers may sleep";
+  for (Endpoint* const endpoint : {&ranks[0], &others[0]}) endpoint->let_peers_be_woken();
+  wake_all();
+  for (const Endpoint* const endpoint : {&ranks[1], &ranks[2], &others[1]}) EXPECT_EQ(*endpoint->asleep(), 0U);
+  {
+    Ranks gone(Geometry{2, 2, f});
+    gone[0].let_peers_be_woken();
+  }
+  *others[1].asleep() = 1;
+  wake_all();
+  EXPECT_EQ(*others[1].asleep(), 0U);
+}
+
 class ThreadsTest : public testing::TestWithParam<std::tuple<int, int, std::size_t>> {};
 
 TEST_P(ThreadsTest, ExchangeRandomMessages) {

@@ -83,6 +83,7 @@ class Endpoint {
   /// A new segment is what all channels start from: ranks that have not come yet are ranks that have sent and taken nothing. Where `first`, the number that channels start from, is not 0, every rank's constructor must have
   /// returned (a barrier) before any other call; it is equal on all ranks, and at least one lap of a ring before 2^32: unwritten lines show 0.
   Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first = 0, int lane = 0);
+  ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
@@ -112,6 +113,14 @@ class Endpoint {
 
   /// Makes sure that no sleeper is missed, at the price of a fence for each message: for ranks that sleep often.
   void fence_wakes() { fence_wakes_ = true; }
+  /// Peers may sleep: wake_sleepers() is to look at them, too, as long as this endpoint lives.
+  void let_peers_be_woken();
+  /// For who waits for something that does not come through endpoints: a peer that sleeps may have to do it. Looks at the
+  /// peers of one endpoint of this process, of another one in each call. Never waits.
+  static void wake_sleepers() {
+    if (may_wake_.load(std::memory_order_relaxed) > 0) [[unlikely]]
+      wake_next_sleepers();
+  }
 
   int rank() const { return rank_; }
   int p() const { return geometry_.p; }
@@ -225,6 +234,8 @@ class Endpoint {
     inline_up_to_ = std::clamp(copied_from, inline_bytes + 1, inline_message_bytes + 1) - 1;
   }
 
+  static std::atomic<int> may_wake_;  // endpoints of this process whose peers may sleep
+  static void wake_next_sleepers();
   void wake(int rank) {
     if (fence_wakes_) [[unlikely]]
       std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -316,6 +327,7 @@ class Endpoint {
   std::vector<std::vector<Transfer>> splits_;  // pool: one transfer per reader of a set
   std::vector<std::byte> staging_;
   bool fence_wakes_ = false;
+  bool listed_ = false;  // among those whose peers may sleep
   bool mismatch_ = false;
   int copy_error_ = 0;
 };
