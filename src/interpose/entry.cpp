@@ -79,10 +79,15 @@ const char* refused(State& state, MPI_Comm comm, const char* reason) {
 /// The host's code for what Team::run returned.
 int code_of(int result) { return result == Lane::truncated ? MPI_ERR_TRUNCATE : result; }
 
-/// After a blocking call. Programs with windows expect that what was sent before a barrier has arrived after it.
-void settle(Operation operation) {
+// A poke takes some dozens of nanoseconds.
+constexpr std::uint32_t calls_between_pokes = 64;
+
+/// After a blocking call. Programs with windows expect that what was sent before a barrier has arrived after it. And who makes
+/// one quick call after the other, in which nobody waits for long, still has to let the host progress.
+void settle(State& state, Operation operation) {
   if constexpr (simulated) return;
-  if (operation == Operation::barrier && windows_made.load(std::memory_order_relaxed)) [[unlikely]]
+  if (++state.calls % calls_between_pokes == 0 ||
+      (operation == Operation::barrier && windows_made.load(std::memory_order_relaxed))) [[unlikely]]
     poke(nullptr);
 }
 
@@ -102,7 +107,7 @@ bool repeat_asked(State& state, Operation operation, const Given<Arguments...>& 
     if (base && devices::driver_of(base)) return false;
   if (const int result = state.team->run_again(*known->prepared, bases, &known->op.reduction); result != 0) [[unlikely]]
     throw Failure{code_of(result)};
-  settle(operation);
+  settle(state, operation);
   return true;
 }
 
@@ -115,7 +120,7 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
         return known->prepared->why.c_str();
       if (const int result = state.team->run(known->prepared, known->call); result != 0) [[unlikely]]
         throw Failure{code_of(result)};
-      settle(operation);
+      settle(state, operation);
       return nullptr;
     }
     const std::uint64_t forgotten = all_forgotten.load(std::memory_order_acquire);
@@ -134,7 +139,7 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
     if (const int result = state.team->run(prepared, job.call); result != 0) [[unlikely]]
       throw Failure{code_of(result)};
     job.land(prepared->in_rows);
-    settle(operation);
+    settle(state, operation);
     state.repeats.keep(given, state.p, forgotten, asks(given), prepared, job);
     return nullptr;
   };
@@ -176,7 +181,7 @@ template <class... Arguments>
   }
   if (result != 0) [[unlikely]]
     return raise(comm, code_of(result));
-  settle(operation);
+  settle(*state, operation);
   return MPI_SUCCESS;
 }
 

@@ -57,13 +57,14 @@ struct State : std::enable_shared_from_this<State> {
   const char* passed = nullptr;  ///< and why
   Staging staging[3];            ///< of blocking calls
   Repeats repeats;               ///< of them
+  std::uint32_t calls = 0;       ///< of them
   std::unique_ptr<Edges> edges;  ///< of its topology; looked up when first needed
 
   // Where operations run, from the first one on.
   std::vector<int> here;                           ///< the members on this node, in rank order
   bool messages = false;                           ///< some members do not share memory with this rank
   Unattended unattended = Unattended::everything;  ///< on all members
-  bool own_cpus = true;                            ///< no two members share a CPU, on any node
+  bool own_cpus = true;                            ///< no member shares a CPU with another rank
   bool begun = false;                    ///< the exchange; by the program's calls on the communicator, one at a time
   std::unique_ptr<Formation> formation;  ///< it, while it is under way: the engine's
   std::atomic<bool> formed = false;      ///< the lane of blocking calls is open, others may be opened
