@@ -11,7 +11,10 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <ranges>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "interpose/memory.hpp"
 #include "interpose/process.hpp"
@@ -180,25 +183,26 @@ int make_private_communicator(MPI_Comm& made) {
   return code == MPI_SUCCESS ? host.Comm_set_errhandler(made, handles.errors_return) : code;
 }
 
-/// Ranks of this node against the CPUs that they may run on (ranks bound to the same CPUs share them).
-bool oversubscribed(const std::vector<const Introduction*>& here) {
-  std::map<std::uint64_t, std::int64_t> cpus;
-  for (const Introduction* rank : here) cpus[rank->cpus] = rank->cpu_count;
-  std::int64_t available = 0;
-  for (const auto& [set, count] : cpus) available += count;
-  return static_cast<std::int64_t>(here.size()) > available;
-}
-
 /// Linux may schedule each session as a group of its own ("autogroup"), and then sched_yield() hands the CPU only to
 /// processes of the same session. Some launchers start every rank in a session of its own.
-bool yields_reach(const std::vector<const Introduction*>& here, std::int64_t session) {
-  static const bool grouped = [] {
-    int enabled = 0;
-    std::ifstream("/proc/sys/kernel/sched_autogroup_enabled") >> enabled;
-    return enabled != 0;
-  }();
-  return !grouped ||
-         std::all_of(here.begin(), here.end(), [&](const Introduction* rank) { return rank->session == session; });
+bool sessions_are_apart() {
+  int enabled = 0;
+  std::ifstream("/proc/sys/kernel/sched_autogroup_enabled") >> enabled;
+  return enabled != 0;
+}
+
+/// Ranks against the CPUs that they may run on, which they share with all that may run on the same ones: members of a
+/// communicator take turns with those that are none.
+void see_who_shares_cpus(World& w) {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t> on;
+  for (const Introduction& rank : w.all) ++on[{rank.memory, rank.cpus}];
+  const Introduction& own = w.all[w.rank];
+  const bool apart = sessions_are_apart();
+  for (const Introduction& rank : w.all) {
+    w.shares_cpu.push_back(on[{rank.memory, rank.cpus}] > rank.cpu_count);
+    if (apart && rank.memory == own.memory && rank.cpus == own.cpus && rank.session != own.session)
+      w.yields_reach = false;
+  }
 }
 
 }  // namespace
@@ -210,20 +214,16 @@ int World::first_here() const {
 }
 
 shm::WaitPolicy World::waiting(std::span<const int> ranks) const {
-  std::vector<const Introduction*> here;
-  for (const int r : ranks)
-    if (all[r].memory == all[rank].memory) here.push_back(&all[r]);
   const Wait wait = process().settings.wait;
+  const auto shares = [&](int r) { return all[r].memory == all[rank].memory && shares_cpu[r]; };
   shm::WaitPolicy policy;
-  policy.oversubscribed = wait == Wait::yield || (wait == Wait::automatic && oversubscribed(here));
-  policy.yields_reach = yields_reach(here, all[rank].session);
+  policy.oversubscribed = wait == Wait::yield || (wait == Wait::automatic && std::ranges::any_of(ranks, shares));
+  policy.yields_reach = yields_reach;
   return policy;
 }
 
 bool World::own_cpus(std::span<const int> ranks) const {
-  std::map<std::uint64_t, std::vector<const Introduction*>> nodes;
-  for (const int r : ranks) nodes[all[r].memory].push_back(&all[r]);
-  return std::ranges::none_of(nodes, [](const auto& node) { return oversubscribed(node.second); });
+  return std::ranges::none_of(ranks, [&](int r) { return shares_cpu[r]; });
 }
 
 Placed World::place(std::span<const int> ranks) const {
@@ -244,6 +244,7 @@ int meet() {
   } else if (const int code = find_shared_memory(*w, mine); code != MPI_SUCCESS) {
     return code;
   }
+  see_who_shares_cpus(*w);
   if (const int code = make_private_communicator(w->comm); code != MPI_SUCCESS) return code;
 
   int found = 0;

@@ -21,8 +21,8 @@ namespace omnes::interpose {
 struct Introduction {
   std::uint64_t fingerprint;  ///< of its OMNES_ variables, its table and machine
   std::uint64_t memory;
-  std::int64_t session;  ///< see yields_reach
-  std::uint64_t cpus;    ///< which CPUs the rank may run on, as a hash
+  std::int64_t session;
+  std::uint64_t cpus;  ///< which CPUs the rank may run on, as a hash
   std::int64_t cpu_count;
   std::int64_t pid;
   std::uint64_t address;  ///< in its memory, where `nonce` stands
@@ -41,11 +41,14 @@ struct World {
   std::optional<shm::Medium> medium;   ///< how ranks with the same memory share it; none: they cannot
   std::vector<std::int64_t> readable;  ///< by rank: its process, or 0 where this rank cannot read its memory
 
+  std::vector<bool> shares_cpu;  ///< by rank: there are more ranks than CPUs where it may run
+  bool yields_reach = true;      ///< the ranks that share CPUs with this one: those to which it yields them
+
   /// The first of the ranks that have this rank's memory.
   int first_here() const;
   /// How a rank of this group of ranks waits for the others that are on its node.
   shm::WaitPolicy waiting(std::span<const int> ranks) const;
-  /// Whether no two ranks of this group share a CPU, on any node.
+  /// Whether no rank of this group shares a CPU with another rank of the job, on any node.
   bool own_cpus(std::span<const int> ranks) const;
   /// Where the ranks of this group lie; as far as OMNES_LEVELS wants to know.
   Placed place(std::span<const int> ranks) const;
