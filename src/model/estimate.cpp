@@ -146,11 +146,11 @@ void Estimator::send(Rank& self, const Op& op) {
     if (far > 0) {
       const Level& level = machine_.levels.back();
       if (!near) post.first = self.time;
-      post.last = std::max(post.last, self.time);
+      post.sent = std::max(self.time + level.send, self.port_out);  // of the first; what was sent before is on its way
       note_leaving(self, static_cast<std::uint8_t>(machine_.levels.size() - 1), bytes, far);
       const double gap = std::max(level.send, level.wire(bytes));
-      self.port_out = self.time + far * gap;
-      self.ended = std::max(self.ended, self.port_out - gap + level.send + level.held(bytes));
+      self.port_out = post.sent + far * gap;
+      self.ended = std::max(self.ended, self.port_out - gap + level.held(bytes));
       self.time += far * level.send;
     }
     self.published.push_back(post);
@@ -239,8 +239,8 @@ void Estimator::receive(Rank& self, const Op& op) {
   Post post = known ? *known : guessed(self, op, level, bytes);
   if (known && op.published && !level.memory) {  // one message for each rank beyond the node, in order
     const int place = (self.number - op.peer + placement_.p) % placement_.p - 1;
-    post.first =
-        post.last + level.send + place * std::max(level.send, level.wire(bytes)) + level.latency + level.wire(bytes);
+    post.first = post.sent + place * std::max(level.send, level.wire(bytes)) + level.latency + level.wire(bytes);
+    post.sent = -never;
     post.single = false;
   }
   if (reducing && !own_data(op.a)) self.time = std::max(self.time, self.ready);

@@ -154,11 +154,13 @@ void Simulator::send(std::uint32_t number) {
   if (pending == 0) complete(number, states_[number].done);
 }
 
-// One message for each rank beyond the node, in order: each reader's place in it says when.
+// One message for each rank beyond the node, in order, after what the sender has sent before: each reader's place in it
+// says when.
 double Simulator::publish_far(std::uint32_t number, double time, double bytes, double& held) {
   const TapeStep& step = tape_->steps[number];
   const int far = tape_->symmetry.p - 1 - tape_->near_readers[step.rank];
   double gap = 0, send = 0;
+  const double port = port_out_[step.rank];
   for (std::uint32_t reader = tape_->messages[step.message].first_reader; reader != nothing;
        reader = tape_->steps[reader].next_reader) {
     const TapeStep& taker = tape_->steps[reader];
@@ -173,11 +175,11 @@ double Simulator::publish_far(std::uint32_t number, double time, double bytes, d
     gap = std::max({gap, level.send, wire, shared});
     send = level.send;
     const int place = std::min(taker.place, far - 1);
-    const double sent = time + level.send + place * gap;
+    const double sent = std::max(time + level.send, port) + place * gap;
     release(reader, sent + level.latency + wire, number, time);
     held = std::max(held, sent + level.held(bytes));
   }
-  port_out_[step.rank] = std::max(port_out_[step.rank], time + far * gap);
+  port_out_[step.rank] = std::max(time + send, port) + far * gap;
   return time + far * send;
 }
 
