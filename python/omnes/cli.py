@@ -15,6 +15,7 @@ _COMMANDS = {
     "bench": "Compare collectives on the stock MPI and on omnes.",
     "predict": "Predict how long algorithms take, for any number of ranks.",
     "explain": "Explain which algorithm runs, and what others would cost.",
+    "regret": "List where the choice is slower than the best, as predicted.",
     "measure": "Measure what messages cost here, for predictions.",
     "tune": "Find faster algorithms for this machine or one program.",
     "export": "Write a decision table in another MPI's own format.",

@@ -38,10 +38,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class Ranks:
-    """How many there are, in order on nodes of so many each."""
+    """How many there are, on nodes of so many each: in order, or dealt to them in turns."""
 
     count: int
     per_node: int
+    cyclic: bool = False
 
     @property
     def nodes(self) -> int:
@@ -49,11 +50,13 @@ class Ranks:
 
     @property
     def node_of_each(self) -> list[int]:
+        if self.cyclic:
+            return [rank % self.nodes for rank in range(self.count)]
         return [rank // self.per_node for rank in range(self.count)]
 
     def __str__(self) -> str:
         where = "one node" if self.nodes == 1 else f"{self.nodes} nodes of {self.per_node}"
-        return f"{self.count} ranks on {where}"
+        return f"{self.count} ranks on {where}{', cyclic' if self.cyclic else ''}"
 
 
 def groups(counts: str | None, nodes: str | None, machine: Machine) -> list[Ranks]:
@@ -83,7 +86,9 @@ def predict(
 ) -> list[dict[str, Any]]:
     """One prediction for each size. Raises OmnesError where the algorithm cannot do it."""
     with from_core():
-        return _core.predict(what, choice, ranks.count, list(sizes), machine.text, ranks.per_node, reduction)
+        return _core.predict(
+            what, choice, ranks.count, list(sizes), machine.text, ranks.per_node, reduction, cyclic=ranks.cyclic
+        )
 
 
 def chosen(

@@ -103,6 +103,13 @@ Placement blocks_of(int p, int ranks_per_node) {
   return placement;
 }
 
+Placement dealt_to(int p, int ranks_per_node) {
+  const int nodes = (p + ranks_per_node - 1) / ranks_per_node;
+  Placement placement{p, {{"node", {}}}};
+  for (int rank = 0; rank < p; ++rank) placement.levels[0].unit.push_back(rank % nodes);
+  return placement;
+}
+
 Predictor::Predictor(const Setting& setting, const Choice& choice, int p, int root)
     : setting_(setting),
       choice_(choice),

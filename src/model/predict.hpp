@@ -58,5 +58,7 @@ double predicted_seconds(const Algorithm& algorithm, const Problem& problem, con
 
 /// All ranks in order on nodes of so many each: levels "node".
 Placement blocks_of(int p, int ranks_per_node);
+/// The same nodes, to which ranks are dealt in turns.
+Placement dealt_to(int p, int ranks_per_node);
 
 }  // namespace omnes::model

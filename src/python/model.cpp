@@ -27,11 +27,12 @@ model::Machine machine_of(const std::string& toml) {
 
 nb::list predict(const std::string& operation_name, const std::string& choice, int p,
                  const std::vector<std::size_t>& sizes, const std::string& toml, int ranks_per_node,
-                 const std::string& reduction, int root) {
+                 const std::string& reduction, int root, bool cyclic) {
   require_ranks(p);
   require_within("root", root, 0, p - 1);
   const model::Machine machine = machine_of(toml);
-  const Placement placement = model::blocks_of(p, ranks_per_node > 0 ? ranks_per_node : machine.ranks_per_node);
+  const int per_node = ranks_per_node > 0 ? ranks_per_node : machine.ranks_per_node;
+  const Placement placement = cyclic ? model::dealt_to(p, per_node) : model::blocks_of(p, per_node);
   std::vector<model::Prediction> predictions;
   {
     const nb::gil_scoped_release parallel;
@@ -92,7 +93,7 @@ double hockney(const std::string& operation_name, const std::string& algorithm, 
 void bind_model(nb::module_& m) {
   using nb::arg;
   m.def("predict", predict, arg("operation"), arg("choice"), arg("p"), arg("sizes"), arg("machine") = "",
-        arg("ranks_per_node") = 0, arg("reduction") = "f64 sum", arg("root") = 0);
+        arg("ranks_per_node") = 0, arg("reduction") = "f64 sum", arg("root") = 0, arg("cyclic") = false);
   m.def("described_machine", described_machine, arg("machine") = "");
   m.def("default_machine", [] { return std::string(model::default_machine); });
   m.def("formulas", formulas);

@@ -54,10 +54,21 @@ struct Condition {
 };
 
 constexpr Condition all_conditions[] = {
-    {"min_ranks", &Rule::min_ranks},         {"max_ranks", &Rule::max_ranks},     {"min_bytes", &Rule::min_bytes},
-    {"max_bytes", &Rule::max_bytes},         {"min_nodes", &Rule::min_nodes},     {"max_nodes", &Rule::max_nodes},
-    {"commutative", &Rule::commutative},     {"kernel", &Rule::kernel},           {"one_node", &Rule::one_node},
-    {"shared_memory", &Rule::shared_memory}, {"shared_heap", &Rule::shared_heap}, {"own_cpus", &Rule::own_cpus},
+    {"min_ranks", &Rule::min_ranks},
+    {"max_ranks", &Rule::max_ranks},
+    {"min_bytes", &Rule::min_bytes},
+    {"max_bytes", &Rule::max_bytes},
+    {"min_nodes", &Rule::min_nodes},
+    {"max_nodes", &Rule::max_nodes},
+    {"min_per_node", &Rule::min_per_node},
+    {"max_per_node", &Rule::max_per_node},
+    {"consecutive", &Rule::consecutive},
+    {"commutative", &Rule::commutative},
+    {"kernel", &Rule::kernel},
+    {"one_node", &Rule::one_node},
+    {"shared_memory", &Rule::shared_memory},
+    {"shared_heap", &Rule::shared_heap},
+    {"own_cpus", &Rule::own_cpus},
     {"machine_file", &Rule::machine_file},
 };
 
@@ -109,6 +120,7 @@ Rule read_rule(Operation operation, const toml::node& node, int number, const So
   };
   check_range(rule.min_ranks, rule.max_ranks, "ranks");
   check_range(rule.min_nodes, rule.max_nodes, "nodes");
+  check_range(rule.min_per_node, rule.max_per_node, "per_node");
   check_range(rule.min_bytes, rule.max_bytes, "bytes");
   rule.text = (source.own ? source.name + ", " : "table ") + where + ": " + conditions(rule);
   return rule;
@@ -164,8 +176,11 @@ bool Rule::unconditional() const {
 bool Rule::fits_at_some_size(const Question& question) const {
   return operation == question.operation && (!min_ranks || question.p >= *min_ranks) &&
          (!max_ranks || question.p <= *max_ranks) && (!min_nodes || question.nodes >= *min_nodes) &&
-         (!max_nodes || question.nodes <= *max_nodes) && (!commutative || question.commutative == *commutative) &&
-         (!kernel || question.kernel == *kernel) && (!one_node || question.one_node() == *one_node) &&
+         (!max_nodes || question.nodes <= *max_nodes) && (!min_per_node || question.per_node() >= *min_per_node) &&
+         (!max_per_node || question.per_node() <= *max_per_node) &&
+         (!consecutive || question.consecutive == *consecutive) &&
+         (!commutative || question.commutative == *commutative) && (!kernel || question.kernel == *kernel) &&
+         (!one_node || question.one_node() == *one_node) &&
          (!shared_memory || question.shared_memory == *shared_memory) &&
          (!shared_heap || question.shared_heap == *shared_heap) && (!own_cpus || question.own_cpus == *own_cpus) &&
          (!machine_file || question.machine_file == *machine_file);
@@ -174,6 +189,9 @@ bool Rule::fits_at_some_size(const Question& question) const {
 void Question::lie_on(std::span<const std::int32_t> node, bool share) {
   nodes = std::max(1, static_cast<int>(std::set(node.begin(), node.end()).size()));
   shared_memory = share && (nodes == 1 || nodes < p);
+  int runs = 1;
+  for (std::size_t i = 1; i < node.size(); ++i) runs += node[i] != node[i - 1];
+  consecutive = runs == nodes;
 }
 
 std::string why_not(const Choice& choice, const Question& question, bool reproducible) {

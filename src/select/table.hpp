@@ -2,9 +2,10 @@
 //
 // Overview. The table is TOML: for each operation a list of rules, each with conditions and the choice to use:
 // bcast = [{ one_node = true, max_bytes = "16K", use = "linear" }, { use = "knomial:k=4" }]
-// Conditions, all optional: min_ranks, max_ranks, min_bytes, max_bytes (of one part), min_nodes, max_nodes, all
-// inclusive; commutative, kernel, one_node, shared_memory, shared_heap, own_cpus, machine_file. To use "model" leaves the
-// choice to it; where it cannot say, the next rule is asked. To use "host" leaves blocking calls to the host MPI, if it may
+// Conditions, all optional: min_ranks, max_ranks, min_bytes, max_bytes (of one part), min_nodes, max_nodes, min_per_node,
+// max_per_node (ranks), all inclusive; consecutive, commutative, kernel, one_node, shared_memory, shared_heap, own_cpus,
+// machine_file. To use "model" leaves the choice to it; where it cannot say, the next rule is asked. To use "host" leaves
+// blocking calls to the host MPI, if it may
 // be. Each list of the compiled-in table ends with a rule that fits always, so that there is an answer to every question. A
 // table of the user's has rules for what it likes; they come before the compiled-in ones.
 #pragma once
@@ -27,6 +28,7 @@ struct Question {
   bool commutative = true;
   bool kernel = true;  ///< omnes itself combines, not a function of the program or the MPI
   int nodes = 1;
+  bool consecutive = true;    ///< the ranks of each node are numbered consecutively
   bool shared_memory = true;  ///< the ranks of a node share it, and some node has several
   bool shared_heap = false;   ///< buffers lie in memory that a node's ranks map (OMNES_HEAP=shared)
   bool own_cpus = true;       ///< no two ranks share a CPU
@@ -37,6 +39,8 @@ struct Question {
 
   /// Says where p ranks lie. node: of each, any numbers; empty: all are on one. share: the ranks of a node share memory.
   void lie_on(std::span<const std::int32_t> node, bool share);
+  /// Ranks on each node, rounded up where nodes have unlike numbers.
+  int per_node() const { return (p + nodes - 1) / nodes; }
   /// All ranks share memory.
   bool one_node() const { return nodes == 1 && shared_memory; }
 };
@@ -46,6 +50,8 @@ struct Rule {
   std::optional<int> min_ranks, max_ranks;
   std::optional<std::size_t> min_bytes, max_bytes;
   std::optional<int> min_nodes, max_nodes;
+  std::optional<int> min_per_node, max_per_node;
+  std::optional<bool> consecutive;
   std::optional<bool> commutative;
   std::optional<bool> kernel;
   std::optional<bool> one_node;

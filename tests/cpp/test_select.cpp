@@ -180,7 +180,8 @@ TEST(Table, WrongOnesAreOneClearLine) {
        "left, as OMNES_REPRODUCIBLE=1 asks"},
       {table("{max_bites=1, use='linear'}"),
        "decision table: rule 1 of bcast, max_bites: no such entry; valid: use, min_ranks, max_ranks, min_bytes, "
-       "max_bytes, min_nodes, max_nodes, commutative, kernel, one_node, shared_memory, shared_heap, own_cpus, "
+       "max_bytes, min_nodes, max_nodes, min_per_node, max_per_node, consecutive, commutative, kernel, one_node, "
+       "shared_memory, shared_heap, own_cpus, "
        "machine_file"},
       {table("{use='linear'}, {max_ranks='many', use='linear'}"),
        "decision table: rule 2 of bcast, max_ranks: valid: a whole number from 1 on"},
@@ -233,7 +234,8 @@ TEST(OwnTable, WrongOnesAreOneClearLine) {
   const std::vector<std::pair<const char*, std::string>> cases = {
       {"bcast = [\n{use='linear'},\n{max_bites=1}]",
        "my.toml: line 3: rule 2 of bcast, max_bites: no such entry; valid: use, min_ranks, max_ranks, min_bytes, "
-       "max_bytes, min_nodes, max_nodes, commutative, kernel, one_node, shared_memory, shared_heap, own_cpus, "
+       "max_bytes, min_nodes, max_nodes, min_per_node, max_per_node, consecutive, commutative, kernel, one_node, "
+       "shared_memory, shared_heap, own_cpus, "
        "machine_file"},
       {"\nbcats = []", "my.toml: line 2: no operation \"bcats\""},
       {"bcast = 'linear'", "my.toml: no list of rules for bcast"},

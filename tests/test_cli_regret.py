@@ -1,0 +1,70 @@
+"""omnes regret: what it lists, and that the compiled-in choices on several nodes are good by the default machine."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cli import fails, omnes
+from omnes import regret, tables
+from omnes.modelling import Machine, Ranks
+
+# A corner of what `omnes regret` covers, with numbers of nodes and ranks that are no powers of two.
+NODES, RANKS, SIZES = (2, 3, 8), (1, 3, 8), (8, 1024, 16384, 262144)
+WORST, MEAN = 1.5, 1.1
+
+
+@pytest.fixture(autouse=True)
+def the_default_machine(monkeypatch):
+    monkeypatch.setenv("OMNES_MACHINE", "off")
+    monkeypatch.setenv("OMNES_TABLE", "off")
+
+
+@pytest.mark.parametrize("operation", regret.OPERATIONS)
+def test_choices_are_nowhere_far_from_the_best(operation: str):
+    groups = regret.groups(NODES, RANKS, (False, True))
+    found = regret.cases([operation], groups, SIZES, Machine.load(None), tables.OFF)
+    assert len(found) == len(groups) * (1 if operation == "barrier" else len(SIZES))
+    worst = regret.worst(found)
+    assert worst.regret < WORST, worst.record
+    assert regret.mean(found) < MEAN
+
+
+@pytest.mark.parametrize("operation", ["scan", "exscan"])
+def test_scans_of_many_ranks_are_no_chains(operation: str):
+    """Chains took up to 25 times as long."""
+    for cyclic in (False, True):
+        (case,) = regret.cases([operation], [Ranks(512, 8, cyclic)], [16384], Machine.load(None), tables.OFF)
+        assert case.regret < WORST, case.record
+
+
+def test_cases_are_listed_the_worst_first(tmp_path):
+    table = tmp_path / "table.toml"
+    table.write_text('scan = [{ use = "linear" }]\n')
+    words = ("regret", "scan", "bcast", "--nodes", "2,4x4", "-b", "8,1K", "--table", str(table))
+    answer = json.loads(omnes(*words, "--json").output)["cases"]
+    assert len(answer) == 2 * 2 * 2 * 2
+    bad = max(answer, key=lambda case: case["regret"])
+    assert (bad["operation"], bad["choice"]) == ("scan", "linear") and "table.toml" in bad["why"]
+    assert bad["regret"] == pytest.approx(bad["predicted"] / bad["best_predicted"]) and bad["best"] != "linear"
+    text = omnes(*words, "--most", "1").output
+    assert f"{bad['regret']:.2f}" in text and "geometric mean" in text
+
+
+def test_a_good_choice_regrets_nothing():
+    (case,) = regret.cases(["bcast"], [Ranks(2, 1)], [8], Machine.load(None), tables.OFF)
+    assert case.regret == 1 and case.best == case.choice
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("gatherv",), "nothing is predicted for 'gatherv'; there are barrier"),
+        (("--nodes", "8"), "'8' is no number of nodes and ranks"),
+        (("--nodes", "1x1"), "numbers of ranks are 2 to"),
+        (("alltoall", "--nodes", "64x8", "-b", "4M"), "would take more than 1G"),
+    ],
+)
+def test_wrong_input_is_one_clear_line(words: tuple[str, ...], complaint: str):
+    assert complaint in fails("regret", *words)
