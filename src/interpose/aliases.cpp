@@ -18,7 +18,7 @@ const char* refuse_alias(Operation operation, const View& data, MPI_Op op) {
   const MPI_Comm self = process().self;
   static auto& mutex = *new std::mutex;  // one thread at a time may be in a collective of a communicator
   const std::lock_guard lock(mutex);
-  const int code = [&] {
+  const int code = [&]() -> int {
     switch (operation) {
       case Operation::reduce: return host.Reduce(b, b, n, t, op, 0, self);
       case Operation::allreduce: return host.Allreduce(b, b, n, t, op, self);
