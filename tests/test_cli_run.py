@@ -164,7 +164,7 @@ def test_forms_are_reported_and_forced_apart(build, mpi, tmp_path):
     assert re.search(r"bcast +│ persistent +│", done.stderr)
 
 
-_REST = r" \.\.\. \(omnes info says it in full\)"
+_REST = r" \.\.\. \(see omnes list, omnes info\)"
 _WRONG = [
     ("OMNES_IALLREDUCE", "nonsense", ['no algorithm "nonsense"', "recursive_doubling"]),
     ("OMNES_BCAST", "knomial:" + 400 * "x", ["no parameter"]),

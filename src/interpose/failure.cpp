@@ -15,7 +15,7 @@ namespace {
 /// What is too long ends behind an entry of its list, or a word, and says where the rest is told.
 std::string fitting(const std::string& line) {
   constexpr std::size_t most = 255;  // bytes: MPI_MAX_ERROR_STRING of Open MPI, the shortest there is, less the zero
-  const std::string rest = " ... (omnes info says it in full)";
+  const std::string rest = " ... (see omnes list, omnes info)";
   if (line.size() <= most) return line;
   const std::size_t room = most - rest.size();
   std::size_t end = line.rfind(", ", room - 1);

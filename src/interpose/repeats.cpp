@@ -95,6 +95,7 @@ void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* wo
   repeat.more_counts = 0;
   repeat.second_count = 0;
   if (repeat.prepared->choice.host && !job.is_straight(true)) return;
+  if (word[0] & same_buffer) return;  // hosts refuse that by the count
   const auto [sent, received, types, op] = places_of(operation);
   if (among_neighbors(operation)) return;
   const auto unit = [&](int place) { return place == 0 || word[place] == 0 ? 0 : call.count / word[place]; };

@@ -46,6 +46,9 @@ struct GivenArray {
   bool of_received;
 };
 
+/// In the first word of a call's arguments: what it sends and what it receives lies, or seems to lie, in one buffer.
+inline constexpr std::uint64_t same_buffer = std::uint64_t{1} << 20;
+
 /// The arguments of a call but its communicator. A lone buffer counts as received. Arrays between the two buffers say
 /// what is sent, arrays after them what is received.
 template <class... Arguments>
@@ -69,7 +72,7 @@ class Given {
         [[unlikely]]
       word[0] |= std::uint64_t{send == nullptr} << 16 | std::uint64_t{send == MPI_IN_PLACE} << 17 |
                  std::uint64_t{recv == nullptr} << 18 | std::uint64_t{recv == MPI_IN_PLACE} << 19 |
-                 std::uint64_t{send == recv} << 20;
+                 (send == recv ? same_buffer : 0);
   }
 
   std::array<std::uint64_t, words> word;
