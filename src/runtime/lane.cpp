@@ -29,6 +29,11 @@ void Lane::open(std::unique_ptr<shm::Endpoint> endpoint, const MessagePort& port
   executor_.emplace(endpoint_.get(), port);
 }
 
+std::unique_ptr<shm::Endpoint> Lane::close() {
+  executor_.reset();
+  return std::move(endpoint_);
+}
+
 void Lane::fail(int code) {
   begun_ = false;
   while (!queue_.empty()) {

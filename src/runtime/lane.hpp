@@ -57,6 +57,8 @@ class Lane {
  public:
   /// `endpoint`: null when all messages go through the port.
   void open(std::unique_ptr<shm::Endpoint> endpoint, const MessagePort& port);
+  /// Nothing is in the queue. Returns the endpoint, for a later lane; null where there is none.
+  std::unique_ptr<shm::Endpoint> close();
   bool is_open() const { return executor_.has_value(); }
   shm::Endpoint* endpoint() const { return endpoint_.get(); }
 

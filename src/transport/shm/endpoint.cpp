@@ -44,8 +44,8 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
       published_{layout_.publish_ring(rank), first, first},
       slot_uses_(geometry_.slots) {
   std::byte* region = layout_.region(rank);
-  const std::size_t control = geometry_.slots * geometry_.control_bytes();
-  for (std::size_t end = page_bytes; end <= control; end += page_bytes) region[end - 1] = std::byte{0};
+  const std::size_t used = Layout::control_lines(geometry_) * line_bytes;
+  for (std::size_t page = 0; page < used; page += page_bytes) region[page + page_bytes - 1] = std::byte{0};
 
   Identity& self = *layout_.identity(rank);
   self.rank_nonce = new_nonce();
@@ -72,6 +72,29 @@ bool Endpoint::all_have_come(const Segment& segment) {
   for (int q = 0; q < segment.geometry().p; ++q)
     if (std::atomic_ref(layout.identity(q)->pid).load(std::memory_order_relaxed) == 0) return false;
   return true;
+}
+
+void Endpoint::let_go(const Segment& segment, int rank, std::uint32_t times) {
+  const Layout layout(segment.geometry(), segment.base());
+  std::atomic_ref(layout.identity(rank)->let_go).store(times, std::memory_order_release);
+}
+
+bool Endpoint::all_have_let_go(const Segment& segment, std::uint32_t times) {
+  const Layout layout(segment.geometry(), segment.base());
+  for (int q = 0; q < segment.geometry().p; ++q)
+    if (std::atomic_ref(layout.identity(q)->let_go).load(std::memory_order_acquire) != times) return false;
+  return true;
+}
+
+bool Endpoint::given_up(const Segment& segment, int rank) {
+  const Layout layout(segment.geometry(), segment.base());
+  return std::atomic_ref(layout.identity(rank)->let_go).load(std::memory_order_relaxed) == never_again;
+}
+
+bool Endpoint::given_up_by_any(const Segment& segment) {
+  for (int q = 0; q < segment.geometry().p; ++q)
+    if (given_up(segment, q)) return true;
+  return false;
 }
 
 // Brings the private copy of a reader's counter (everyone: of the slowest reader's) up to date.

@@ -94,6 +94,17 @@ class Endpoint {
   void know_access(std::span<const Access> access);
   /// Whether every rank has an endpoint on the segment's first lane.
   static bool all_have_come(const Segment& segment);
+
+  // A segment may serve several users one after the other, each with all of its ranks. Its endpoints are kept, so that
+  // queues go on where they stopped. Each rank says when it has done with it for the first, second, ... time:
+  static void let_go(const Segment& segment, int rank, std::uint32_t times);
+  /// After that the others may be used anew, and see what that rank has done until then.
+  static bool all_have_let_go(const Segment& segment, std::uint32_t times);
+  /// Or that it shall never be used again.
+  static void give_up(const Segment& segment, int rank) { let_go(segment, rank, never_again); }
+  static bool given_up(const Segment& segment, int rank);
+  static bool given_up_by_any(const Segment& segment);
+
   /// Peers whose memory this rank can read.
   int single_copy_peers() const;
   /// Sends of at least so many bytes are single copies. Each rank may have its own value.
@@ -173,6 +184,8 @@ class Endpoint {
   int copy_error() const { return copy_error_; }
 
  private:
+  static constexpr std::uint32_t never_again = ~std::uint32_t{0};
+
   struct Outbox {  // own ring, as its writer knows it
     Line* lines = nullptr;
     std::uint32_t sent = 0;  // fragments written

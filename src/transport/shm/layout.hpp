@@ -91,6 +91,7 @@ struct alignas(line_bytes) Identity {
   std::uint64_t rank_nonce;
   std::uint64_t address;  ///< of this line, in the owner's address space
   std::int64_t pid;
+  std::uint32_t let_go;  ///< see Endpoint::let_go
 };
 
 /// Where the owner sleeps: 1 while it does (see waiting.hpp).
