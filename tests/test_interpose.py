@@ -216,6 +216,20 @@ def test_communicators_come_and_go(mpi, build, variables):
     expect_ok(mpirun(mpi, 3, build("lifecycle", mpi), cycles, variables=variables))
 
 
+@pytest.mark.parametrize("variables", [SHARED, NODES, {"OMNES_ASYNC": "1"}], ids=["shared", "nodes", "async"])
+def test_communicators_are_made_and_first_used_in_every_order(mpi, build, variables):
+    expect_ok(mpirun(mpi, 3, build("dups", mpi), "50", variables=variables))
+
+
+def test_a_thousand_communicators_at_once(mpi, build):
+    most_kibibytes_each = "64"
+    expect_ok(mpirun(mpi, 2, build("dups", mpi), "1000", most_kibibytes_each))
+
+
+def test_communicators_of_sessions(mpi, build):
+    expect_ok(mpirun(mpi, 2, build("sessions", mpi)))
+
+
 def test_what_goes_to_the_host_is_counted(mpi, build, tmp_path):
     expect_ok(mpirun(mpi, 3, build("lifecycle", mpi), "2", variables={"OMNES_STATS": str(tmp_path)}))
     for report in reports(tmp_path, 3):

@@ -186,8 +186,12 @@ bool advance_inside(Allowed allowed = Allowed::everything) {
   bool moved = false;
   const bool may_call_program = allowed == Allowed::everything;
   const bool may_call_host = may_call_program || allowed == Allowed::to_call_host;
-  for (std::size_t i = 0; i < forming.size() && may_call_host;) {
+  for (std::size_t i = 0; i < forming.size();) {
     const std::shared_ptr<State> state = forming[i];
+    if (allowed == Allowed::nothing && forms_by_host(*state)) {
+      ++i;
+      continue;
+    }
     bool over = true;
     try {
       over = try_formation(*state);
@@ -252,6 +256,7 @@ void count_end(Pending& pending) {
 
 void settle(Pending& pending) {
   land(pending);
+  if (pending.code != 0) pending.state->unclean = true;
   if (pending.code != 0) raise(pending.state->detached ? handles.comm_self : pending.comm, pending.code);
   std::unique_ptr<Pending> last_use;
   const Inside inside;

@@ -45,8 +45,8 @@ template <class Serve, class Pass>
 int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass pass) {
   const MPI_Comm comm = narrow<MPI_Comm>(wide_comm);
   const char* reason = nullptr;
+  State* state = known_state(comm);
   try {
-    State* state = known_state(comm);
     if (!state) [[unlikely]] {
       const Found found = state_of(comm);
       state = found.state.get();  // which the communicator holds
@@ -58,6 +58,7 @@ int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass p
         return MPI_SUCCESS;
     }
   } catch (...) {
+    if (state) state->unclean = true;
     return raise_current(comm);
   }
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(comm, complaint);
@@ -177,10 +178,13 @@ template <class... Arguments>
     else
       result = run_resized(*state->team, *known, given.word[std::min(1, given.words - 1)], given.send, given.recv);
   } catch (...) {
+    state->unclean = true;
     return raise_current(comm);
   }
-  if (result != 0) [[unlikely]]
+  if (result != 0) [[unlikely]] {
+    state->unclean = true;
     return raise(comm, code_of(result));
+  }
   settle(*state, operation);
   return MPI_SUCCESS;
 }

@@ -16,7 +16,9 @@
 #include "interpose/background.hpp"
 #include "interpose/engine.hpp"
 #include "interpose/failure.hpp"
+#include "interpose/membership.hpp"
 #include "interpose/memory.hpp"
+#include "interpose/origins.hpp"
 #include "interpose/process.hpp"
 #include "interpose/table_of_all.hpp"
 #include "interpose/windows.hpp"
@@ -37,6 +39,8 @@ struct InsideHost {
 void check(int code) {
   if (code != MPI_SUCCESS) throw Failure{code, true};
 }
+
+constexpr int blocking_lane = 0, nonblocking_lane = 1, first_lanes = 2;
 
 /// Segments that some rank may not have found yet: kept reachable by their makers, even when the team is gone.
 struct Unsealed {
@@ -71,21 +75,24 @@ Sharing sharing(const State& state, bool blocking = false) {
   return {static_cast<int>(state.here.size()), state.own_cpus, blocking};
 }
 
+/// As the first of its node. Returns whether there was memory for it.
+bool make_segment(const State& state, Lanes& lanes, int lane_count, shm::Ticket& ticket) {
+  const Settings& settings = process().settings;
+  Sharing wanted = sharing(state);
+  if (*world()->medium == shm::Medium::file) wanted.own_cpus = false;  // fewer slots: /dev/shm may be small
+  shm::Geometry geometry{wanted.ranks, settings.slots_for(wanted), settings.slot_bytes};
+  geometry.lanes = lane_count;
+  std::string error;
+  lanes.segment = shm::Segment::create(geometry, *world()->medium, ticket, error);
+  return lanes.segment != nullptr;
+}
+
 /// What this rank brings: a block of tags where messages may be needed, and, as the first of its node, a segment.
 Offer make_offer(const State& state, Lanes& lanes, int lane_count) {
   Offer offer;
   if (state.messages) lanes.first_tag = offer.first_tag = take_tags();
   offer.wanted = shares(state) && number_here(state) == 0;
-  if (offer.wanted) {
-    const Settings& settings = process().settings;
-    Sharing wanted = sharing(state);
-    if (*world()->medium == shm::Medium::file) wanted.own_cpus = false;  // fewer slots: /dev/shm may be small
-    shm::Geometry geometry{wanted.ranks, settings.slots_for(wanted), settings.slot_bytes};
-    geometry.lanes = lane_count;
-    std::string error;
-    lanes.segment = shm::Segment::create(geometry, *world()->medium, offer.ticket, error);
-    offer.made = lanes.segment != nullptr;
-  }
+  if (offer.wanted) offer.made = make_segment(state, lanes, lane_count, offer.ticket);
   return offer;
 }
 
@@ -115,7 +122,9 @@ void finish(MPI_Request request) {
 
 void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = false) {
   std::unique_ptr<shm::Endpoint> endpoint;
-  if (lanes.segment) {
+  if (index < first_lanes && lanes.kept[index]) {
+    endpoint = std::move(lanes.kept[index]);
+  } else if (lanes.segment) {
     endpoint = std::make_unique<shm::Endpoint>(lanes.segment, number_here(state), 0, index);
     std::vector<shm::Access> accesses;
     for (const int r : state.here) accesses.push_back(r == state.rank ? shm::Access{} : access_to(state.ranks[r]));
@@ -144,11 +153,9 @@ constexpr int patience = 10000;
 // nobody wakes for it.
 constexpr std::int64_t longest_sleep_unless_woken = 50'000;
 
-constexpr int blocking_lane = 0, nonblocking_lane = 1, first_lanes = 2;
-
 void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   open(state, *lanes, blocking_lane, state.team->lane(), true);
-  if (number_here(state) == 0 && lanes->segment) {
+  if (number_here(state) == 0 && lanes->segment && lanes->times_let_go == 0) {
     const std::lock_guard lock(unsealed.mutex);
     unsealed.segments.push_back(lanes->segment);
     ++unsealed.count;
@@ -164,7 +171,46 @@ void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   state.formed = true;
 }
 
+/// The first member's bulletins may be written by several threads.
+std::mutex announcing;
+
+/// The first member takes lanes that all have let go, or makes some, and says so; the others take the same ones.
+/// Returns whether that is done. Throws Failure, on all members alike where the first one has.
+bool try_agreement(State& state) {
+  Membership& membership = *state.membership;
+  std::unique_ptr<Lanes> lanes;
+  if (number_here(state) == 0) {
+    const std::lock_guard lock(announcing);
+    shm::Bulletin bulletin = world()->bulletin(state.ranks[0]);
+    if (!bulletin.has_room(state.id)) return false;
+    lanes = lanes_all_let_go(membership);
+    if (!lanes) {
+      lanes = std::make_unique<Lanes>();
+      if (!make_segment(state, *lanes, first_lanes, lanes->ticket)) {
+        if (unsealed.count.load(std::memory_order_relaxed) > 0) return false;  // they hold descriptors, for a while
+        lanes->ticket = {};
+      }
+    }
+    bulletin.put(state.id, lanes->ticket, state.p - 1);
+  } else {
+    const auto ticket = world()->bulletin(state.ranks[0]).take(state.id);
+    if (!ticket) return false;
+    if (ticket->nonce != 0) lanes = lanes_let_go(membership, ticket->nonce);
+    if (!lanes) {
+      lanes = std::make_unique<Lanes>();
+      std::string error;
+      if (ticket->nonce != 0) lanes->segment = shm::Segment::attach(*ticket, error);
+      lanes->ticket = *ticket;
+    }
+  }
+  if (!lanes->segment) throw Failure{MPI_ERR_NO_MEM};
+  open_first_lanes(state, std::move(lanes));
+  return true;
+}
+
 }  // namespace
+
+bool forms_by_host(const State& state) { return state.id == 0; }
 
 Lanes::~Lanes() {
   if (first_tag >= 0) return_tags(first_tag);
@@ -189,7 +235,24 @@ bool ranks_are_threads(MPI_Comm comm) {
   return processes < ranks;
 }
 
+namespace {
+
+void belong(State& state, std::shared_ptr<Membership> membership) {
+  static_cast<Members&>(state) = membership->members;
+  state.team = team_of(*membership);
+  state.membership = std::move(membership);
+}
+
+}  // namespace
+
 void describe_team(State& state, MPI_Comm comm) {
+  const std::shared_ptr<Kin> kin = origin_of(comm).kin;
+  if (kin) {
+    if (std::shared_ptr<Membership> known = membership_of(*kin)) {
+      belong(state, std::move(known));
+      return;
+    }
+  }
   int inter = 0;
   check(host.Comm_test_inter(comm, &inter));
   if (inter) {
@@ -201,6 +264,10 @@ void describe_team(State& state, MPI_Comm comm) {
   state.ranks = ranks_in_world(comm, state.p);
   if (state.ranks.empty()) {
     state.passed = "ranks of several MPI_COMM_WORLDs";
+    return;
+  }
+  if (std::shared_ptr<Membership> known = membership_of(state.ranks)) {
+    belong(state, keep_membership(std::move(known), kin.get()));
     return;
   }
   const World& w = *world();
@@ -230,7 +297,10 @@ void describe_team(State& state, MPI_Comm comm) {
   // Alike on all ranks: a rank that needs no messages itself may be needed by others that do.
   state.messages = state.p > 1 && (!w.medium || first.size() > 1);
   setup.placement = w.place(state.ranks).placement;
-  state.team = std::make_unique<Team>(std::move(setup));
+  auto membership = std::make_shared<Membership>();
+  membership->members = state;
+  membership->setup = std::move(setup);
+  belong(state, keep_membership(std::move(membership), kin.get()));
 }
 
 void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm) {
@@ -239,6 +309,13 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm) {
   if (state.p == 1) {
     open_first_lanes(state, std::make_unique<Lanes>());
     return;
+  }
+  if (world()->bulletins && !state.messages) {
+    state.id = origin_of(comm).id;
+    if (state.id != 0) {
+      if (!try_formation(state)) engine::forms(shared);
+      return;
+    }
   }
   const InsideHost guard;
   if constexpr (simulated) {
@@ -262,10 +339,12 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm) {
 bool try_formation(State& state) {
   if (state.formed) return true;
   if (state.broken != 0) throw Failure{state.broken};
-  if (inside_progress() && !is_complete(state.formation->request)) return false;
+  const bool by_host = forms_by_host(state);
+  if (by_host && inside_progress() && !is_complete(state.formation->request)) return false;
   const InsideHost guard;
   int flag = 0;
   try {
+    if (!by_host) return try_agreement(state);
     check(host.Test(&state.formation->request, &flag, MPI_STATUS_IGNORE));
     if (!flag) return false;
     const std::unique_ptr<Formation> ended = std::move(state.formation);

@@ -31,9 +31,13 @@ void describe_team(State& state, MPI_Comm comm);
 // The exchange is one collective of the host on the communicator itself. We are inside a collective of it, so it cannot
 // meet the program's own; and it is one, so that a nonblocking operation need not wait for the others before it
 // returns.
+// Where all members are on this node and know the communicator by a number, the first one tells the others through its
+// bulletin which lanes to use: without any call of the host, and without waiting for them.
 void begin_formation(const std::shared_ptr<State>& state, MPI_Comm comm);
 /// Takes note of it if the exchange is over. Returns whether it is. By one thread at a time. Throws Failure.
 bool try_formation(State& state);
+/// Whether it takes calls of the host.
+bool forms_by_host(const State& state);
 /// Waits for it. Throws Failure.
 void end_formation(State& state, MPI_Comm comm);
 

@@ -71,6 +71,7 @@ Family find() {
 #define OMNES_LOOK_UP(name) host.name = reinterpret_cast<decltype(host.name)>(look_up(#name));
     OMNES_HOST_FUNCTIONS(OMNES_LOOK_UP)
     OMNES_HOST_COUNT_FUNCTIONS(OMNES_LOOK_UP)
+    OMNES_HOST_MAKERS(OMNES_LOOK_UP)
 #undef OMNES_LOOK_UP
 #define OMNES_LOOK_UP(name) host.name = reinterpret_cast<decltype(host.name)>(dlsym(library, "PMPIX_" #name))
     OMNES_LOOK_UP(Comm_is_revoked);

@@ -65,6 +65,17 @@
 #else
 #define OMNES_HOST_COUNT_FUNCTIONS(X)
 #endif
+
+// What makes communicators. A simulation has no use for them.
+#ifndef OMNES_ABI_SMPI
+#define OMNES_HOST_MAKERS(X)                                                                              \
+  X(Comm_dup) X(Comm_dup_with_info) X(Comm_idup) X(Comm_idup_with_info) X(Comm_split) X(Comm_split_type)  \
+  X(Comm_create_group) X(Intercomm_create) X(Intercomm_merge) X(Cart_create) X(Cart_sub) X(Graph_create)  \
+  X(Dist_graph_create) X(Dist_graph_create_adjacent)                                                      \
+  X(Comm_create_from_group) X(Intercomm_create_from_groups)
+#else
+#define OMNES_HOST_MAKERS(X)
+#endif
 // clang-format on
 
 namespace omnes::interpose {
@@ -73,6 +84,7 @@ struct Host {
 #define OMNES_MEMBER(name) decltype(&PMPI_##name) name;
   OMNES_HOST_FUNCTIONS(OMNES_MEMBER)
   OMNES_HOST_COUNT_FUNCTIONS(OMNES_MEMBER)
+  OMNES_HOST_MAKERS(OMNES_MEMBER)
 #undef OMNES_MEMBER
   // MPIX_..., where the host has them:
   int (*Comm_is_revoked)(MPI_Comm comm, int* flag);

@@ -22,6 +22,7 @@ void force_what_is_asked_for(MPI_Comm comm, MPI_Info info) {
     if (!state) state = state_of(comm).state;
     if (!state) return;  // the host serves this communicator
     try {
+      state->own_choices = true;
       state->team->force(operation, parse_wish(operation, value));
       state->repeats.forget();
     } catch (const std::invalid_argument& error) {

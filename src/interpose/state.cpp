@@ -11,6 +11,8 @@
 #include "interpose/export.hpp"
 #include "interpose/failure.hpp"
 #include "interpose/formation.hpp"
+#include "interpose/membership.hpp"
+#include "interpose/origins.hpp"
 #include "interpose/process.hpp"
 #include "interpose/report.hpp"
 #include "interpose/world.hpp"
@@ -30,6 +32,7 @@ OMNES_FAST_THREAD_LOCAL MPI_Comm being_freed;
 int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
   if (find_host() != built_for || !comm) return call_host(host.*function, comm);
   const MPI_Comm before = std::exchange(being_freed, *static_cast<MPI_Comm*>(comm));
+  forget_origin(being_freed);
   const int code = call_host(host.*function, comm);
   being_freed = before;
   return code;
@@ -42,6 +45,7 @@ int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
 
 // Operations under way, and persistent ones, keep the state.
 int free_state(MPI_Comm comm, int, void* attribute, void*) {
+  forget_origin(comm);
   StateCache::forget(comm);
   seal_segments();
   const std::unique_ptr<std::shared_ptr<State>> state(static_cast<std::shared_ptr<State>*>(attribute));
@@ -62,7 +66,10 @@ std::shared_ptr<State> make(MPI_Comm comm) {
 }  // namespace
 
 State::State() = default;
-State::~State() { retire(*this); }
+State::~State() {
+  retire(*this);
+  inherit(*this);
+}
 
 std::byte* Staging::room(std::size_t bytes) {
   if (bytes <= sizeof few_) return few_;
@@ -90,6 +97,7 @@ Found state_of(MPI_Comm comm) {
   int found = 0;
   if (const int code = host.Comm_get_attr(comm, keyval, &attribute, &found); code != MPI_SUCCESS)
     throw Failure{code, true};
+  if (!found && origin_of(comm).of_session) return {nullptr, "communicator of a session"};
   if (!found && finalizing()) return {nullptr, "during MPI_Finalize"};
   if (!found && comm == being_freed) return {nullptr, "during MPI_Comm_free"};
   if (!found && ranks_are_threads(comm)) return {nullptr, "ranks that are threads"};

@@ -42,17 +42,31 @@ struct Lanes {
   Lanes& operator=(const Lanes&) = delete;
   ~Lanes();
   std::shared_ptr<shm::Segment> segment;  ///< null where only messages reach
+  shm::Ticket ticket;              ///< of the segment, where later communicators may use it; else without a nonce
+  std::uint32_t times_let_go = 0;  ///< by communicators of this rank that are gone
+  std::unique_ptr<shm::Endpoint> kept[2];  ///< in between
   Addresses addresses;
   int first_tag = -1;  ///< of the block that is this rank's
   Mailbox mailboxes[lanes_per_block];
 };
 
-struct State : std::enable_shared_from_this<State> {
-  State();
-  ~State();
+struct Membership;  // membership.hpp
+
+/// Who the members of a communicator are.
+struct Members {
   int p = 1;
   int rank = 0;
-  std::vector<int> ranks;        ///< of the members, in MPI_COMM_WORLD
+  std::vector<int> ranks;  ///< in MPI_COMM_WORLD
+  std::vector<int> here;   ///< on this node, in rank order
+  bool messages = false;   ///< some do not share memory with this rank
+  Unattended unattended = Unattended::everything;  ///< on all of them
+  bool own_cpus = true;                            ///< none shares a CPU with another rank
+};
+
+struct State : Members, std::enable_shared_from_this<State> {
+  State();
+  ~State();
+  std::shared_ptr<Membership> membership;
   std::unique_ptr<Team> team;    ///< null: the host serves this communicator
   const char* passed = nullptr;  ///< and why
   Staging staging[3];            ///< of blocking calls
@@ -60,11 +74,11 @@ struct State : std::enable_shared_from_this<State> {
   std::uint32_t calls = 0;       ///< of them
   std::unique_ptr<Edges> edges;  ///< of its topology; looked up when first needed
 
+  bool own_choices = false;  ///< the program has forced some, for this communicator
+
   // Where operations run, from the first one on.
-  std::vector<int> here;                           ///< the members on this node, in rank order
-  bool messages = false;                           ///< some members do not share memory with this rank
-  Unattended unattended = Unattended::everything;  ///< on all members
-  bool own_cpus = true;                            ///< no member shares a CPU with another rank
+  std::uint64_t id = 0;  ///< by which its lanes are agreed on in shared memory; 0: by an exchange of the host
+  std::atomic<bool> unclean = false;     ///< an operation has failed: nobody shall use the lanes after it
   bool begun = false;                    ///< the exchange; by the program's calls on the communicator, one at a time
   std::unique_ptr<Formation> formation;  ///< it, while it is under way: the engine's
   std::atomic<bool> formed = false;      ///< the lane of blocking calls is open, others may be opened

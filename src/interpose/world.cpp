@@ -135,18 +135,31 @@ bool may_make_segments(const World& w, const Introduction& mine) {
   return true;
 }
 
+/// Makes what may become the node's bulletins, or where that is not allowed, and in a file, which would take memory at
+/// once, the least segment.
+std::shared_ptr<shm::Segment> make_bulletins(const World& w, shm::Medium medium, shm::Ticket& ticket) {
+  std::string error;
+  std::shared_ptr<shm::Segment> made;
+  const shm::Geometry bulletins{w.size, 1, shm::Bulletin::bytes};
+  if (medium == shm::Medium::nameless) made = shm::Segment::create(bulletins, medium, ticket, error);
+  return made ? made : shm::Segment::create({1, 1, shm::line_bytes}, medium, ticket, error);
+}
+
 /// Tries what the first rank with this memory offers. All ranks learn whether it worked everywhere.
 int try_medium(World& w, shm::Medium medium, Introduction& mine, bool& works) {
   std::string error;
-  const shm::Geometry smallest{1, 1, shm::line_bytes};
-  const std::shared_ptr<shm::Segment> offered = shm::Segment::create(smallest, medium, mine.ticket, error);
+  std::shared_ptr<shm::Segment> offered = make_bulletins(w, medium, mine.ticket);
   if (!offered) mine.ticket.pid = 0;
   if (const int code = gather_introductions(mine, w.all); code != MPI_SUCCESS) return code;
   const int first = w.first_here();
   const shm::Ticket& ticket = w.all[first].ticket;
-  const bool good =
-      may_make_segments(w, mine) && ticket.pid != 0 && (first == w.rank || shm::Segment::attach(ticket, error));
-  return least_of_all(good, works);
+  std::shared_ptr<shm::Segment> found = offered;
+  if (first != w.rank) found = ticket.pid != 0 ? shm::Segment::attach(ticket, error) : nullptr;
+  const int code = least_of_all(may_make_segments(w, mine) && found, works);
+  if (code != MPI_SUCCESS || !works) return code;
+  found->everyone_attached();
+  if (ticket.geometry.slot_bytes == shm::Bulletin::bytes) w.bulletins = std::move(found);
+  return code;
 }
 
 /// Which ranks' memory this rank can read. A process that has gone meanwhile, or another in its place, shows no nonce.

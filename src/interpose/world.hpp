@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "interpose/background.hpp"
 #include "interpose/host.hpp"
 #include "topology/placing.hpp"
+#include "transport/shm/bulletin.hpp"
 #include "transport/shm/endpoint.hpp"
 #include "transport/shm/segment.hpp"
 #include "transport/shm/waiting.hpp"
@@ -43,6 +45,11 @@ struct World {
 
   std::vector<bool> shares_cpu;  ///< by rank: there are more ranks than CPUs where it may run
   bool yields_reach = true;      ///< the ranks that share CPUs with this one: those to which it yields them
+  /// What the ranks of this node tell each other by; null where they do not.
+  std::shared_ptr<shm::Segment> bulletins;
+  shm::Bulletin bulletin(int rank) const {
+    return shm::Bulletin(shm::Layout(bulletins->geometry(), bulletins->base()).slot(rank, 0));
+  }
 
   /// The first of the ranks that have this rank's memory.
   int first_here() const;

@@ -1,0 +1,132 @@
+// The memberships of this process, and what they keep.
+#include "interpose/membership.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "interpose/failure.hpp"
+#include "interpose/origins.hpp"
+#include "interpose/report.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+constexpr std::size_t most_teams = 16;
+constexpr std::size_t most_idle_bytes = std::size_t{64} << 20;  // of lanes, as they are sized; few pages are touched
+constexpr std::size_t most_idle = 64;
+
+struct All {
+  std::mutex mutex;
+  std::map<std::vector<int>, std::shared_ptr<Membership>> by_ranks;
+};
+
+All& all() {
+  static All* const the = new All;  // never destroyed: MPI may be finalised by a destructor
+  return *the;
+}
+
+bool too_many(const Membership& m) {
+  return m.idle.size() >
+         std::clamp(most_idle_bytes / m.idle.front()->segment->geometry().total_bytes(), std::size_t{1}, most_idle);
+}
+
+/// With the mutex: bounds what is kept. Members that are behind let go what the first one has given up.
+void tidy(Membership& m, int number) {
+  if (m.idle.empty() || !too_many(m)) return;
+  if (number > 0) {
+    std::erase_if(m.idle, [](const auto& lanes) { return shm::Endpoint::given_up(*lanes->segment, 0); });
+    return;
+  }
+  for (auto at = m.idle.begin(); at != m.idle.end() && too_many(m);) {
+    const shm::Segment& segment = *(*at)->segment;
+    if (shm::Endpoint::all_have_let_go(segment, (*at)->times_let_go) || shm::Endpoint::given_up_by_any(segment)) {
+      shm::Endpoint::give_up(segment, 0);
+      at = m.idle.erase(at);
+    } else {
+      ++at;
+    }
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Membership> membership_of(const std::vector<int>& ranks) {
+  const std::lock_guard lock(all().mutex);
+  const auto found = all().by_ranks.find(ranks);
+  return found == all().by_ranks.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Membership> membership_of(const Kin& kin) {
+  const std::lock_guard lock(all().mutex);
+  return kin.membership;
+}
+
+std::shared_ptr<Membership> keep_membership(std::shared_ptr<Membership> membership, Kin* kin) {
+  const std::lock_guard lock(all().mutex);
+  const std::vector<int>& ranks = membership->members.ranks;
+  const std::shared_ptr<Membership> kept = all().by_ranks.try_emplace(ranks, membership).first->second;
+  if (kin) kin->membership = kept;
+  return kept;
+}
+
+std::unique_ptr<Team> team_of(Membership& membership) {
+  {
+    const std::lock_guard lock(membership.mutex);
+    if (!membership.teams.empty()) {
+      std::unique_ptr<Team> team = std::move(membership.teams.back());
+      membership.teams.pop_back();
+      return team;
+    }
+  }
+  return std::make_unique<Team>(membership.setup);
+}
+
+std::unique_ptr<Lanes> lanes_all_let_go(Membership& membership) {
+  const std::lock_guard lock(membership.mutex);
+  for (auto at = membership.idle.rbegin(); at != membership.idle.rend(); ++at) {  // the last ones are the warmest
+    if (!shm::Endpoint::all_have_let_go(*(*at)->segment, (*at)->times_let_go)) continue;
+    std::unique_ptr<Lanes> lanes = std::move(*at);
+    membership.idle.erase(std::next(at).base());
+    return lanes;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<Lanes> lanes_let_go(Membership& membership, std::uint64_t nonce) {
+  const std::lock_guard lock(membership.mutex);
+  const auto at = std::ranges::find(membership.idle, nonce, [](const auto& lanes) { return lanes->ticket.nonce; });
+  if (at == membership.idle.end()) return nullptr;
+  std::unique_ptr<Lanes> lanes = std::move(*at);
+  membership.idle.erase(at);
+  return lanes;
+}
+
+void inherit(State& state) {
+  if (!state.membership || !state.team) return;
+  Membership& m = *state.membership;
+  const bool clean = !state.formed || (!state.unclean && state.broken == 0 && !may_be_revoked);
+  std::unique_ptr<shm::Endpoint> blocking = state.team->lane().close(), nonblocking = state.nonblocking.close();
+  const std::lock_guard lock(m.mutex);
+  if (clean && !state.own_choices && !state.edges && !reporting() && m.teams.size() < most_teams) {
+    state.team->wait_so(m.setup.waiting);
+    m.teams.push_back(std::move(state.team));
+  }
+  if (!state.lanes || state.lanes->ticket.nonce == 0) return;
+  const shm::Segment& segment = *state.lanes->segment;
+  const int number = static_cast<int>(std::ranges::find(state.here, state.rank) - state.here.begin());
+  if (clean) {
+    Lanes& lanes = *state.lanes;
+    lanes.kept[0] = std::move(blocking);
+    if (nonblocking) lanes.kept[1] = std::move(nonblocking);
+    const std::uint32_t times = ++lanes.times_let_go;
+    m.idle.push_back(std::move(state.lanes));
+    shm::Endpoint::let_go(segment, number, times);
+  } else {
+    shm::Endpoint::give_up(segment, number);
+  }
+  tidy(m, number);
+}
+
+}  // namespace omnes::interpose

@@ -1,0 +1,39 @@
+// Where communicators come from: what all their members know of them alike, without asking each other.
+//
+// How: the functions that make one out of another, and that all members of the parent call in the same order, are ours.
+// Each gives its result an identity that follows from the parent's and from the number of such calls on it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "interpose/host.hpp"
+
+namespace omnes::interpose {
+
+struct Membership;  // membership.hpp
+
+/// Communicators that are known to have the same members in the same order; by whoever has found them, see membership.cpp.
+struct Kin {
+  std::shared_ptr<Membership> membership;
+};
+
+struct Origin {
+  /// Equal on all members, and of no other communicator that any two of them share; 0: nobody knows.
+  std::uint64_t id = 0;
+  /// Of a session, perhaps with ranks that have not called MPI_Init.
+  bool of_session = false;
+  std::shared_ptr<Kin> kin = {};
+  std::uint64_t made = 0;  ///< calls that have made others out of it
+};
+
+#ifdef OMNES_ABI_SMPI
+inline Origin origin_of(MPI_Comm) { return {}; }
+inline void forget_origin(MPI_Comm) {}
+#else
+Origin origin_of(MPI_Comm comm);
+/// Before the communicator is freed.
+void forget_origin(MPI_Comm comm);
+#endif
+
+}  // namespace omnes::interpose
