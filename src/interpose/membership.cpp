@@ -2,6 +2,8 @@
 #include "interpose/membership.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -18,8 +20,11 @@ constexpr std::size_t most_idle_bytes = std::size_t{64} << 20;  // of lanes, as 
 constexpr std::size_t most_idle = 64;
 
 struct All {
-  std::mutex mutex;
+  std::mutex mutex;  ///< taken before a membership's own
   std::map<std::vector<int>, std::shared_ptr<Membership>> by_ranks;
+  std::atomic<int> idle = 0;              ///< teams and lanes, of all memberships
+  std::atomic<int> most = idle_at_first;  ///< before they are looked through
+  static constexpr int idle_at_first = 512;
 };
 
 All& all() {
@@ -32,18 +37,46 @@ bool too_many(const Membership& m) {
          std::clamp(most_idle_bytes / m.idle.front()->segment->geometry().total_bytes(), std::size_t{1}, most_idle);
 }
 
+/// With the mutex. Whether these lanes shall go: only the first member decides, as it hands them out.
+bool to_go(const Lanes& lanes, int number) {
+  const shm::Segment& segment = *lanes.segment;
+  if (number > 0) return shm::Endpoint::given_up(segment, 0);
+  if (!shm::Endpoint::all_have_let_go(segment, lanes.times_let_go) && !shm::Endpoint::given_up_by_any(segment))
+    return false;
+  shm::Endpoint::give_up(segment, 0);
+  return true;
+}
+
+int number_here(const Members& members) {
+  return static_cast<int>(std::ranges::find(members.here, members.rank) - members.here.begin());
+}
+
+/// Many groups have come and gone: starts over.
+void forget_what_is_idle() {
+  All& a = all();
+  const std::lock_guard lock(a.mutex);
+  int left = 0;
+  for (auto at = a.by_ranks.begin(); at != a.by_ranks.end();) {
+    Membership& m = *at->second;
+    {
+      const std::lock_guard own(m.mutex);
+      m.teams.clear();
+      std::erase_if(m.idle, [&](const auto& lanes) { return to_go(*lanes, number_here(m.members)); });
+      left += static_cast<int>(m.idle.size());
+    }
+    at = m.idle.empty() && at->second.use_count() == 1 ? a.by_ranks.erase(at) : std::next(at);
+  }
+  a.idle = left;
+  a.most = std::max(All::idle_at_first, 2 * left);
+}
+
 /// With the mutex: bounds what is kept. Members that are behind let go what the first one has given up.
 void tidy(Membership& m, int number) {
   if (m.idle.empty() || !too_many(m)) return;
-  if (number > 0) {
-    std::erase_if(m.idle, [](const auto& lanes) { return shm::Endpoint::given_up(*lanes->segment, 0); });
-    return;
-  }
   for (auto at = m.idle.begin(); at != m.idle.end() && too_many(m);) {
-    const shm::Segment& segment = *(*at)->segment;
-    if (shm::Endpoint::all_have_let_go(segment, (*at)->times_let_go) || shm::Endpoint::given_up_by_any(segment)) {
-      shm::Endpoint::give_up(segment, 0);
+    if (to_go(**at, number)) {
       at = m.idle.erase(at);
+      --all().idle;
     } else {
       ++at;
     }
@@ -77,6 +110,7 @@ std::unique_ptr<Team> team_of(Membership& membership) {
     if (!membership.teams.empty()) {
       std::unique_ptr<Team> team = std::move(membership.teams.back());
       membership.teams.pop_back();
+      --all().idle;
       return team;
     }
   }
@@ -89,6 +123,7 @@ std::unique_ptr<Lanes> lanes_all_let_go(Membership& membership) {
     if (!shm::Endpoint::all_have_let_go(*(*at)->segment, (*at)->times_let_go)) continue;
     std::unique_ptr<Lanes> lanes = std::move(*at);
     membership.idle.erase(std::next(at).base());
+    --all().idle;
     return lanes;
   }
   return nullptr;
@@ -100,6 +135,7 @@ std::unique_ptr<Lanes> lanes_let_go(Membership& membership, std::uint64_t nonce)
   if (at == membership.idle.end()) return nullptr;
   std::unique_ptr<Lanes> lanes = std::move(*at);
   membership.idle.erase(at);
+  --all().idle;
   return lanes;
 }
 
@@ -108,25 +144,31 @@ void inherit(State& state) {
   Membership& m = *state.membership;
   const bool clean = !state.formed || (!state.unclean && state.broken == 0 && !may_be_revoked);
   std::unique_ptr<shm::Endpoint> blocking = state.team->lane().close(), nonblocking = state.nonblocking.close();
-  const std::lock_guard lock(m.mutex);
-  if (clean && !state.own_choices && !state.edges && !reporting() && m.teams.size() < most_teams) {
-    state.team->wait_so(m.setup.waiting);
-    m.teams.push_back(std::move(state.team));
+  {
+    const std::lock_guard lock(m.mutex);
+    if (clean && !state.own_choices && !state.edges && !reporting() && m.teams.size() < most_teams) {
+      state.team->wait_so(m.setup.waiting);
+      m.teams.push_back(std::move(state.team));
+      ++all().idle;
+    }
+    if (state.lanes && state.lanes->ticket.nonce != 0) {
+      const shm::Segment& segment = *state.lanes->segment;
+      const int number = number_here(state);
+      if (clean) {
+        Lanes& lanes = *state.lanes;
+        lanes.kept[0] = std::move(blocking);
+        if (nonblocking) lanes.kept[1] = std::move(nonblocking);
+        const std::uint32_t times = ++lanes.times_let_go;
+        m.idle.push_back(std::move(state.lanes));
+        ++all().idle;
+        shm::Endpoint::let_go(segment, number, times);
+      } else {
+        shm::Endpoint::give_up(segment, number);
+      }
+      tidy(m, number);
+    }
   }
-  if (!state.lanes || state.lanes->ticket.nonce == 0) return;
-  const shm::Segment& segment = *state.lanes->segment;
-  const int number = static_cast<int>(std::ranges::find(state.here, state.rank) - state.here.begin());
-  if (clean) {
-    Lanes& lanes = *state.lanes;
-    lanes.kept[0] = std::move(blocking);
-    if (nonblocking) lanes.kept[1] = std::move(nonblocking);
-    const std::uint32_t times = ++lanes.times_let_go;
-    m.idle.push_back(std::move(state.lanes));
-    shm::Endpoint::let_go(segment, number, times);
-  } else {
-    shm::Endpoint::give_up(segment, number);
-  }
-  tidy(m, number);
+  if (all().idle > all().most) forget_what_is_idle();
 }
 
 }  // namespace omnes::interpose

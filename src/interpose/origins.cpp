@@ -90,6 +90,7 @@ Origin origin_of(MPI_Comm comm) {
 }
 
 void forget_origin(MPI_Comm comm) {
+  if (comm == handles.comm_world || comm == handles.comm_self) return;  // they stay, and numbers are given once
   const std::lock_guard lock(table().mutex);
   table().origins.erase(comm);
 }

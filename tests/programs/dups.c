@@ -105,6 +105,19 @@ static void descendants(void) {
   }
 }
 
+// More groups than a process keeps anything of.
+static void many_groups(int n) {
+  for (int i = 0; i < n; ++i) {
+    MPI_Comm part, dup;
+    MPI_Comm_split(MPI_COMM_WORLD, i % 3 == rank, (i / 3 % 5 * (rank + 1)) % p, &part);
+    MPI_Comm_dup(part, &dup);
+    use(dup);
+    MPI_Comm_free(&dup);
+    use(part);
+    MPI_Comm_free(&part);
+  }
+}
+
 static void* in_thread(void* parent) {
   for (int i = 0; i < 100; ++i) {
     MPI_Comm comm;
@@ -165,6 +178,7 @@ int main(int argc, char** argv) {
   in_any_order(0);
   in_any_order(1);
   descendants();
+  many_groups(n);
   if (provided == MPI_THREAD_MULTIPLE) in_threads();
   crowd(n, argc > 2 ? atol(argv[2]) : 0);
   crowd(n, 0);
