@@ -147,7 +147,7 @@ def test_settings_of_the_environment_are_refused(inputs, monkeypatch):
     [
         (["nowhere"], "no plan 'nowhere' in"),
         (["--peer", "lam"], "no peer 'lam' in"),
-        (["--peer", "nowhere.toml"], "nowhere.toml: [Errno 2]"),
+        (["--peer", "nowhere.toml"], "nowhere.toml: No such file or directory"),
         (["--page", "--results", "nowhere"], "no results in nowhere.jsonl; name some"),
     ],
 )
