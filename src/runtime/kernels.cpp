@@ -115,14 +115,20 @@ template <ReduceOp op, class T>
 }
 #endif
 
+/// GCC 12 vectorises these by multiply-adds all the same, where the instruction set has them: AVX-512 has, AVX2 has not.
+template <ReduceOp op, class T>
+constexpr bool contracted = false;
+template <class T>
+constexpr bool contracted<ReduceOp::prod, std::complex<T>> = true;
+
 template <Width width, ReduceOp op, class T>
 constexpr ReduceFn compiled() {
   if constexpr (!Defined<T>::on(op)) {
     return nullptr;
 #if defined(__x86_64__)
-  } else if constexpr (width == Width::avx512) {
+  } else if constexpr (width == Width::avx512 && !contracted<op, T>) {
     return avx512<op, T>;
-  } else if constexpr (width == Width::avx2) {
+  } else if constexpr (width != Width::baseline) {
     return avx2<op, T>;
 #endif
   } else {
