@@ -56,9 +56,9 @@ struct Membership;  // membership.hpp
 struct Members {
   int p = 1;
   int rank = 0;
-  std::vector<int> ranks;  ///< in MPI_COMM_WORLD
-  std::vector<int> here;   ///< on this node, in rank order
-  bool messages = false;   ///< some do not share memory with this rank
+  std::vector<int> ranks;                          ///< in MPI_COMM_WORLD
+  std::vector<int> here;                           ///< on this node, in rank order
+  bool messages = false;                           ///< some do not share memory with this rank
   Unattended unattended = Unattended::everything;  ///< on all of them
   bool own_cpus = true;                            ///< none shares a CPU with another rank
 };
