@@ -138,6 +138,11 @@ def test_datatypes_at_their_edges(mpi, build):
     expect_ok(mpirun(mpi, 3, build("types", mpi)))
 
 
+@pytest.mark.parametrize("variables", [SHARED, MESSAGES], ids=["shared", "messages"])
+def test_datatypes_made_around_a_call(mpi, build, variables):
+    expect_ok(mpirun(mpi, 3, build("defined", mpi), variables=variables))
+
+
 def test_errors_are_the_stock_ones(mpi, build):
     program = build("errors", mpi)
     stock = mpirun(mpi, 2, program, with_omnes=False)

@@ -212,12 +212,6 @@ OMNES_EXPORT(Request_free, MPI_Request* request) {
   return host.Request_free(request);
 }
 
-OMNES_EXPORT(Type_free, MPI_Datatype* type) {
-  if (find_host() != built_for || !type || !holds::put_off_type(*type)) return host.Type_free(type);
-  *type = handles.type_null;
-  return MPI_SUCCESS;
-}
-
 OMNES_EXPORT(Op_free, MPI_Op* op) {
   if (op) OpGenerations::forget(*op);
   if (find_host() != built_for || !op || !holds::put_off_op(*op)) return host.Op_free(op);

@@ -98,14 +98,16 @@ bool asks(const Given<Arguments...>& given) {
   return given.words > 1 && devices::any();
 }
 
-/// Where there are devices: runs a call that was made before with such arguments, if its buffers lie in the host's memory.
+/// Runs a call that was made before with such arguments, if there is one that is ready. `asked`: there are devices; its buffers have to
+/// lie in the host's memory.
 template <class... Arguments>
-bool repeat_asked(State& state, Operation operation, const Given<Arguments...>& given) {
-  const Repeats::Repeat* known = state.repeats.find(given, state.p, true);
+bool repeat_known(State& state, Operation operation, const Given<Arguments...>& given, bool asked) {
+  const Repeats::Repeat* known = state.repeats.find(given, state.p, asked);
   if (!known || !Repeats::is_ready(*known)) return false;
   const Bases bases = known->bases(given.send, given.recv);
-  for (const std::byte* base : {bases.of[0], bases.of[1]})
-    if (base && devices::driver_of(base)) return false;
+  if (asked)
+    for (const std::byte* base : {bases.of[0], bases.of[1]})
+      if (base && devices::driver_of(base)) return false;
   if (const int result = state.team->run_again(*known->prepared, bases, &known->op.reduction); result != 0) [[unlikely]]
     throw Failure{code_of(result)};
   settle(state, operation);
@@ -115,7 +117,9 @@ bool repeat_asked(State& state, Operation operation, const Given<Arguments...>& 
 template <class... Arguments, class Describe, class Pass>
 int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, Describe describe, Pass pass) {
   const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
-    if (devices::any() && repeat_asked(state, operation, given)) return nullptr;
+    const bool asked = asks(given);
+    const bool revived = state.repeats.revive(given, asked);
+    if ((asked || revived) && repeat_known(state, operation, given, asked)) return nullptr;
     if (const Repeats::Repeat* known = state.repeats.resize(given, state.p, state.rank, *state.team)) {
       if (known->prepared->choice.host) [[unlikely]]
         return known->prepared->why.c_str();
@@ -132,8 +136,7 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
     if (job.nothing) return nullptr;
     const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
     if (prepared->choice.host) [[unlikely]] {
-      if (!reporting())
-        state.repeats.keep(given, state.p, forgotten, asks(given), prepared, job);  // else each is counted
+      if (!reporting()) state.repeats.keep(given, state.p, forgotten, asked, prepared, job);  // else each is counted
       return prepared->why.c_str();
     }
     job.load(prepared->in_rows);
@@ -141,7 +144,7 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
       throw Failure{code_of(result)};
     job.land(prepared->in_rows);
     settle(state, operation);
-    state.repeats.keep(given, state.p, forgotten, asks(given), prepared, job);
+    state.repeats.keep(given, state.p, forgotten, asked, prepared, job);
     return nullptr;
   };
   return dispatch(operation, Form::blocking, comm, serve, pass);

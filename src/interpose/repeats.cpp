@@ -67,16 +67,37 @@ void Repeats::watch(Repeat& repeat, const Job& job, const std::uint64_t* word, s
   const auto add = [&](const Generation& more) {
     watched = watched == &forgotten_at_once || watched == &more ? &more : &all_forgotten;
   };
-  for (const int place : places.types) {
-    if (place == 0) continue;
-    const auto type = narrow<MPI_Datatype>(static_cast<Wide>(word[place]));
+  repeat.types = {};
+  for (int i = 0; i < 2; ++i) {
+    if (places.types[i] == 0) continue;
+    const auto type = narrow<MPI_Datatype>(static_cast<Wide>(word[places.types[i]]));
     const TypeInfo* const known = type_cache.find(type);
-    if (!known || known->kind == TypeClass::derived) add(TypeCache::of(type));
+    if (known && known->kind != TypeClass::derived) continue;
+    add(TypeCache::of(type));
+    if (known && known->shared) repeat.types[i] = known;
   }
-  if (places.op != 0 && job.op.is_programs) add(OpGenerations::of(narrow<MPI_Op>(static_cast<Wide>(word[places.op]))));
+  if (places.op != 0 && job.op.is_programs) {
+    add(OpGenerations::of(narrow<MPI_Op>(static_cast<Wide>(word[places.op]))));
+    repeat.types = {};
+  }
   repeat.watched = watched;
   const std::uint64_t generation = watched->load(std::memory_order_acquire);
   if (all_forgotten.load(std::memory_order_acquire) == forgotten) repeat.generation = mark(generation, asked);
+}
+
+bool Repeats::revive(Repeat& repeat, const std::uint64_t* word, bool asked) {
+  const std::uint64_t generation = repeat.watched->load(std::memory_order_acquire);  // before the types are looked at
+  const Places places = places_of(repeat.call.operation);
+  bool any = false;
+  for (int i = 0; i < 2; ++i) {
+    if (places.types[i] == 0) continue;
+    if (word[places.types[i]] != repeat.word[places.types[i]]) return false;
+    const TypeInfo* const known = type_cache.find(narrow<MPI_Datatype>(static_cast<Wide>(word[places.types[i]])));
+    if (!known || (known->kind == TypeClass::derived && known != repeat.types[i])) return false;
+    any = any || known == repeat.types[i];
+  }
+  if (any) repeat.generation = mark(generation, asked);
+  return any;
 }
 
 void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* word, const GivenArray* array, int arrays,

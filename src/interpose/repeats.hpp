@@ -142,6 +142,7 @@ class Repeats {
     std::array<std::uint64_t, most_words> word{};
     const Generation* watched = &forgotten_at_once;  ///< of the datatype or operation that could be freed
     std::uint64_t generation = nothing_kept;         ///< its generation then
+    std::array<const TypeInfo*, 2> types{};          ///< of the program's datatypes in a call that can be revived
     std::uint64_t sizing = 0;                        ///< the one of `prepared` that has these counts
     std::shared_ptr<Prepared> prepared;              ///< or why it is left to the host
     Start send, recv;
@@ -201,6 +202,14 @@ class Repeats {
     return &repeat;
   }
 
+  /// Of a call that was made before with such arguments, of which a datatype was freed since: whether its handle names one
+  /// that looks like that. Then find() finds it again.
+  template <class... Arguments>
+  bool revive(const Given<Arguments...>& given, bool asked) {
+    Repeat& repeat = repeats_[place(given)];
+    return repeat.generation != nothing_kept && !repeat.is_valid(asked) && revive(repeat, given.word.data(), asked);
+  }
+
   /// The call of a team that has been made before with such arguments but other counts, or whose plan has served others
   /// since; null: none, or these need a closer look. Its `call` is ready to run.
   template <class... Arguments>
@@ -252,6 +261,7 @@ class Repeats {
   /// Finds its plan, and where its data lie; whether it can run so.
   bool prepare(Repeat& repeat, Team& team, const void* send, void* recv);
   static void find_range(Repeat& repeat);
+  static bool revive(Repeat& repeat, const std::uint64_t* word, bool asked);
   void watch(Repeat& repeat, const Job& job, const std::uint64_t* word, std::uint64_t forgotten, bool asked);
   void find_units(Repeat& repeat, const Job& job, const std::uint64_t* word, const GivenArray* array, int arrays,
                   int p);

@@ -1,6 +1,7 @@
 // Datatypes: predefined ones from a table made once, derived ones examined once and remembered in an attribute.
 #include "interpose/types.hpp"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,7 +17,8 @@ OMNES_FAST_THREAD_LOCAL TypeCache type_cache;
 
 namespace {
 
-std::unordered_map<MPI_Datatype, TypeInfo>* predefined = nullptr;  // lives as long as the process
+using Predefined = std::unordered_map<MPI_Datatype, TypeInfo>;
+std::atomic<const Predefined*> predefined = nullptr;  // lives as long as the process
 int keyval = MPI_KEYVAL_INVALID;
 
 struct Named {
@@ -187,11 +189,18 @@ int forget(MPI_Datatype type, int, void* info, void*) {
 
 }  // namespace
 
+const TypeInfo* predefined_type(MPI_Datatype type) {
+  const Predefined* const all = predefined.load(std::memory_order_acquire);
+  if (!all) return nullptr;  // MPI is not initialised
+  const auto known = all->find(type);
+  return known == all->end() ? nullptr : &known->second;
+}
+
 const TypeInfo* look_up_type(MPI_Datatype type) {
   const std::uint64_t generation = TypeCache::generation(type);
-  if (const auto known = predefined->find(type); known != predefined->end()) {
-    type_cache.put(type, &known->second, generation);
-    return &known->second;
+  if (const TypeInfo* known = predefined_type(type)) {
+    type_cache.put(type, known, generation);
+    return known;
   }
   if (!committed(type)) return nullptr;
   // Threads that meet the same type at once. Recursive: freeing parts of it may call the program.
@@ -206,7 +215,7 @@ const TypeInfo* look_up_type(MPI_Datatype type) {
 }
 
 int prepare_types() {
-  predefined = new std::unordered_map<MPI_Datatype, TypeInfo>;
+  auto& all = *new Predefined;
   for (const Named& named : named_types()) {
     if (named.type == MPI_Datatype{} || named.type == handles.type_null) continue;
     TypeInfo info;
@@ -215,8 +224,9 @@ int prepare_types() {
     info.contiguous = gapless(info);
     info.element = element_of(info.kind, info.size);
     if (named.pair && size_of(*named.pair) == static_cast<std::size_t>(info.extent)) info.element = named.pair;
-    predefined->emplace(named.type, info);
+    all.emplace(named.type, info);
   }
+  predefined.store(&all, std::memory_order_release);
   return host.Type_create_keyval(no_copy, forget, &keyval, nullptr);
 }
 

@@ -34,11 +34,14 @@ struct TypeInfo {
   MPI_Aint true_lb = 0;
   MPI_Aint true_extent = 0;
   std::optional<Element> element;  ///< what our kernels call it, if they know it
+  bool shared = false;             ///< by all types of the program that look alike; it stays when they are freed
 };
 
 using TypeCache = HandleCache<MPI_Datatype, const TypeInfo, 32>;
 extern OMNES_FAST_THREAD_LOCAL TypeCache type_cache;
 const TypeInfo* look_up_type(MPI_Datatype type);
+/// Null: it is none.
+const TypeInfo* predefined_type(MPI_Datatype type);
 
 /// Null when the host rejects the type (it is not committed). `type` is not MPI_DATATYPE_NULL.
 inline const TypeInfo* type_info(MPI_Datatype type) {
