@@ -109,15 +109,37 @@ Introduction introduce(int rank, int size) {
   return me;
 }
 
+/// Calls `start(request)` and waits. Used where the host's own waits do not yield, though ranks may share CPUs: Open MPI's do.
+template <class Start>
+int start_and_wait(Start start) {
+  MPI_Request request = handles.request_null;
+  int code = start(&request);
+  for (int done = 0; code == MPI_SUCCESS && !done;) {
+    code = host.Test(&request, &done, MPI_STATUS_IGNORE);
+    if (!done) sched_yield();
+  }
+  return code;
+}
+constexpr bool host_yields = built_for == Family::ompi || simulated;
+
 int gather_introductions(Introduction& mine, std::span<Introduction> all) {
   constexpr int bytes = sizeof mine;
-  return host.Allgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, handles.comm_world);
+  if constexpr (host_yields)
+    return host.Allgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, handles.comm_world);
+  return start_and_wait([&](MPI_Request* request) {
+    return host.Iallgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, handles.comm_world, request);
+  });
 }
 
 int least_of_all(bool mine, bool& all) {
   const int own = mine;
-  int least = 0;
-  const int code = host.Allreduce(&own, &least, 1, handles.integer, handles.min, handles.comm_world);
+  int least = 0, code;
+  if constexpr (host_yields)
+    code = host.Allreduce(&own, &least, 1, handles.integer, handles.min, handles.comm_world);
+  else
+    code = start_and_wait([&](MPI_Request* request) {
+      return host.Iallreduce(&own, &least, 1, handles.integer, handles.min, handles.comm_world, request);
+    });
   all = least != 0;
   return code;
 }
@@ -189,6 +211,13 @@ int find_shared_memory(World& w, Introduction& mine) {
 }
 
 int make_private_communicator(MPI_Comm& made) {
+#ifndef OMNES_ABI_SMPI
+  if (!host_yields && host.Comm_idup) {  // the program has put no attributes there yet
+    const int code =
+        start_and_wait([&](MPI_Request* request) { return host.Comm_idup(handles.comm_world, &made, request); });
+    return code == MPI_SUCCESS ? host.Comm_set_errhandler(made, handles.errors_return) : code;
+  }
+#endif
   MPI_Group group;
   if (const int code = host.Comm_group(handles.comm_world, &group); code != MPI_SUCCESS) return code;
   const int code = host.Comm_create(handles.comm_world, group, &made);
