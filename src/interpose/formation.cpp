@@ -372,9 +372,9 @@ void end_formation(State& state, MPI_Comm comm) {
   }
   engine::advance();  // which need not think of it any more
   // If the others are in this call, too, the maker of the segment sees it found at once.
-  const std::shared_ptr<shm::Segment> segment = state.lanes->segment;
-  if (!segment || number_here(state) > 0) return;
-  for (int looks = 0; looks < patience && !shm::Endpoint::all_have_come(*segment); ++looks) {
+  const shm::Endpoint* const endpoint = state.team->lane().endpoint();
+  if (!endpoint || number_here(state) > 0 || unsealed.count.load(std::memory_order_relaxed) == 0) return;
+  for (int looks = 0; looks < patience && !endpoint->all_have_come(); ++looks) {
     engine::advance();
     waiter.pause();
   }

@@ -196,10 +196,11 @@ TEST(Geometry, HasRoomForEveryLineAtAnySize) {
       std::byte* const none = nullptr;
       const Layout layout(geometry, none);
       EXPECT_EQ(geometry.control_bytes() % 4096, 0U);
-      EXPECT_LE(reinterpret_cast<std::uintptr_t>(layout.consumed(0, p - 1)) + line_bytes,
-                reinterpret_cast<std::uintptr_t>(layout.slot(0, 0)));
-      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(layout.pair_ring(0, 0)),
-                reinterpret_cast<std::uintptr_t>(layout.publish_ring(0)) + publish_lines * line_bytes);
+      const auto address = [](auto* line) { return reinterpret_cast<std::uintptr_t>(line); };
+      EXPECT_EQ(address(layout.consumed(0, 0)), address(layout.publish_ring(0)) + publish_lines * line_bytes);
+      EXPECT_LE(address(layout.consumed(0, p - 1)) + line_bytes, address(layout.pair_ring(0, 0)));
+      EXPECT_EQ(address(layout.pair_ring(0, 0)) % (2 * line_bytes), 0U);
+      EXPECT_LE(address(layout.pair_ring(0, p - 1)) + geometry.pair_lines() * line_bytes, address(layout.slot(0, 0)));
       EXPECT_LE(reinterpret_cast<std::uintptr_t>(layout.slot(p - 1, slots - 1)) + geometry.slot_bytes,
                 geometry.total_bytes());
     }

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "transport/shm/copy.hpp"
 #include "transport/shm/nonce.hpp"
@@ -31,6 +33,22 @@ bool outstanding(std::uint32_t sequence, std::uint32_t sent, std::uint32_t taken
   return sent - sequence < sent - taken;
 }
 
+/// Whether some memory lies nearer to this CPU than other memory does.
+bool has_several_memories() {
+  static const bool several = [] {
+    std::string nodes;
+    std::ifstream("/sys/devices/system/node/has_memory") >> nodes;
+    return nodes.find_first_of(",-") != std::string::npos;
+  }();
+  return several;
+}
+
+bool have_all_come(const Layout& layout, int p) {
+  for (int q = 0; q < p; ++q)
+    if (std::atomic_ref(layout.identity(q)->pid).load(std::memory_order_relaxed) == 0) return false;
+  return true;
+}
+
 }  // namespace
 
 Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first, int lane)
@@ -43,9 +61,11 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
       peers_(geometry_.p),
       published_{layout_.publish_ring(rank), first, first},
       slot_uses_(geometry_.slots) {
-  std::byte* region = layout_.region(rank);
-  const std::size_t used = Layout::control_lines(geometry_) * line_bytes;
-  for (std::size_t page = 0; page < used; page += page_bytes) region[page + page_bytes - 1] = std::byte{0};
+  if (has_several_memories()) {
+    std::byte* region = layout_.region(rank);
+    const std::size_t used = Layout::control_lines(geometry_) * line_bytes;
+    for (std::size_t page = 0; page < used; page += page_bytes) region[page + page_bytes - 1] = std::byte{0};
+  }
 
   Identity& self = *layout_.identity(rank);
   self.rank_nonce = new_nonce();
@@ -68,11 +88,10 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
 }
 
 bool Endpoint::all_have_come(const Segment& segment) {
-  const Layout layout(segment.geometry(), segment.base());
-  for (int q = 0; q < segment.geometry().p; ++q)
-    if (std::atomic_ref(layout.identity(q)->pid).load(std::memory_order_relaxed) == 0) return false;
-  return true;
+  return have_all_come(Layout(segment.geometry(), segment.base()), segment.geometry().p);
 }
+
+bool Endpoint::all_have_come() const { return have_all_come(layout_, geometry_.p); }
 
 void Endpoint::let_go(const Segment& segment, int rank, std::uint32_t times) {
   const Layout layout(segment.geometry(), segment.base());

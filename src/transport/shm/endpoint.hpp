@@ -79,7 +79,8 @@ struct Access {
 
 class Endpoint {
  public:
-  /// Touches the rank's own control lines first, so that their pages lie near it; its slots nobody touches before it does.
+  /// Where there is memory near and far, touches the rank's own control lines first, so that their pages lie near it; its
+  /// slots nobody touches before it does.
   /// A new segment is what all channels start from: ranks that have not come yet are ranks that have sent and taken nothing. Where `first`, the number that channels start from, is not 0, every rank's constructor must have
   /// returned (a barrier) before any other call; it is equal on all ranks, and at least one lap of a ring before 2^32: unwritten lines show 0.
   Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first = 0, int lane = 0);
@@ -94,6 +95,8 @@ class Endpoint {
   void know_access(std::span<const Access> access);
   /// Whether every rank has an endpoint on the segment's first lane.
   static bool all_have_come(const Segment& segment);
+  /// Or on this one's lane.
+  bool all_have_come() const;
 
   // A segment may serve several users one after the other, each with all of its ranks. Its endpoints are kept, so that
   // queues go on where they stopped. Each rank says when it has done with it for the first, second, ... time:

@@ -1,8 +1,8 @@
 // What lies where in a segment: the control lines and the slots of each rank's region.
 //
 // Overview: region o belongs to rank o, which alone writes it, but for one word (Intake::offer). It holds, in lines of
-// 64 bytes: who the owner is, where it sleeps, its publish ring, one pair ring per reader, one line per other rank with
-// what it has taken from it; then, page-aligned, its slots.
+// 64 bytes: who the owner is, where it sleeps, its publish ring, one line per other rank with what it has taken from it, one
+// pair ring per reader; then, page-aligned, its slots. So few small messages touch one page.
 // Why lines are placed so: rings start on even lines and have even lengths (from 2 slots on), so the pairs of lines
 // that processors prefetch together never mix two rings, or a ring with a polled counter.
 #pragma once
@@ -112,24 +112,23 @@ class Layout {
   Bed* bed(int owner) const { return at<Bed>(owner, 1); }
   Line* publish_ring(int owner) const { return at<Line>(owner, 2); }
   Line* pair_ring(int owner, int reader) const {
-    return at<Line>(owner, 2 + publish_lines + static_cast<std::size_t>(reader) * geometry_.pair_lines());
+    return at<Line>(owner, lines_beside_pairs(geometry_) + static_cast<std::size_t>(reader) * geometry_.pair_lines());
   }
   Consumed* consumed(int owner, int of) const {
-    return at<Consumed>(owner, counters_line(geometry_) + static_cast<std::size_t>(of));
+    return at<Consumed>(owner, counters_line + static_cast<std::size_t>(of));
   }
   std::byte* slot(int owner, std::size_t index) const {
     return region(owner) + first_slot_ + index * geometry_.slot_bytes;
   }
   std::byte* region(int owner) const { return base_ + static_cast<std::size_t>(owner) * region_bytes_; }
 
-  static std::size_t counters_line(const Geometry& geometry) {
-    return 2 + publish_lines + static_cast<std::size_t>(geometry.p) * geometry.pair_lines();
-  }
+  static constexpr std::size_t counters_line = 2 + publish_lines;
   static std::size_t lines_beside_pairs(const Geometry& geometry) {
-    return 2 + publish_lines + static_cast<std::size_t>(geometry.p);
+    const auto counters = static_cast<std::size_t>(geometry.p);
+    return counters_line + counters + counters % 2;
   }
   static std::size_t control_lines(const Geometry& geometry) {
-    return counters_line(geometry) + static_cast<std::size_t>(geometry.p);
+    return lines_beside_pairs(geometry) + static_cast<std::size_t>(geometry.p) * geometry.pair_lines();
   }
 
  private:
