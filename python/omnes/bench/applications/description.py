@@ -30,7 +30,7 @@ _DEFAULTS = {
     "build": "",  # shell commands, run in a copy of the source for each MPI
     "prepare": "",  # shell commands that make inputs, run once in a folder that holds the files
     "files": {},  # inputs by name
-    "command": settings.REQUIRED,
+    "command": [],  # or one for each MPI
     "variables": {},
     "output": "",  # a file that the program writes, read beside what it prints
     "ranks": [],  # that it can run with; none: any
