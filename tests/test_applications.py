@@ -60,7 +60,7 @@ def test_a_result_is_compared_with_the_stock_mpis():
     ("old", "new", "complaint"),
     [
         ("[mpi.openmpi]", "[mpi.other]", r"[mpi.openmpi], [mpi.mpich]"),
-        ('["./app", "@RANKS@"]', '"./app"', "command is to be a list of words"),
+        ('["./app", "@RANKS@"]', "[1]", "command is to be a list of words"),
         ("'time ([\\d.]+)'", "'time'", "is to have one group"),
         ("'sum (.*)'", "'sum ('", "is no regular expression"),
         ('name = "time"', 'name = "time"\nof = "first"', "of is one of last, sum"),

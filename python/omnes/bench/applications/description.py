@@ -1,4 +1,4 @@
-"""Program files: how a program is installed or built, its input, its command, its own figure, how its result is checked.
+"""Program files: how a program is installed or built, its input, its command, its own figure, its result's check.
 
 In a command, an input, a build and a preparation some words stand for what differs from run to run: @RANKS@; @ROWS@ and
 @COLUMNS@, the squarest grid of so many ranks; @SOURCE@, where the program's source was built; @MPICC@, @MPICXX@ and

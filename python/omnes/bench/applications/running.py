@@ -1,4 +1,4 @@
-"""One run of a program, from its start to its end: how long it took, what it says itself, whether its result is right."""
+"""One run of a program, from start to end: how long it took, what it says itself, whether its result is right."""
 
 from __future__ import annotations
 
