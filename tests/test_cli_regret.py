@@ -11,7 +11,7 @@ from omnes import regret, tables
 from omnes.modelling import Machine, Ranks
 
 # A corner of what `omnes regret` covers, with numbers of nodes and ranks that are no powers of two.
-NODES, RANKS, SIZES = (2, 3, 8), (1, 3, 8), (8, 1024, 16384, 262144)
+NODES, RANKS, SIZES = (2, 3, 4, 5, 8), (1, 3, 4, 8), (8, 512, 2048, 16384, 262144)
 WORST, MEAN = 1.5, 1.1
 
 
@@ -37,6 +37,12 @@ def test_scans_of_many_ranks_are_no_chains(operation: str):
     for cyclic in (False, True):
         (case,) = regret.cases([operation], [Ranks(512, 8, cyclic)], [16384], Machine.load(None), tables.OFF)
         assert case.regret < WORST, case.record
+
+
+def test_many_cyclic_ranks_are_continued_from_whole_nodes():
+    """Half of the ranks by their numbers lay unevenly on all nodes, where lanes cannot be predicted."""
+    found = regret.cases(["alltoall"], [Ranks(384, 6, True)], [512], Machine.load(None), tables.OFF)
+    assert "lanes:node=linear,top=pairwise" in found[0].costs
 
 
 def test_cases_are_listed_the_worst_first(tmp_path):

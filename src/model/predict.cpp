@@ -64,13 +64,21 @@ double continue_to(double p, const std::array<double, 3>& at, const std::array<d
   return a + b * std::log2(p) + c * p;
 }
 
+/// That many ranks, of the first units of the widest level; in the order of their numbers.
 Placement first_ranks(const Placement& placement, int p) {
-  Placement result{p, placement.levels};
-  for (PlacementLevel& level : result.levels) level.unit.resize(p);
+  const Hierarchy hierarchy(placement);
+  std::vector<int> ranks(p);
+  for (int position = 0; position < p; ++position) ranks[position] = hierarchy.rank_at(position);
+  std::ranges::sort(ranks);
+  Placement result{p, {}};
+  for (const PlacementLevel& level : placement.levels) {
+    PlacementLevel& mine = result.levels.emplace_back(level.name);
+    for (const int rank : ranks) mine.unit.push_back(level.unit[rank]);
+  }
   return result;
 }
 
-/// The problem of that many of its first ranks, which lie where they did.
+/// The problem of that many ranks, which lie where they did.
 Problem among_first(const Problem& problem, int p, const Placement& placement) {
   Problem result = problem;
   result.p = p;
