@@ -1,4 +1,4 @@
-"""Program files: how a program is installed or built, its input, its command, its own figure, how its result is checked.
+"""Program files: how a program is installed or built, its input, its command, its own figure, its result's check.
 
 In a command, an input, a build and a preparation some words stand for what differs from run to run: @RANKS@; @ROWS@ and
 @COLUMNS@, the squarest grid of so many ranks; @SOURCE@, where the program's source was built; @MPICC@, @MPICXX@ and
@@ -32,7 +32,7 @@ _DEFAULTS = {
     "files": {},  # inputs by name
     "command": [],  # or one for each MPI
     "variables": {},
-    "output": "",  # a file that the program writes, read beside what it prints
+    "output": "",  # files that the program writes, such as *.log, read beside what it prints
     "ranks": [],  # that it can run with; none: any
     "seconds": 300.0,  # of a run, at most: then it hangs
     "figures": settings.REQUIRED,

@@ -34,7 +34,9 @@ def system_mpi(name: str, install: bool) -> Mpi:
         _require_packages(name, _MPI_PACKAGES[name], True)
     launcher = shutil.which(f"mpirun.{name}", path="/usr/bin:/usr/local/bin:" + os.environ.get("PATH", ""))
     if launcher is None:
-        raise OmnesError(f"no mpirun.{name}: install what Debian calls {' '.join(_MPI_PACKAGES[name])} (--install does)")
+        raise OmnesError(
+            f"no mpirun.{name}: install what Debian calls {' '.join(_MPI_PACKAGES[name])} (--install does)"
+        )
     found = mpis.at(launcher, os.environ)
     if found.family != MPIS[name]:
         raise OmnesError(f"{launcher} is {found.name}, of family {found.family}, not {MPIS[name]}")

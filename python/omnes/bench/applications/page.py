@@ -13,14 +13,14 @@ from omnes.bench.applications.statistics import LEAST, Known, known, ratios
 from omnes.units import format_about, geometric_mean
 
 _HOW = f"""\
-Programs as Debian packages them, or built from their own source: the stock MPI, omnes preloaded (`{OMNES}`), and omnes with
-`OMNES_HEAP=shared` (`{HEAP}`). The three run in turn, once in each round. A ratio compares two runs of one round: above 1,
-omnes is faster; it is the median, with the interval that holds it with 95 % confidence, **bold** where 1 is outside. With
-fewer than {LEAST} rounds there is no such interval, and the least and the greatest ratio stand there, in parentheses. A
+Programs as Debian packages them, or built from their own source: the stock MPI, omnes preloaded (`{OMNES}`), and omnes
+with `OMNES_HEAP=shared` (`{HEAP}`). The three run in turn, once in each round. A ratio compares two runs of one round:
+above 1, omnes is faster; it is the median, with the interval that holds it with 95 % confidence, **bold** where 1 is
+outside. With fewer than {LEAST} rounds there is no such interval, and the least and the greatest ratio stand there, in parentheses. A
 figure is the program's own; wall time is from the launch to the end of the job. All runs gave the stock MPI's result.
 
-Ranks that have a core each are bound to it. Where ranks share cores, Open MPI yields by itself, and MPICH is told to, on
-both sides. Each rank has one thread."""
+Ranks that have a core each are bound to it. Where ranks share cores, Open MPI yields by itself, and MPICH is told to,
+on both sides. Each rank has one thread."""
 _MOST_OPERATIONS = 4
 _WAYS = (OMNES, HEAP)
 _WALL = Figure(WALL, "")
@@ -38,7 +38,8 @@ def lines(records: Records, programs: Sequence[Description]) -> Iterator[str]:
     yield f"# Real programs on {machine['name']}, {records.campaign['begun'][:10]}"
     yield ""
     yield f"{machine['processor']}, {machine['cores']} cores, {machine['cpus']} CPUs; {caches}; memory"
-    yield f"{machine['memory']}; {machine['system']}. Load at the start: {machine['load']:.2f}. Made by `bench/applications`."
+    yield f"{machine['memory']}; {machine['system']}. Load at the start: {machine['load']:.2f}."
+    yield "Made by `bench/applications`."
     yield ""
     yield _HOW
     of = {program.name: program for program in programs}
@@ -107,7 +108,9 @@ def _program(cases: Mapping[Key, Measured], program: Description) -> Iterator[st
 def where_time_goes(profile: Mapping[str, Any]) -> str:
     """In words."""
     share = profile["in_collectives"] / profile["seconds"] if profile["seconds"] else 0.0
-    parts = [f"each rank spent {profile['in_collectives']:.3g} s of {profile['seconds']:.3g} s in collectives ({share:.0%})"]
+    parts = [
+        f"each rank spent {profile['in_collectives']:.3g} s of {profile['seconds']:.3g} s in collectives ({share:.0%})"
+    ]
     if profile["in_collectives"] > 0:
         waiting = profile["waiting"] / profile["in_collectives"]
         parts[0] += f", {min(1.0, waiting):.0%} of that beyond the rank that waited least"
