@@ -1,89 +1,184 @@
-"""bench/applications: what its program files say, how results are checked, how well medians are known."""
+"""bench/applications: descriptions of programs, statistics, the page; and a small program measured from its file."""
 
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from omnes.bench.applications import description, statistics
+from launching import LIMIT, ROOT, compile_c
+from omnes.bench import settings
+from omnes.bench.applications import campaign, description, installing, page
+from omnes.bench.applications.campaign import WALL, Key, Measured, Records
+from omnes.bench.applications.description import Check, Figure
+from omnes.bench.applications.running import HEAP, OMNES, STOCK, Case, RunFailed, run
+from omnes.bench.applications.statistics import known, ratios
 from omnes.errors import OmnesError
+from omnes.mpi import Mpi
 
-PROGRAMS = sorted((Path(__file__).parent.parent / "bench/programs").glob("*.toml"))
-LEAST = """
-why = "It is small."
-command = ["./app", "@RANKS@"]
+PROGRAM = """
+why = "As little as can be."
+command = ["/bin/true"]
+
 [[figures]]
-name = "time"
-pattern = 'time ([\\d.]+)'
+name = "loop"
+pattern = '^took ([\\d.]+) s'
+
 [[checks]]
-pattern = 'sum (.*)'
-tolerance = 0.01
+pattern = '^sum (\\d+)'
+
 [mpi.openmpi]
+"""
+SUM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank, mine, sum = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  mine = rank + 1;
+  for (int i = 0; i < 10; ++i) MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf("sum %d\\ntook 1.5 s\\n", sum);
+  return MPI_Finalize();
+}
 """
 
 
 def written(folder: Path, text: str) -> Path:
-    path = folder / "app.toml"
-    path.write_text(text)
-    return path
+    file = folder / "tiny.toml"
+    file.write_text(text)
+    return file
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_every_program_file_is_read(path: Path):
-    program = description.read(path)
-    assert program.why.strip() and program.figures and program.checks and program.mpi
-
-
-def test_ten_programs_are_described():
-    assert len(PROGRAMS) >= 10
-
-
-def test_a_figure_is_the_last_one_or_the_sum():
-    text = "t 1.5D-01\nt 0m 2.5\n"
-    assert description.Figure("t", "^t (.*)$").read(text) == 2.5
-    assert description.Figure("t", "^t (.*)$", of="sum").read(text) == pytest.approx(2.65)
-    assert description.Figure("t", "^u (.*)$").read(text) is None
-
-
-def test_a_result_is_compared_with_the_stock_mpis():
-    check = description.Check("sum (.*)", 0.01)
-    assert check.wrong("sum 1.005", "sum 1") is None
-    assert "on the stock MPI 1" in check.wrong("sum 1.02", "sum 1")
-    assert "is there 1 times" in check.wrong("sum 1", "sum 1\nsum 1")
-    assert "matches" in check.wrong("", "sum 1")
-    assert check.wrong("sum nan", "sum 1")
+def test_every_file_reads():
+    programs = [description.read(path) for path in settings.pick(ROOT / "bench/programs", [], "program")]
+    assert len(programs) >= 10
+    assert any(len(program.mpi) == 2 for program in programs)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "complaint"),
+    "change, said",
     [
-        ("[mpi.openmpi]", "[mpi.other]", r"[mpi.openmpi], [mpi.mpich]"),
-        ('["./app", "@RANKS@"]', "[1]", "command is to be a list of words"),
-        ("'time ([\\d.]+)'", "'time'", "is to have one group"),
-        ("'sum (.*)'", "'sum ('", "is no regular expression"),
-        ('name = "time"', 'name = "time"\nof = "first"', "of is one of last, sum"),
-        ("command =", 'git = "https://example.org/app"\ncommand =', "a source needs git, commit and build"),
-        ("tolerance", "tolerence", "tolerence"),
+        (("why = ", "because = "), "there is no 'because'"),
+        (("[mpi.openmpi]", "[mpi.other]"), "[mpi.openmpi], [mpi.mpich]"),
+        (('command = ["/bin/true"]', ""), "command is to be a list of words"),
+        (("([\\d.]+)", "[\\d.]+"), "is to have one group"),
+        (("(\\d+)", "(\\d+"), "is no regular expression"),
+        (("[[checks]]", '[[figures]]\nname = "x"'), "'checks' is missing"),
+        (("[[figures]]", '[[figures]]\nbetter = "most"'), "better is one of less, more"),
+        (("command", 'git = "x"\ncommand'), "git, commit and build"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_one_clear_line(tmp_path: Path, old: str, new: str, complaint: str):
-    assert old in LEAST
-    with pytest.raises(OmnesError) as fault:
-        description.read(written(tmp_path, LEAST.replace(old, new)))
-    assert complaint in fault.value.message and "app.toml" in fault.value.message and "\n" not in fault.value.message
+def test_mistakes_are_one_line(tmp_path, change, said):
+    with pytest.raises(OmnesError) as caught:
+        description.read(written(tmp_path, PROGRAM.replace(*change, 1)))
+    assert said in caught.value.message and "\n" not in caught.value.message
 
 
-def test_words_stand_for_what_differs():
-    assert [description.grid(ranks) for ranks in (1, 2, 4, 6, 8)] == [(1, 1), (1, 2), (2, 2), (2, 3), (2, 4)]
-    assert description.fill("@ROWS@x@COLUMNS@", {"ROWS": "2", "COLUMNS": "4"}) == "2x4"
+@pytest.mark.parametrize(
+    "text, value", [("1.5", 1.5), ("-2", -2.0), ("1.5D-03", 0.0015), ("2m 1.5", 121.5), ("1e3", 1000.0), ("5.", 5.0)]
+)
+def test_numbers(text, value):
+    assert description.numbers("^x (.*)$", f"x {text}\n") == [value]
 
 
-def test_medians_are_known_from_enough_values():
-    ten = statistics.known(range(1, 11))
-    assert (ten.median, ten.low, ten.high, ten.sure) == (5.5, 2, 9, True)  # 1 - 2 * 11/1024 is above 95 %
-    assert ten.differs_from(1) and not ten.differs_from(3)
-    assert not statistics.known([1, 2, 3]).sure and not statistics.known([1, 2, 3]).differs_from(9)
-    assert statistics.ratios([2, 4], [1, 4], "less") == [2, 1] and statistics.ratios([2], [1], "more") == [0.5]
-    assert math.isnan(description.numbers("(.*)x", "what x")[0])
+def test_what_is_no_number_is_none():
+    assert math.isnan(description.numbers("^x (.*)$", "x ***\n")[0])
+
+
+def test_figures():
+    text = "t 1.5\nt 2.5\n"
+    assert Figure("t", r"^t ([\d.]+)").read(text) == 2.5
+    assert Figure("t", r"^t ([\d.]+)", of="sum").read(text) == 4.0
+    assert Figure("u", r"^u ([\d.]+)").read(text) is None
+
+
+def test_checks():
+    near = Check(r"^e (-?[\d.]+)", 1e-3)
+    assert near.wrong("e 1.0001\n", "e 1.0\n") is None
+    assert "on the stock MPI 1" in (near.wrong("e 1.1\n", "e 1.0\n") or "")
+    assert "1 times" in (near.wrong("e 1\n", "e 1\ne 2\n") or "")
+    assert "matches" in (near.wrong("", "e 1\n") or "")
+    assert Check("^valid").wrong("valid\n", "") is None
+
+
+def test_grid_is_the_squarest():
+    assert [description.grid(ranks) for ranks in (1, 2, 4, 8, 12)] == [(1, 1), (1, 2), (2, 2), (2, 4), (3, 4)]
+
+
+def test_intervals_are_exact():
+    """The tables of order statistics: of 10 values the second and the ninth, of 6 all."""
+    for count, low, high in ((6, 1, 6), (10, 2, 9), (20, 6, 15)):
+        found = known(range(1, count + 1))
+        assert found.sure and (found.low, found.high) == (low, high)
+    few = known([2.0, 1.0, 3.0])
+    assert not few.sure and (few.low, few.median, few.high) == (1.0, 2.0, 3.0) and not few.differs_from(9)
+    assert known([1.1] * 10).differs_from(1)
+
+
+def test_ratios_are_above_one_where_ours_is_better():
+    assert ratios([2.0], [1.0], "less") == ratios([1.0], [2.0], "more") == [2.0]
+
+
+def test_records_outlive_interruptions_and_make_the_page(tmp_path):
+    records = Records(tmp_path / "some.jsonl")
+    facts = {"name": "m", "processor": "P", "cores": 2, "cpus": 2, "caches": {"L1": "32K"}, "memory": "1G"}
+    records.add("campaign", None, begun="2026-01-01T00:00", machine={**facts, "system": "Linux", "load": 0.0})
+    key = Key("tiny", "Open MPI", 2)
+    for number in range(6):
+        for way, seconds in ((STOCK, 2.0), (OMNES, 1.0)):
+            records.add("run", key, way=way, round=number, figures={WALL: 3 * seconds, "loop": seconds})
+    records.add("failed", key, way=HEAP, what="it crawls")
+    operations = {"allreduce": {"calls": 100, "seconds": 0.5, "bytes": 800}}
+    told = {"waiting": 0.1, "served": 200, "passed": 0, "reasons": [], "operations": operations}
+    records.add("profile", key, seconds=2.0, in_collectives=0.5, **told)
+    with records.path.open("a") as file:
+        file.write('{"record": "run", "unfin')
+    again = Records(records.path)
+    assert again.cases[key].done() == 6 and again.cases[key].both(OMNES, "loop") == ([2.0] * 6, [1.0] * 6)
+    text = page.write(again, [description.read(written(tmp_path, PROGRAM))]).read_text()
+    assert "| tiny | Open MPI | 2 | 25% | 6 | **2.000** [2.000, 2.000] | **2.000** [2.000, 2.000] | failed" in text
+    assert "allreduce 0.5 s in 100 calls of 8 bytes" in text and "omnes heap failed: it crawls" in text
+
+
+def test_a_case_without_runs_has_no_rounds():
+    assert Measured().done() == 0
+
+
+def test_what_is_missing_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(installing, "missing", lambda packages: list(packages))
+    needing = written(tmp_path, PROGRAM.replace("command", 'packages = ["no-such"]\ncommand', 1))
+    with pytest.raises(OmnesError, match="tiny needs what Debian calls no-such: bench/applications --install tiny"):
+        installing.bring(description.read(needing), "openmpi", None, False)
+
+
+def test_a_program_is_measured(tmp_path, mpi: Mpi):
+    """All ways once, its result compared with the stock MPI's; a wrong result is said."""
+    (tmp_path / "sum.c").write_text(SUM)
+    program = compile_c(tmp_path / "sum.c", mpi, tmp_path)
+    of = description.read(written(tmp_path, PROGRAM.replace("/bin/true", str(program))))
+    (tmp_path / "inputs").mkdir()
+    case = Case(of, "openmpi", mpi, 2, tmp_path / "inputs")
+    records = Records(tmp_path / "some.jsonl")
+    campaign.measure([case], 1, records, lambda *_: None)
+    measured = records.cases[campaign.key_of(case)]
+    assert not measured.failed and measured.done() == 1
+    assert measured.profile["served"] >= 20 and "allreduce" in measured.profile["operations"]
+    assert measured.rounds[OMNES][0]["loop"] == 1.5
+    with pytest.raises(RunFailed, match="on the stock MPI 4"):
+        run(case, OMNES, "sum 4\n")
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [(["no-such"], "no program 'no-such'"), (["--results", "/nowhere/x", "--page"], "no results in")],
+)
+def test_mistakes_on_the_command_line(words, said):
+    command = [sys.executable, str(ROOT / "bench/applications"), *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, env=dict(os.environ))
+    assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr

@@ -143,7 +143,7 @@ def _measure(case: Case, times: int, records: Records, progress: Callable[[str],
 
 
 def _tried(case: Case, key: Key, records: Records, progress: Callable[[str], None]) -> str | None:
-    """The stock MPI's output; None where it fails. That omnes is loaded, and what it does, its statistics show."""
+    """The stock MPI's output; None where it fails. Statistics show whether omnes is loaded."""
     way = STOCK
     try:
         progress(f"{key}: first run, {way}")

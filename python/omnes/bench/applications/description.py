@@ -32,7 +32,7 @@ _DEFAULTS = {
     "files": {},  # inputs by name
     "command": [],  # or one for each MPI
     "variables": {},
-    "output": "",  # a file that the program writes, read beside what it prints
+    "output": "",  # files that the program writes, such as *.log, read beside what it prints
     "ranks": [],  # that it can run with; none: any
     "seconds": 300.0,  # of a run, at most: then it hangs
     "figures": settings.REQUIRED,

@@ -1,4 +1,4 @@
-"""One run of a program, from start to end: how long it took, what it says itself, whether its result is right."""
+"""One run of a program, from its start to its end: how long it took, what it says itself, whether it is right."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def _run(case: Case, way: str, statistics: Path | None) -> tuple[Run, dict[str, 
         said = Path(made) / "said"
         seconds, code = _to_the_end(case, started, folder, said)
         text = said.read_text(errors="replace")
-        if case.program.output and (folder / case.program.output).exists():
-            text += (folder / case.program.output).read_text(errors="replace")
+        if case.program.output:
+            text += "".join(file.read_text(errors="replace") for file in sorted(folder.glob(case.program.output)))
     if code != 0:
         raise RunFailed(f"exit code {code}: {_last_words(text)}")
     read = {figure.name: figure.read(text) for figure in case.program.figures}

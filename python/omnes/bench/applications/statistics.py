@@ -1,8 +1,8 @@
 """How well a median is known from few runs: between two of the ordered values, whatever their distribution.
 
-With n values the median lies below the k-th or above the k-th from the end with the probability that so many or fewer
-of n tosses of a coin fall on one side (J.-Y. Le Boudec, Performance Evaluation of Computer and Communication Systems,
-2010, theorem 2.1).
+With n values the median lies below the k-th or above the k-th from the end with the probability that fewer than k of n
+tosses of a coin fall on one side (J.-Y. Le Boudec, Performance Evaluation of Computer and Communication Systems, 2010,
+theorem 2.1).
 """
 
 from __future__ import annotations
