@@ -1,4 +1,4 @@
-"""How well a median is known from few runs: between two of the ordered values, whatever their distribution.
+"""How well a median is known from few runs: exactly, as between two of the ordered values, whatever their distribution.
 
 With n values the median lies below the k-th or above the k-th from the end with the probability that fewer than k of n
 tosses of a coin fall on one side (J.-Y. Le Boudec, Performance Evaluation of Computer and Communication Systems, 2010,
