@@ -85,8 +85,8 @@ class Table:
         return f"{self.plan}: {self.ranks} ranks{where}, {'each bound to a core' if bound else 'not bound'}"
 
     def least(self, cell: Cell) -> float | None:
-        """Seconds that the machine needs for the cell; None where its limits were not measured."""
-        if not self.limits:
+        """Seconds that the machine needs for the cell; None where its limits were not measured, or are of other calls."""
+        if not self.limits or cell.variety:
             return None
         return limits.least(cell, self.ranks, self.limits, self.machine["caches"], self.machine["cores"])
 

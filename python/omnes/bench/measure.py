@@ -19,6 +19,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from omnes.bench import variety
 from omnes.bench.job import Job, WrongResult
 from omnes.mpi import Mpi
 from omnes.units import percentile
@@ -39,10 +40,10 @@ class Cell:
     operation: str
     bytes: int
     type: str
-    counts: str = "equal"  # or "unequal": parts of different lengths, as long together
-    form: str = "blocking"  # or one that returns a request: "nonblocking", "persistent"
+    counts: str = "equal"  # or "unequal": parts of different lengths, as long together; or variety.COUNTS
+    form: str = "blocking"  # or one that returns a request: "nonblocking", "persistent"; or variety.FORMS
     reduction: str = "sum"  # or "user", a function of the program; or "minloc"
-    buffers: str = "warm"  # or "cold": no call's buffers are in a cache
+    buffers: str = "warm"  # or "cold": no call's buffers are in a cache; or variety.TOUCHING
 
     def __str__(self) -> str:
         """As collbench reads it."""
@@ -55,6 +56,16 @@ class Cell:
         words = [self.type] if self.type != "double" and self.reduction == "sum" else []
         pairs = ((self.counts, "equal"), (self.form, "blocking"), (self.reduction, "sum"), (self.buffers, "warm"))
         return words + [word for word, usual in pairs if word != usual]
+
+    @property
+    def variety(self) -> str:
+        """What is not the same call again and again in it, if anything."""
+        return variety.kind(self.operation, self.counts, self.form, self.buffers)
+
+    @property
+    def sweep(self) -> int:
+        """Batches make whole multiples of so many calls."""
+        return variety.SWEEP if self.counts in variety.COUNTS else 1
 
 
 @dataclass
@@ -156,6 +167,7 @@ def checked(cell: Cell, jobs: Sequence[Job]) -> list[Job]:
 
 
 def _batch(cell: Cell, job: Job, calls: int) -> float:
+    calls = math.ceil(calls / cell.sweep) * cell.sweep
     warm = 2 + calls // 10
     return job.ask(f"time {cell} {calls} {warm}", ANSWER_SECONDS)["seconds"]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from omnes.bench import heatmap, limits
 from omnes.bench.compare import BEST, Table, Times, best_peer, ratios, tables
 from omnes.bench.measure import Cell
+from omnes.bench.parts import SIZELESS
 from omnes.bench.records import Records
 from omnes.units import format_bytes, format_us, geometric_mean
 
@@ -136,7 +137,7 @@ def _times(table: Table) -> Iterator[str]:
 
 def _label(cell: Cell) -> str:
     """As short as it can be told: what is usual is not said."""
-    size = [] if cell.operation == "barrier" else [format_bytes(cell.bytes)]
+    size = [] if cell.operation in SIZELESS else [format_bytes(cell.bytes)]
     return " ".join([cell.operation, *size, *cell.unusual])
 
 

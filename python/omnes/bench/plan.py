@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from omnes import cluster, cpus, units
-from omnes.bench import settings
+from omnes.bench import settings, variety
 from omnes.bench.job import Spread
 from omnes.bench.measure import STABLE_WIDTH, Cell
 from omnes.bench.parts import buffer_bytes
@@ -103,7 +103,13 @@ def _cells(table: dict[str, Any], where: str) -> list[Cell]:
     _known([values["reduction"]], tuple(REDUCTIONS), f"{where}: reduction")
     types = REDUCTIONS[values["reduction"]]
     values["type"] = values["type"] or types[0]
-    valid = {"operations": OPERATIONS, "type": types, "counts": COUNTS, "form": FORMS, "buffers": BUFFERS}
+    valid = {
+        "operations": OPERATIONS + variety.OPERATIONS,
+        "type": types,
+        "counts": COUNTS + variety.COUNTS,
+        "form": FORMS + variety.FORMS,
+        "buffers": BUFFERS + variety.TOUCHING,
+    }
     for name, known in valid.items():
         _known(values[name] if isinstance(values[name], list) else [values[name]], known, f"{where}: {name}")
     sizes = units.parse_sizes(values["sizes"])
@@ -111,7 +117,10 @@ def _cells(table: dict[str, Any], where: str) -> list[Cell]:
     if odd:
         raise OmnesError(f"{where}: {odd[0]} bytes are no whole number of {values['type']}s")
     del values["sizes"]
-    return cells(sizes=sizes, type_name=values.pop("type"), **values)
+    found = cells(sizes=sizes, type_name=values.pop("type"), **values)
+    if not found:
+        raise OmnesError(f"{where}: none of {', '.join(values['operations'])} can be called so")
+    return found
 
 
 def _known(names: Sequence[str], valid: Sequence[str], where: str) -> None:
