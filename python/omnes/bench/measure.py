@@ -63,6 +63,11 @@ class Cell:
         return variety.kind(self.operation, self.counts, self.form, self.buffers)
 
     @property
+    def touches(self) -> bool:
+        """Whether the program touches memory between calls."""
+        return self.buffers in variety.TOUCHING
+
+    @property
     def sweep(self) -> int:
         """Batches make whole multiples of so many calls."""
         return variety.SWEEP if self.counts in variety.COUNTS else 1
@@ -136,7 +141,7 @@ def take_turns(
     while lanes and (rounds < MIN_ROUNDS or time.monotonic() < deadline):
         for lane in order:
             if rounds < MIN_ROUNDS or matters[lane]:
-                samples[lane].values.append(_batch(*lanes[lane], calls[lane]))
+                samples[lane].values.append(_batch(*lanes[lane], calls[lane])["seconds"])
         order = order[1:] + order[:1]
         rounds += 1
         contenders = (of_lane for of_lane, matter in zip(samples, matters) if matter)
@@ -166,17 +171,17 @@ def checked(cell: Cell, jobs: Sequence[Job]) -> list[Job]:
     return right
 
 
-def _batch(cell: Cell, job: Job, calls: int) -> float:
+def _batch(cell: Cell, job: Job, calls: int) -> dict[str, float]:
     calls = math.ceil(calls / cell.sweep) * cell.sweep
     warm = 2 + calls // 10
-    return job.ask(f"time {cell} {calls} {warm}", ANSWER_SECONDS)["seconds"]
+    return job.ask(f"time {cell} {calls} {warm}", ANSWER_SECONDS)
 
 
 def _seconds_of_call(cell: Cell, job: Job) -> float:
-    """From two trials: the first wakes everything up."""
+    """From two trials: the first wakes everything up. With what the program does between calls."""
     calls = 2
     for _ in range(2):
-        seconds = max(_batch(cell, job, calls), 1e-8)
+        seconds = max(_batch(cell, job, calls)["loop" if cell.touches else "seconds"], 1e-8)
         calls = _filling(BATCH_SECONDS, seconds)
     return seconds
 

@@ -5,7 +5,8 @@ sleeps in read() and leaves the CPUs to the others. Rank 0 answers on DIR/answer
 OPERATION BYTES TYPE COUNTS FORM REDUCTION BUFFERS, such as "gatherv 1024 double unequal nonblocking sum warm" (with
 random or sparse counts BYTES is the largest part; BUFFERS may be touching-N, what the program touches between calls):
   check CALL                           ->  {"ok": true}                   or {"wrong": "..."}
-  time CALL CALLS WARM                 ->  {"seconds": S}, of one call    or {"wrong": "..."}
+  time CALL CALLS WARM                 ->  {"seconds": S, "loop": S}, of one call, and with what is between calls; or
+                                           {"wrong": "..."}
   overlap CALL CALLS WARM UNITS TESTS  ->  {"pure": S, "computation": S, "total": S}, or {"wrong": "..."}
   overlap-asleep CALL CALLS WARM NANOSECONDS TESTS: the same, asleep instead of computing
   unit                                 ->  {"seconds": S}, of one unit of computation
@@ -33,7 +34,9 @@ a small mapped file, not through the MPI under test. After each batch the last r
 #include "collbench_calls.h"
 #include "collbench_variety.h"
 
-enum { SMALL = 1024, SPINS = 200, PATIENCE = 50000 };
+/* Looks at who has come before a yield; a rank that has its core for itself looks longer, as a yield may give the core
+   to others for milliseconds. */
+enum { SMALL = 1024, SPINS = 200, SPINS_ALONE = 40000, PATIENCE = 50000 };
 
 /* Work without memory: one unit is a chain of so many dependent multiply-adds, near 100 ns. */
 enum { CHAIN = 32, UNITS_TRIED = 20000, TRIALS = 5 };
@@ -44,7 +47,7 @@ enum { PURE, COMPUTATION, TOTAL, TIMES };
 struct line {
   _Alignas(128) _Atomic unsigned long arrived;
   double call[2];        /* seconds of the last call and of the one before it, by parity */
-  double seconds[TIMES]; /* of the last command; its only time is the first */
+  double seconds[TIMES]; /* of the last command; of timed calls the first is theirs, the last that of the loop */
   long wrong;            /* index of the first wrong element, or -1 */
   double sink;           /* what was computed, so that it is */
 };
@@ -52,6 +55,7 @@ struct line {
 static struct line* lines;
 static unsigned long meetings;
 static int asleep; /* instead of computing */
+static int spins = SPINS;
 
 static double now(void) {
   struct timespec t;
@@ -65,11 +69,17 @@ static void meet(void) {
   atomic_store_explicit(&lines[rank].arrived, ++meetings, memory_order_release);
   for (int r = 0; r < ranks; ++r)
     for (int spin = 0; atomic_load_explicit(&lines[r].arrived, memory_order_acquire) < meetings; ++spin)
-      if (spin > SPINS) {
+      if (spin > spins) {
         int any;
         sched_yield();
-        if (spin > PATIENCE) MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &any, MPI_STATUS_IGNORE);
+        if (spin > spins + PATIENCE) MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &any, MPI_STATUS_IGNORE);
       }
+}
+
+static int has_own_core(void) {
+  cpu_set_t usable;
+  const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+  return sched_getaffinity(0, sizeof usable, &usable) == 0 && CPU_COUNT(&usable) == 1 && ranks <= cpus;
 }
 
 /* Computes so many units, or sleeps as many nanoseconds: then the CPU is free for others. */
@@ -139,7 +149,7 @@ static double slowest_in(long call) {
 /* Runs calls before the clock starts, then the timed ones; hands in the mean and whether the last result is right. */
 static void measure(struct job* job, enum form form, long calls, long warm) {
   const int closed_loop = job->counts < RANDOM && job->touched == 0 && job->count * job->size <= SMALL;
-  double total = 0, begin = 0;
+  double total = 0, begin = 0, loop = 0;
   long data = 0;
   open_requests(job, form);
   const unsigned long series = 2 * ++job->batches;
@@ -149,13 +159,15 @@ static void measure(struct job* job, enum form form, long calls, long warm) {
     if (i == 0 || !closed_loop) meet();
     if (!closed_loop && i > 0) total += slowest_in(i - 1);
     if (i == 0 || !closed_loop) begin = now();
+    if (i == 0) loop = begin;
     run(job, form, root_of(job, i + warm));
     if (!closed_loop && i >= 0) lines[rank].call[i % 2] = now() - begin;
   }
   if (closed_loop) total = now() - begin;
   meet();
   if (!closed_loop) total += slowest_in(calls - 1);
-  lines[rank].seconds[0] = total / calls;
+  lines[rank].seconds[PURE] = total / calls;
+  lines[rank].seconds[TOTAL] = (now() - loop) / calls;
   lines[rank].wrong = first_wrong_of(job, form, root_of(job, calls + warm - 1), data);
   close_requests(job, form);
 }
@@ -260,7 +272,7 @@ static void answer(FILE* answers, const char* verb) {
     fprintf(answers, "{\"pure\": %.9e, \"computation\": %.9e, \"total\": %.9e}\n", slowest(PURE), slowest(COMPUTATION),
             slowest(TOTAL));
   else
-    fprintf(answers, "{\"seconds\": %.9e}\n", slowest(0));
+    fprintf(answers, "{\"seconds\": %.9e, \"loop\": %.9e}\n", slowest(PURE), slowest(TOTAL));
 }
 
 static int place(const char* name, const char* const* names, int count) {
@@ -351,6 +363,7 @@ int main(int argc, char** argv) {
   FILE* commands = must(fopen(path, "r"), path);
   snprintf(path, sizeof path, "%s/answers", argv[1]);
   FILE* answers = rank == 0 ? must(fopen(path, "w"), path) : NULL;
+  if (has_own_core()) spins = SPINS_ALONE;
   struct job job = {0};
   prepare(&job);
   meet();
