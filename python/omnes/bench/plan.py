@@ -27,7 +27,7 @@ _DEFAULTS = {
     "width": STABLE_WIDTH,  # of the medians' confidence intervals, where a cell may end earlier
     "memory": "1G",  # of one rank's buffers: cells that need more are left out
     "peers": [],  # names; none: all that take part
-    "cells": settings.REQUIRED,
+    "cells": settings.REQUIRED,  # tables; or the name of a plan beside this one that has the same
 }
 _CELLS_DEFAULTS = {
     "operations": list(OPERATIONS),
@@ -84,6 +84,11 @@ def read(path: Path) -> Plan:
             raise OmnesError(f"{path}: bandwidth is of links between hosts: give hosts, too")
     if values["hosts"] > 1 and (values["bind"] or any(count % values["hosts"] for count in ranks)):
         raise OmnesError(f"{path}: hosts needs bind = false, and ranks that are multiples of it")
+    if isinstance(values["cells"], str):
+        (path_of_cells,) = settings.pick(path.parent, [values["cells"]], "plan")
+        values["cells"] = settings.load(path_of_cells).get("cells", [])
+    if not isinstance(values["cells"], list) or not all(isinstance(table, dict) for table in values["cells"]):
+        raise OmnesError(f"{path}: cells are tables, [[cells]], or the name of a plan that has some")
     found = dict.fromkeys(cell for table in values["cells"] for cell in _cells(table, f"{path}: cells"))
     values.update(ranks=tuple(ranks), peers=tuple(values["peers"]), cells=tuple(found))
     return Plan(path.stem, **values)
