@@ -13,6 +13,7 @@ from omnes.bench.records import Measured, Records
 from omnes.units import percentile
 
 BEST = "the best peer"
+_MPI = ("packages", "prefix")  # what in a peer's file says which MPI it is
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Table:
     omnes: tuple[str, ...]
     limits: Mapping[str, float]
     machine: Mapping[str, Any]
+    stock: Mapping[str, str]  # of each omnes, the peer that is the same MPI without it, where there is one
 
     @property
     def title(self) -> str:
@@ -85,8 +87,8 @@ class Table:
         return f"{self.plan}: {self.ranks} ranks{where}, {'each bound to a core' if bound else 'not bound'}"
 
     def least(self, cell: Cell) -> float | None:
-        """Seconds that the machine needs for the cell; None where its limits were not measured."""
-        if not self.limits:
+        """Seconds that the machine needs for the cell; None where its limits were not measured, or calls vary."""
+        if not self.limits or cell.variety:
             return None
         return limits.least(cell, self.ranks, self.limits, self.machine["caches"], self.machine["cores"])
 
@@ -104,7 +106,23 @@ def tables(records: Records) -> Iterator[Table]:
         facts = records.campaign.get("plans", {}).get(plan, {})
         found = records.limits.get((plan, ranks), {})
         spread = Spread(facts.get("hosts", 1), bandwidth=facts.get("bandwidth"))
-        yield Table(plan, ranks, spread, cells, names[False], names[True], found, records.campaign.get("machine", {}))
+        machine = records.campaign.get("machine", {})
+        stock = _stock(records.campaign["peers"], *names.values())
+        yield Table(plan, ranks, spread, cells, names[False], names[True], found, machine, stock)
+
+
+def _stock(files: Mapping[str, Mapping[str, Any]], peers: Sequence[str], omnes: Sequence[str]) -> dict[str, str]:
+    """Of several peers with that MPI the one with the fewest settings."""
+    found = {}
+    for ours in omnes:
+        same = [peer for peer in peers if all(_of_mpi(files[peer], key) == _of_mpi(files[ours], key) for key in _MPI)]
+        if same:
+            found[ours] = min(same, key=lambda peer: len(files[peer].get("variables", {})))
+    return found
+
+
+def _of_mpi(file: Mapping[str, Any], key: str) -> Any:
+    return file.get(key) or None
 
 
 def best_peer(table: Table, times: Times) -> str | None:

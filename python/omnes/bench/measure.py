@@ -19,6 +19,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from omnes.bench import variety
 from omnes.bench.job import Job, WrongResult
 from omnes.mpi import Mpi
 from omnes.units import percentile
@@ -39,10 +40,10 @@ class Cell:
     operation: str
     bytes: int
     type: str
-    counts: str = "equal"  # or "unequal": parts of different lengths, as long together
-    form: str = "blocking"  # or one that returns a request: "nonblocking", "persistent"
+    counts: str = "equal"  # or "unequal": parts of different lengths, as long together; or variety.COUNTS
+    form: str = "blocking"  # or one that returns a request: "nonblocking", "persistent"; or variety.FORMS
     reduction: str = "sum"  # or "user", a function of the program; or "minloc"
-    buffers: str = "warm"  # or "cold": no call's buffers are in a cache
+    buffers: str = "warm"  # or "cold": no call's buffers are in a cache; or variety.TOUCHING
 
     def __str__(self) -> str:
         """As collbench reads it."""
@@ -55,6 +56,21 @@ class Cell:
         words = [self.type] if self.type != "double" and self.reduction == "sum" else []
         pairs = ((self.counts, "equal"), (self.form, "blocking"), (self.reduction, "sum"), (self.buffers, "warm"))
         return words + [word for word, usual in pairs if word != usual]
+
+    @property
+    def variety(self) -> str:
+        """What is not the same call again and again in it, if anything."""
+        return variety.kind(self.operation, self.counts, self.form, self.buffers)
+
+    @property
+    def touches(self) -> bool:
+        """Whether the program touches memory between calls."""
+        return self.buffers in variety.TOUCHING
+
+    @property
+    def sweep(self) -> int:
+        """Batches make whole multiples of so many calls."""
+        return variety.SWEEP if self.counts in variety.COUNTS else 1
 
 
 @dataclass
@@ -125,7 +141,7 @@ def take_turns(
     while lanes and (rounds < MIN_ROUNDS or time.monotonic() < deadline):
         for lane in order:
             if rounds < MIN_ROUNDS or matters[lane]:
-                samples[lane].values.append(_batch(*lanes[lane], calls[lane]))
+                samples[lane].values.append(_batch(*lanes[lane], calls[lane])["seconds"])
         order = order[1:] + order[:1]
         rounds += 1
         contenders = (of_lane for of_lane, matter in zip(samples, matters) if matter)
@@ -155,16 +171,17 @@ def checked(cell: Cell, jobs: Sequence[Job]) -> list[Job]:
     return right
 
 
-def _batch(cell: Cell, job: Job, calls: int) -> float:
+def _batch(cell: Cell, job: Job, calls: int) -> dict[str, float]:
+    calls = math.ceil(calls / cell.sweep) * cell.sweep
     warm = 2 + calls // 10
-    return job.ask(f"time {cell} {calls} {warm}", ANSWER_SECONDS)["seconds"]
+    return job.ask(f"time {cell} {calls} {warm}", ANSWER_SECONDS)
 
 
 def _seconds_of_call(cell: Cell, job: Job) -> float:
-    """From two trials: the first wakes everything up."""
+    """From two trials: the first wakes everything up. With what the program does between calls."""
     calls = 2
     for _ in range(2):
-        seconds = max(_batch(cell, job, calls), 1e-8)
+        seconds = max(_batch(cell, job, calls)["loop" if cell.touches else "seconds"], 1e-8)
         calls = _filling(BATCH_SECONDS, seconds)
     return seconds
 

@@ -8,14 +8,15 @@ from pathlib import Path
 from omnes.bench import heatmap, limits
 from omnes.bench.compare import BEST, Table, Times, best_peer, ratios, tables
 from omnes.bench.measure import Cell
+from omnes.bench.parts import SIZELESS
 from omnes.bench.records import Records
 from omnes.units import format_bytes, format_us, geometric_mean
 
 _HOW = """\
 All jobs of a table are alive at once and take turns in every cell; results are checked before timing. Times are µs per
 call, until its slowest rank has returned: the median over batches of the mean. A ratio is a peer's time over omnes',
-the median of the ratios within rounds: above 1, omnes is faster. Of several launches of all jobs it is the median of
-theirs. Every sample is in the JSON lines beside this page.
+the median of the ratios within rounds: above 1, omnes is faster; "ratio" is that of the fastest peer of the cell. Of
+several launches of all jobs it is the median of theirs. Every sample is in the JSON lines beside this page.
 
 The limit of a cell is what cannot be left out: one hand-over of a cache line, and one copy of what the busiest rank
 receives, by one core, at the speed of the level of memory that holds its buffers; where ranks share a core, one after
@@ -23,13 +24,27 @@ the other. Where they do, and each rank waits for data of all others, it is, ins
 many processes need to learn that all have come, when they do nothing else than look and yield. The limit knows nothing
 of MPI, of reductions, or of how buffers become visible to others.
 """
+_VARIETY = {
+    "random": "each call has other counts, from one element to as many as fit into the size, and another root",
+    "sparse": "the same, but three of four counts are 0",
+    "new-type": "a datatype is made and freed for each call",
+    "dup": "each call has a communicator of its own, duplicated before and freed after it",
+    "split": "the same with MPI_Comm_split, all ranks in one",
+    "64-communicators": "calls take turns on so many",
+    "beside-pending": "while a nonblocking allreduce of 8 bytes is pending, which is waited for after it",
+    "nothing": "no call on that communicator",
+    "twenty_calls": "of 14 operations and three types, 4 bytes to 4 KiB, one after the other; the time is that of all",
+    "touching-256K": "between calls, outside the time, the program writes to each cache line of so much memory",
+    "touching-4M": "the same with more",
+}
 
 
 def write(records: Records) -> list[Path]:
     """Writes NAME.md and a heat map for each table beside NAME.jsonl; says which files."""
     page = records.path.with_suffix(".md")
     all_tables = list(tables(records))
-    lines = [*_head(records, {name for table in all_tables for name in (*table.peers, *table.omnes)})]
+    cells = [cell for table in all_tables for cell in table.cells]
+    lines = [*_head(records, {name for table in all_tables for name in (*table.peers, *table.omnes)}, cells)]
     for table in all_tables:
         lines += ["", f"## {table.title}", "", *_about(records, table)]
         for ours in table.omnes:
@@ -39,7 +54,7 @@ def write(records: Records) -> list[Path]:
     return [page, *(heatmap.draw(table, ours, page) for table in all_tables for ours in table.omnes)]
 
 
-def _head(records: Records, seen: Collection[str]) -> Iterator[str]:
+def _head(records: Records, seen: Collection[str], cells: Sequence[Cell]) -> Iterator[str]:
     machine = records.campaign["machine"]
     caches = ", ".join(f"{level} {size}" for level, size in machine["caches"].items())
     yield f"# omnes and its peers on {machine['name']}, {records.campaign['begun'][:10]}"
@@ -54,6 +69,11 @@ def _head(records: Records, seen: Collection[str]) -> Iterator[str]:
         if name in seen
     ]
     yield from _table(["peer", "why it is here", "settings"], rows)
+    varied = " ".join(dict.fromkeys(cell.variety for cell in cells)).split()
+    if varied:
+        yield ""
+        yield "What is made for a call is made and freed within the time. In the names of cells:"
+        yield from (f"* {word}: {_VARIETY[word]}" for word in dict.fromkeys(varied))
 
 
 def _about(records: Records, table: Table) -> Iterator[str]:
@@ -73,17 +93,19 @@ def _about(records: Records, table: Table) -> Iterator[str]:
 
 
 def _means(table: Table) -> Iterator[str]:
-    """For each omnes: geometric means of its ratios, by operation and of all, to the best peer and to each."""
+    """For each omnes: geometric means of its ratios to the best peer and to each, of all cells and by operation, or by
+    what varies."""
     for ours in table.omnes:
         by_peer = {peer: ratios(table, peer, ours) for peer in (BEST, *table.peers)}
         rows = []
-        for operation in dict.fromkeys(cell.operation for cell in table.cells):
-            of_operation = [[v for cell, v in by.items() if cell.operation == operation] for by in by_peer.values()]
-            rows.append([operation, *(_number(geometric_mean(values)) for values in of_operation)])
+        for kind in dict.fromkeys(_kind(cell) for cell in table.cells):
+            of_kind = [[value for cell, value in by.items() if _kind(cell) == kind] for by in by_peer.values()]
+            rows.append([kind, *(_number(geometric_mean(values)) for values in of_kind)])
         rows.append(["**all**", *(f"**{_number(geometric_mean(by.values()))}**" for by in by_peer.values())])
         yield f"Geometric means of the ratios to {ours}:"
         yield ""
-        yield from _table(["operation", *by_peer], rows)
+        heads = dict.fromkeys("calls" if cell.variety else "operation" for cell in table.cells)
+        yield from _table([" or ".join(heads), *by_peer], rows)
         yield ""
 
 
@@ -129,14 +151,20 @@ def _times(table: Table) -> Iterator[str]:
         if best:
             shown[best] = f"*{shown[best]}*"
         values = [_number(times.against(best, ours)) for ours in table.omnes]
+        values += [_number(times.against(stock, ours)) for ours, stock in table.stock.items()]
         rows.append([_label(cell), *shown.values(), *values, _us(table.least(cell))])
-    heads = ["cell", *table.peers, *table.omnes, *(f"ratio {ours}" for ours in table.omnes), "limit"]
+    heads = ["cell", *table.peers, *table.omnes, *(f"ratio {ours}" for ours in table.omnes)]
+    heads += [*(f"{stock} / {ours}" for ours, stock in table.stock.items()), "limit"]
     yield from _table(heads, rows)
+
+
+def _kind(cell: Cell) -> str:
+    return cell.variety or cell.operation
 
 
 def _label(cell: Cell) -> str:
     """As short as it can be told: what is usual is not said."""
-    size = [] if cell.operation == "barrier" else [format_bytes(cell.bytes)]
+    size = [] if cell.operation in SIZELESS else [format_bytes(cell.bytes)]
     return " ".join([cell.operation, *size, *cell.unusual])
 
 

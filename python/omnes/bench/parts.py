@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from omnes.bench import variety
+
 _ALL, _NEAR = "one for each rank", "one for each neighbor in a ring"
 _NEIGHBORS = 2
 
@@ -31,11 +33,14 @@ PARTS = {
     "neighbor_alltoallw": (_NEAR, _NEAR),
 }
 
+SIZELESS = ("barrier", *variety.OPERATIONS)
+_NO_PARTS = (0, 0)
+
 
 def parts(operation: str, ranks: int) -> tuple[int, int]:
     """What the busiest rank sends and receives, as numbers."""
     counts = {_ALL: ranks, _NEAR: _NEIGHBORS}
-    sends, receives = PARTS[operation]
+    sends, receives = PARTS.get(operation, _NO_PARTS)
     return counts.get(sends, sends), counts.get(receives, receives)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from omnes import cluster, cpus, units
-from omnes.bench import settings
+from omnes.bench import settings, variety
 from omnes.bench.job import Spread
 from omnes.bench.measure import STABLE_WIDTH, Cell
 from omnes.bench.parts import buffer_bytes
@@ -27,7 +27,7 @@ _DEFAULTS = {
     "width": STABLE_WIDTH,  # of the medians' confidence intervals, where a cell may end earlier
     "memory": "1G",  # of one rank's buffers: cells that need more are left out
     "peers": [],  # names; none: all that take part
-    "cells": settings.REQUIRED,
+    "cells": settings.REQUIRED,  # tables; or the name of a plan beside this one that has the same
 }
 _CELLS_DEFAULTS = {
     "operations": list(OPERATIONS),
@@ -84,6 +84,11 @@ def read(path: Path) -> Plan:
             raise OmnesError(f"{path}: bandwidth is of links between hosts: give hosts, too")
     if values["hosts"] > 1 and (values["bind"] or any(count % values["hosts"] for count in ranks)):
         raise OmnesError(f"{path}: hosts needs bind = false, and ranks that are multiples of it")
+    if isinstance(values["cells"], str):
+        (path_of_cells,) = settings.pick(path.parent, [values["cells"]], "plan")
+        values["cells"] = settings.load(path_of_cells).get("cells", [])
+    if not isinstance(values["cells"], list) or not all(isinstance(table, dict) for table in values["cells"]):
+        raise OmnesError(f"{path}: cells are tables, [[cells]], or the name of a plan that has some")
     found = dict.fromkeys(cell for table in values["cells"] for cell in _cells(table, f"{path}: cells"))
     values.update(ranks=tuple(ranks), peers=tuple(values["peers"]), cells=tuple(found))
     return Plan(path.stem, **values)
@@ -103,7 +108,13 @@ def _cells(table: dict[str, Any], where: str) -> list[Cell]:
     _known([values["reduction"]], tuple(REDUCTIONS), f"{where}: reduction")
     types = REDUCTIONS[values["reduction"]]
     values["type"] = values["type"] or types[0]
-    valid = {"operations": OPERATIONS, "type": types, "counts": COUNTS, "form": FORMS, "buffers": BUFFERS}
+    valid = {
+        "operations": OPERATIONS + variety.OPERATIONS,
+        "type": types,
+        "counts": COUNTS + variety.COUNTS,
+        "form": FORMS + variety.FORMS,
+        "buffers": BUFFERS + variety.TOUCHING,
+    }
     for name, known in valid.items():
         _known(values[name] if isinstance(values[name], list) else [values[name]], known, f"{where}: {name}")
     sizes = units.parse_sizes(values["sizes"])
@@ -111,7 +122,10 @@ def _cells(table: dict[str, Any], where: str) -> list[Cell]:
     if odd:
         raise OmnesError(f"{where}: {odd[0]} bytes are no whole number of {values['type']}s")
     del values["sizes"]
-    return cells(sizes=sizes, type_name=values.pop("type"), **values)
+    found = cells(sizes=sizes, type_name=values.pop("type"), **values)
+    if not found:
+        raise OmnesError(f"{where}: none of {', '.join(values['operations'])} can be called so")
+    return found
 
 
 def _known(names: Sequence[str], valid: Sequence[str], where: str) -> None:

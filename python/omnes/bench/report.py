@@ -10,6 +10,7 @@ from rich.table import Table
 
 from omnes.bench.job import JobSpec
 from omnes.bench.measure import Cell, Samples, ratio
+from omnes.bench.parts import SIZELESS
 from omnes.units import format_bytes, format_us
 
 Results = Mapping[Cell, Mapping[str, Samples]]
@@ -148,7 +149,7 @@ def _time(samples: Samples | None, with_spread: bool) -> str:
 
 def size(cell: Cell) -> str:
     """Bytes and what is unusual about the cell, but its form."""
-    words = [] if cell.operation == "barrier" else [format_bytes(cell.bytes)]
+    words = [] if cell.operation in SIZELESS else [format_bytes(cell.bytes)]
     return " ".join(words + [word for word in cell.unusual if word != cell.form])
 
 

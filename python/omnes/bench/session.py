@@ -10,9 +10,10 @@ from dataclasses import replace
 from types import FrameType
 
 from omnes import progress
+from omnes.bench import variety
 from omnes.bench.job import ONE_HOST, Job, JobSpec, Spread
 from omnes.bench.measure import Cell, Samples, measure
-from omnes.bench.parts import PARTS
+from omnes.bench.parts import PARTS, SIZELESS
 from omnes.bench.report import size
 
 OPERATIONS = tuple(PARTS)
@@ -38,18 +39,19 @@ def cells(
 ) -> list[Cell]:
     """A barrier has no size, so it is one cell; only operations with a count for each part can have unequal ones.
 
-    Where nothing but unequal counts, cold buffers or another reduction is asked for, the operations that cannot have
-    them are left out.
+    Where nothing but unequal counts, cold buffers, another form or another reduction is asked for, the operations that
+    cannot have them are left out.
     """
     return [
         Cell(operation, bytes_, type_name, of_parts, form, reduction, where)
         for operation in operations
         if reduction == "sum" or operation in REDUCING
-        for bytes_ in ([0] if operation == "barrier" else sizes)
+        if variety.has_form(operation, form, operation in WITH_COUNTS, operation in REDUCING)
+        for bytes_ in ([0] if operation in SIZELESS else sizes)
         for of_parts in counts
-        if of_parts == "equal" or operation in WITH_COUNTS
+        if of_parts == "equal" or operation in WITH_COUNTS or (of_parts == "random" and operation not in SIZELESS)
         for where in buffers
-        if where == "warm" or operation != "barrier"
+        if where != "cold" or operation not in SIZELESS
     ]
 
 

@@ -2,9 +2,11 @@
 
 Overview: every rank reads commands from its own pipe DIR/command-<rank>, so that a job that is not being measured
 sleeps in read() and leaves the CPUs to the others. Rank 0 answers on DIR/answers, one JSON object a line. CALL is
-OPERATION BYTES TYPE COUNTS FORM REDUCTION BUFFERS, such as "gatherv 1024 double unequal nonblocking sum warm":
+OPERATION BYTES TYPE COUNTS FORM REDUCTION BUFFERS, such as "gatherv 1024 double unequal nonblocking sum warm" (with
+random or sparse counts BYTES is the largest part; BUFFERS may be touching-N, what the program touches between calls):
   check CALL                           ->  {"ok": true}                   or {"wrong": "..."}
-  time CALL CALLS WARM                 ->  {"seconds": S}, of one call    or {"wrong": "..."}
+  time CALL CALLS WARM                 ->  {"seconds": S, "loop": S}, of one call, and with what is between calls; or
+                                           {"wrong": "..."}
   overlap CALL CALLS WARM UNITS TESTS  ->  {"pure": S, "computation": S, "total": S}, or {"wrong": "..."}
   overlap-asleep CALL CALLS WARM NANOSECONDS TESTS: the same, asleep instead of computing
   unit                                 ->  {"seconds": S}, of one unit of computation
@@ -30,8 +32,11 @@ a small mapped file, not through the MPI under test. After each batch the last r
 #include <unistd.h>
 
 #include "collbench_calls.h"
+#include "collbench_variety.h"
 
-enum { SMALL = 1024, SPINS = 200, PATIENCE = 50000 };
+/* Looks at who has come before a yield; a rank that has its core for itself looks longer, as a yield may give the core
+   to others for milliseconds. */
+enum { SMALL = 1024, SPINS = 200, SPINS_ALONE = 40000, PATIENCE = 50000 };
 
 /* Work without memory: one unit is a chain of so many dependent multiply-adds, near 100 ns. */
 enum { CHAIN = 32, UNITS_TRIED = 20000, TRIALS = 5 };
@@ -42,7 +47,7 @@ enum { PURE, COMPUTATION, TOTAL, TIMES };
 struct line {
   _Alignas(128) _Atomic unsigned long arrived;
   double call[2];        /* seconds of the last call and of the one before it, by parity */
-  double seconds[TIMES]; /* of the last command; its only time is the first */
+  double seconds[TIMES]; /* of the last command; of timed calls the first is theirs, the last that of the loop */
   long wrong;            /* index of the first wrong element, or -1 */
   double sink;           /* what was computed, so that it is */
 };
@@ -50,6 +55,7 @@ struct line {
 static struct line* lines;
 static unsigned long meetings;
 static int asleep; /* instead of computing */
+static int spins = SPINS;
 
 static double now(void) {
   struct timespec t;
@@ -63,11 +69,17 @@ static void meet(void) {
   atomic_store_explicit(&lines[rank].arrived, ++meetings, memory_order_release);
   for (int r = 0; r < ranks; ++r)
     for (int spin = 0; atomic_load_explicit(&lines[r].arrived, memory_order_acquire) < meetings; ++spin)
-      if (spin > SPINS) {
+      if (spin > spins) {
         int any;
         sched_yield();
-        if (spin > PATIENCE) MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &any, MPI_STATUS_IGNORE);
+        if (spin > spins + PATIENCE) MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &any, MPI_STATUS_IGNORE);
       }
+}
+
+static int has_own_core(void) {
+  cpu_set_t usable;
+  const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+  return sched_getaffinity(0, sizeof usable, &usable) == 0 && CPU_COUNT(&usable) == 1 && ranks <= cpus;
 }
 
 /* Computes so many units, or sleeps as many nanoseconds: then the CPU is free for others. */
@@ -103,7 +115,11 @@ static MPI_Request* start(const struct job* job, enum form form, int root, MPI_R
   return form == BLOCKING ? NULL : fresh;
 }
 
-static void run(const struct job* job, enum form form, int root) {
+static void run(struct job* job, enum form form, int root) {
+  if (form > PERSISTENT || job->operation == TWENTY_CALLS) {
+    run_varied(job, form, root);
+    return;
+  }
   MPI_Request fresh, *const request = start(job, form, root, &fresh);
   if (request) MPI_Wait(request, MPI_STATUS_IGNORE);
 }
@@ -132,23 +148,27 @@ static double slowest_in(long call) {
 
 /* Runs calls before the clock starts, then the timed ones; hands in the mean and whether the last result is right. */
 static void measure(struct job* job, enum form form, long calls, long warm) {
-  const int closed_loop = job->count * job->size <= SMALL;
-  double total = 0, begin = 0;
+  const int closed_loop = job->counts < RANDOM && job->touched == 0 && job->count * job->size <= SMALL;
+  double total = 0, begin = 0, loop = 0;
   long data = 0;
   open_requests(job, form);
+  const unsigned long series = 2 * ++job->batches;
   for (long i = -warm; i < calls; ++i) {
+    draw_counts(job, i < 0 ? series : series + 1, i < 0 ? i + warm : i);
     data = next_data(job, i + warm);
     if (i == 0 || !closed_loop) meet();
     if (!closed_loop && i > 0) total += slowest_in(i - 1);
     if (i == 0 || !closed_loop) begin = now();
-    run(job, form, (int)((i + warm) % ranks));
+    if (i == 0) loop = begin;
+    run(job, form, root_of(job, i + warm));
     if (!closed_loop && i >= 0) lines[rank].call[i % 2] = now() - begin;
   }
   if (closed_loop) total = now() - begin;
   meet();
   if (!closed_loop) total += slowest_in(calls - 1);
-  lines[rank].seconds[0] = total / calls;
-  lines[rank].wrong = first_wrong(job, (int)((calls + warm - 1) % ranks), data);
+  lines[rank].seconds[PURE] = total / calls;
+  lines[rank].seconds[TOTAL] = (now() - loop) / calls;
+  lines[rank].wrong = first_wrong_of(job, form, root_of(job, calls + warm - 1), data);
   close_requests(job, form);
 }
 
@@ -192,12 +212,18 @@ static void overlap(struct job* job, enum form form, long calls, long warm, long
 static void check(struct job* job, enum form form) {
   lines[rank].wrong = -1;
   open_requests(job, form);
-  for (long i = 0; i < (ranks < 3 ? 3 : ranks); ++i) {
+  checking = 1;
+  wrong_communicator = 0;
+  const int least = job->counts >= RANDOM ? SWEEP : form == MANY_COMMUNICATORS ? COMMUNICATORS : 3;
+  for (long i = 0; i < (ranks < least ? least : ranks); ++i) {
+    draw_counts(job, 0, i);
+    const int root = root_of(job, i);
     const long data = next_data(job, i);
-    memset(job->recv.buffer, 0xff, job->recv.bytes);
-    run(job, form, (int)(i % ranks));
-    if (lines[rank].wrong < 0) lines[rank].wrong = first_wrong(job, (int)(i % ranks), data);
+    poison(job);
+    run(job, form, root);
+    if (lines[rank].wrong < 0) lines[rank].wrong = first_wrong_of(job, form, root, data);
   }
+  checking = 0;
   close_requests(job, form);
 }
 
@@ -246,7 +272,7 @@ static void answer(FILE* answers, const char* verb) {
     fprintf(answers, "{\"pure\": %.9e, \"computation\": %.9e, \"total\": %.9e}\n", slowest(PURE), slowest(COMPUTATION),
             slowest(TOTAL));
   else
-    fprintf(answers, "{\"seconds\": %.9e}\n", slowest(0));
+    fprintf(answers, "{\"seconds\": %.9e, \"loop\": %.9e}\n", slowest(PURE), slowest(TOTAL));
 }
 
 static int place(const char* name, const char* const* names, int count) {
@@ -262,19 +288,21 @@ static int operation_named(const char* name) {
 }
 
 /* Whether the words of a call go together: requests are bound to one buffer, reductions to types. */
-static int sensible(enum operation operation, enum type type, enum form form, enum reduction reduction, int cold) {
+static int sensible(enum operation operation, size_t bytes, enum type type, enum counts counts, enum form form,
+                    enum reduction reduction, int cold) {
   if (form == PERSISTENT && (cold || !HAS_PERSISTENT)) return 0;
+  if (!can_vary(operation, bytes, counts, form, cold)) return 0;
   if (!traits[operation].reduces) return reduction == SUM;
   return reduction == SUM ? type != DOUBLE_INT : type == (reduction == USER ? DOUBLE : DOUBLE_INT);
 }
 
 /* Does what a command line says; 0 when it makes no sense. */
 static int obey(const char* line, struct job* job) {
-  static char before[128]; /* the words that the buffers are set up for */
-  char verb[16] = "", operation[32], type[16], counts[16], form[16], reduction[16], buffers[16], words_now[128];
+  static char before[160]; /* the words that the buffers are set up for */
+  char verb[16] = "", operation[32], type[16], counts[16], form[24], reduction[16], buffers[24], words_now[160];
   size_t bytes;
   long calls, warm, units, tests;
-  const int words = sscanf(line, "%15s %31s %zu %15s %15s %15s %15s %15s %ld %ld %ld %ld", verb, operation, &bytes,
+  const int words = sscanf(line, "%15s %31s %zu %15s %15s %23s %15s %23s %ld %ld %ld %ld", verb, operation, &bytes,
                            type, counts, form, reduction, buffers, &calls, &warm, &units, &tests);
   if (words == 1 && strcmp(verb, "unit") == 0) return time_unit(), 1;
   char choice[128];
@@ -285,20 +313,23 @@ static int obey(const char* line, struct job* job) {
   prctl(PR_SET_TIMERSLACK, asleep ? 1UL : 0UL); /* wake when told, or within 50 us, which is usual */
   const int o = operation_named(operation), t = place(type, types, TYPES), f = place(form, forms, FORMS);
   const int r = place(reduction, reductions, REDUCTIONS), cold = strcmp(buffers, "cold") == 0;
-  if (o < 0 || t < 0 || f < 0 || r < 0) return 0;
-  if (!sensible((enum operation)o, (enum type)t, (enum form)f, (enum reduction)r, cold)) return 0;
+  const int c = place(counts, count_names, COUNTS);
+  if (o < 0 || t < 0 || f < 0 || r < 0 || c < 0) return 0;
+  if (!sensible((enum operation)o, bytes, (enum type)t, (enum counts)c, (enum form)f, (enum reduction)r, cold))
+    return 0;
   snprintf(words_now, sizeof words_now, "%s %zu %s %s %s %s", operation, bytes, type, counts, reduction, buffers);
   if (strcmp(words_now, before) != 0) {
-    set_up(job, (enum operation)o, (enum type)t, o == BARRIER ? 0 : bytes, strcmp(counts, "unequal") == 0,
-           (enum reduction)r, cold);
+    set_up(job, (enum operation)o, (enum type)t, o == BARRIER ? 0 : bytes, (enum counts)c, (enum reduction)r, cold);
+    job->touched = bytes_touched(buffers);
     if (job->sets > 1) use_pages(job);
   }
+  set_up_variety(job, (enum form)f);
   strcpy(before, words_now);
   if (words == 8 && strcmp(verb, "check") == 0)
     check(job, (enum form)f);
   else if (words == 10 && strcmp(verb, "time") == 0)
     measure(job, (enum form)f, calls, warm);
-  else if (words == 12 && (strcmp(verb, "overlap") == 0 || asleep))
+  else if (words == 12 && f <= PERSISTENT && c < RANDOM && (strcmp(verb, "overlap") == 0 || asleep))
     overlap(job, (enum form)f, calls, warm, units, tests);
   else
     return 0;
@@ -332,6 +363,7 @@ int main(int argc, char** argv) {
   FILE* commands = must(fopen(path, "r"), path);
   snprintf(path, sizeof path, "%s/answers", argv[1]);
   FILE* answers = rank == 0 ? must(fopen(path, "w"), path) : NULL;
+  if (has_own_core()) spins = SPINS_ALONE;
   struct job job = {0};
   prepare(&job);
   meet();
@@ -351,6 +383,7 @@ int main(int argc, char** argv) {
     if (answers && !understood) fprintf(answers, "{\"wrong\": \"no such command\"}\n");
   }
   if (!told) MPI_Abort(MPI_COMM_WORLD, 1); /* who leads is gone, perhaps between telling one rank and the next */
+  set_up_variety(&job, BLOCKING);
   MPI_Op_free(&job.user);
   MPI_Comm_free(&job.ring);
   MPI_Finalize();

@@ -3,7 +3,9 @@
 How: every operation sends and receives parts, and each part is a share. With equal counts all shares have `count`
 elements; with unequal counts share s of p is proportional to s + 1, so that p shares together are as long (up to
 rounding). What belongs to one rank r is share r; what goes from rank r to rank q is share (r + q) mod p, so that both
-know it. Parts lie one behind the other. Neighborhoods are those of a periodic ring. Warm buffers are the same in every
+know it. With random counts each call has others, drawn from 1 to `most`; where an operation has a count for each part,
+each share has its own, and there are p * p for the pairs of ranks. Sparse counts are the same, but most are 0. All ranks
+draw the same, in every job. Parts lie one behind the other. Neighborhoods are those of a periodic ring. Warm buffers are the same in every
 call. Cold ones are many: a set is used again only when all others were, and together they are larger than the caches. */
 #include <mpi.h>
 #include <stddef.h>
@@ -30,12 +32,19 @@ enum { HAS_PERSISTENT = 0 };
 
 enum { PERIOD = 16, NEIGHBORS = 2, PAGE = 4096, SPARE = 1 << 20 };
 
+/* Random numbers: draws of a sweep (prime to the stride); of sparse counts one in so many is not 0. */
+enum { SWEEP = 32, STRIDE = 13, NOT_ZERO = 4 };
+
 /* Sets of cold buffers lie as far apart as what some processors fetch at once: two lines. All sets of all ranks together
    are so many times the last level of cache, so that what is evicted last is gone as well. */
 enum { APART = 128, TIMES_LAST_CACHE = 4, USUAL_LAST_CACHE = 32 << 20 };
 
-enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
-static const char* const forms[FORMS] = {"blocking", "nonblocking", "persistent"};
+/* The forms of an operation in MPI, and what programs do around blocking calls: collbench_variety.h. */
+enum form { BLOCKING, NONBLOCKING, PERSISTENT, NEW_TYPE, DUP, SPLIT, MANY_COMMUNICATORS, BESIDE_PENDING, FORMS };
+static const char* const forms[FORMS] = {"blocking", "nonblocking", "persistent",       "new-type",
+                                         "dup",      "split",       "64-communicators", "beside-pending"};
+enum counts { EQUAL, UNEQUAL, RANDOM, SPARSE, COUNTS };
+static const char* const count_names[COUNTS] = {"equal", "unequal", "random", "sparse"};
 enum type { INT, FLOAT, DOUBLE, DOUBLE_INT, TYPES };
 static const char* const types[TYPES] = {"int", "float", "double", "double_int"};
 enum reduction { SUM, USER, MINLOC, REDUCTIONS };
@@ -70,6 +79,8 @@ enum operation {
   NEIGHBOR_ALLTOALL,
   NEIGHBOR_ALLTOALLV,
   NEIGHBOR_ALLTOALLW,
+  NOTHING,      /* beside a communicator that is made and freed */
+  TWENTY_CALLS, /* of different operations, one after the other */
   OPERATIONS
 };
 /* The parts on one side of an operation: none, one, one for each rank, one for each neighbor. */
@@ -101,6 +112,8 @@ static const struct traits {
     {"neighbor_alltoall", NEAR, NEAR, 0, 0},
     {"neighbor_alltoallv", NEAR, NEAR, 0, 0},
     {"neighbor_alltoallw", NEAR, NEAR, 0, 0},
+    {"nothing", NONE, NONE, 0, 0},
+    {"twenty_calls", NONE, NONE, 1, 0},
 };
 
 /* A buffer and where its parts lie in it: counts and places in elements, and in bytes for the w operations. */
@@ -118,40 +131,84 @@ struct job {
   enum operation operation;
   enum type type;
   enum reduction reduction;
-  int unequal;
-  size_t sets, set; /* of buffers: how many, and the one in use; one when they are warm */
-  size_t size;      /* of an element */
-  size_t count;     /* elements of a share */
+  enum counts counts;
+  unsigned long batches;      /* that were timed since the operation was set up */
+  unsigned long series, draw; /* of random counts: those of a batch, and the call in it */
+  size_t touched;             /* bytes that the program touches between calls */
+  size_t sets, set;           /* of buffers: how many, and the one in use; one when they are warm */
+  size_t size;                /* of an element */
+  size_t count, most;         /* elements of a share; of random ones */
   MPI_Datatype datatype;
   MPI_Datatype* datatypes; /* one for each rank, all the same */
   MPI_Op op, user;         /* the reduction; the one of this program */
   MPI_Comm comm, ring;
   struct layout send, recv;
   MPI_Request* persistent; /* one for each root */
+  struct job* turns;       /* the twenty calls */
 };
 
 static int rank, ranks;
 
 static int modulo(int a) { return (a % ranks + ranks) % ranks; }
+
+/* Operations that give a count for each part. */
+static int has_counts(enum operation o) {
+  return o == GATHERV || o == SCATTERV || o == ALLGATHERV || o == ALLTOALLV || o == ALLTOALLW || o == REDUCE_SCATTER ||
+         o == NEIGHBOR_ALLGATHERV || o == NEIGHBOR_ALLTOALLV || o == NEIGHBOR_ALLTOALLW;
+}
+
+/* Well mixed bits of two numbers (Steele, Lea, Flood 2014: SplitMix64). */
+static unsigned long mixed(unsigned long a, unsigned long b) {
+  unsigned long z = a * 0x9e3779b97f4a7c15UL + b * 0xd1342543de82ef95UL;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9UL;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebUL;
+  return z ^ z >> 31;
+}
+
+/* Of the SWEEP equal ranges that numbers are drawn from, the one of this draw: in a sweep each has its turn, so that all
+   batches have the same mean. */
+static unsigned long range_of(const struct job* job, int what) {
+  const unsigned long sweep = mixed(job->series, job->draw / SWEEP);
+  return (STRIDE * job->draw + mixed(sweep, what)) % SWEEP;
+}
+static size_t drawn(const struct job* job, int s) {
+  const unsigned long range = range_of(job, s), any = mixed(mixed(job->series, job->draw), s) % job->most;
+  if (job->counts == RANDOM) return 1 + (range * job->most + any) / SWEEP;
+  return range % NOT_ZERO ? 0 : 1 + (range / NOT_ZERO * job->most + any) / (SWEEP / NOT_ZERO);
+}
+
 static size_t share(const struct job* job, int s) {
-  return job->unequal ? job->count * 2 * (s + 1) / (ranks + 1) : job->count;
+  if (job->counts == UNEQUAL) return job->count * 2 * (s + 1) / (ranks + 1);
+  return job->counts >= RANDOM && has_counts(job->operation) ? drawn(job, s) : job->count;
+}
+/* Of what goes from one rank to another. */
+static size_t share_of_pair(const struct job* job, int from, int to) {
+  return share(job, job->counts >= RANDOM ? from * ranks + to : modulo(from + to));
+}
+
+/* The root of a call: it goes round, or it is random. */
+static int root_of(const struct job* job, long call) {
+  return (int)((job->counts >= RANDOM ? range_of(job, -1) : (unsigned long)call) % ranks);
 }
 
 /* The rank at the other end of part k: MPI lists the lower neighbor of a ring first. */
 static int partner(enum side side, int r, int k) { return side == NEAR ? modulo(r + (k == 0 ? -1 : 1)) : k; }
 static int parts(enum side side) { return side == NONE ? 0 : side == ONE ? 1 : side == ALL ? ranks : NEIGHBORS; }
 
-/* Elements of rank r's part k on this side, given what the other side has. */
-static size_t part(const struct job* job, enum side here, enum side there, int r, int k) {
+/* Elements of rank r's part k of what it sends, or receives. */
+static size_t part(const struct job* job, int sends, int r, int k) {
+  const struct traits* t = &traits[job->operation];
+  const enum side here = sends ? t->sends : t->receives, there = sends ? t->receives : t->sends;
   if (here == ONE) return share(job, r);
-  return share(job, there == ONE ? partner(here, r, k) : modulo(r + partner(here, r, k)));
+  const int other = partner(here, r, k);
+  if (there == ONE) return share(job, other);
+  return sends ? share_of_pair(job, r, other) : share_of_pair(job, other, r);
 }
 
 /* Where part k starts in what rank r sends. */
 static size_t sent_before(const struct job* job, int r, int k) {
-  const struct traits* t = &traits[job->operation];
   size_t sum = 0;
-  for (int before = 0; before < k; ++before) sum += part(job, t->sends, t->receives, r, before);
+  for (int before = 0; before < k; ++before) sum += part(job, 1, r, before);
   return sum;
 }
 
@@ -174,16 +231,6 @@ static void use_set(struct job* job, size_t set) {
   job->set = set;
   job->send.buffer = job->send.first_set + set * job->send.apart;
   job->recv.buffer = job->recv.first_set + set * job->recv.apart;
-}
-
-/* Data for the next call: new ones in the same buffers, or those of the next set. Returns their number. */
-static long next_data(struct job* job, long call) {
-  if (job->sets > 1) {
-    use_set(job, (job->set + 1) % job->sets);
-    return (long)job->set;
-  }
-  fill(job, call);
-  return call;
 }
 
 #define CALL(Name, name, ...)                                                      \
@@ -238,6 +285,8 @@ static void call(const struct job* job, enum form form, int root, MPI_Request* r
       CALL(Neighbor_alltoallw, neighbor_alltoallw, from, s->counts, s->far_offsets, all, to, r->counts, r->far_offsets,
            all, ring);
       break;
+    case NOTHING:
+    case TWENTY_CALLS:
     case OPERATIONS: break;
   }
 }
@@ -297,7 +346,8 @@ static void* must(void* pointer, const char* what) {
 }
 
 /* Fits a layout to the parts of one side. */
-static void lay_out(const struct job* job, struct layout* l, enum side here, enum side there) {
+static void lay_out(const struct job* job, struct layout* l, int sends) {
+  const enum side here = sends ? traits[job->operation].sends : traits[job->operation].receives;
   const int most = ranks > NEIGHBORS ? ranks : NEIGHBORS;
   if (l->counts == NULL) {
     l->counts = must(calloc(3 * most, sizeof(int)), "counts");
@@ -308,7 +358,7 @@ static void lay_out(const struct job* job, struct layout* l, enum side here, enu
   l->parts = parts(here);
   l->total = 0;
   for (int k = 0; k < l->parts; ++k) {
-    l->counts[k] = (int)part(job, here, there, rank, k);
+    l->counts[k] = (int)part(job, sends, rank, k);
     l->places[k] = (int)l->total;
     l->offsets[k] = (int)(l->total * job->size);
     l->far_offsets[k] = (MPI_Aint)(l->total * job->size);
@@ -316,6 +366,20 @@ static void lay_out(const struct job* job, struct layout* l, enum side here, enu
   }
   l->bytes = l->total * job->size;
   l->apart = (l->bytes + APART - 1) / APART * APART;
+}
+
+static void lay_out_both(struct job* job) {
+  lay_out(job, &job->send, 1);
+  lay_out(job, &job->recv, 0);
+}
+
+/* The counts of a call, where they are random. */
+static void draw_counts(struct job* job, unsigned long series, unsigned long draw) {
+  if (job->counts < RANDOM) return;
+  job->series = series;
+  job->draw = draw;
+  job->count = drawn(job, 0);
+  lay_out_both(job);
 }
 
 /* Room for all sets; what is much too large goes back, as other jobs of this machine need theirs. */
@@ -359,25 +423,25 @@ static void prepare(struct job* job) {
 }
 
 /* Sets up the operation on shares of so many bytes. */
-static void set_up(struct job* job, enum operation operation, enum type type, size_t bytes, int unequal,
+static void set_up(struct job* job, enum operation operation, enum type type, size_t bytes, enum counts counts,
                    enum reduction reduction, int cold) {
   static const size_t sizes[TYPES] = {sizeof(int), sizeof(float), sizeof(double), sizeof(struct pair)};
   const MPI_Datatype datatypes[TYPES] = {MPI_INT, MPI_FLOAT, MPI_DOUBLE, MPI_DOUBLE_INT};
   job->operation = operation;
   job->type = type;
-  job->unequal = unequal;
+  job->counts = counts >= RANDOM ? EQUAL : counts; /* buffers have room for the most */
   job->size = sizes[type];
-  job->count = bytes / job->size;
+  job->count = job->most = bytes / job->size;
   job->datatype = datatypes[type];
   job->reduction = reduction;
+  job->batches = 0;
   job->op = reduction == SUM ? MPI_SUM : reduction == USER ? job->user : MPI_MINLOC;
   for (int i = 0; i < (ranks > NEIGHBORS ? ranks : NEIGHBORS); ++i) job->datatypes[i] = job->datatype;
-  const struct traits* t = &traits[operation];
-  lay_out(job, &job->send, t->sends, t->receives);
-  lay_out(job, &job->recv, t->receives, t->sends);
+  lay_out_both(job);
   job->sets = cold ? sets_beyond_caches(job) : 1;
   allocate(&job->send, job->sets);
   allocate(&job->recv, job->sets);
   use_set(job, 0);
   if (cold) fill_sets(job);
+  job->counts = counts;
 }
