@@ -119,7 +119,7 @@ def test_batches_are_whole_sweeps(mpi):
     asked = []
     with job(mpi, 2) as alive:
         ask = alive.ask
-        alive.ask = lambda command, seconds: asked.append(command) or ask(command, seconds)  # type: ignore[method-assign]
+        alive.ask = lambda command, seconds: asked.append(command) or ask(command, seconds)
         take_turns([(cell, alive)], 0.02)
     calls = [int(command.split()[-2]) for command in asked]
     assert calls and all(count > 0 and count % variety.SWEEP == 0 for count in calls)
