@@ -36,7 +36,7 @@ a small mapped file, not through the MPI under test. After each batch the last r
 
 /* Looks at who has come before a yield; a rank that has its core for itself looks longer, as a yield may give the core
    to others for milliseconds. */
-enum { SMALL = 1024, SPINS = 200, SPINS_ALONE = 40000, PATIENCE = 50000 };
+enum { SMALL = 1024, SPINS = 200, SPINS_ALONE = 100000, PATIENCE = 50000 };
 
 /* Work without memory: one unit is a chain of so many dependent multiply-adds, near 100 ns. */
 enum { CHAIN = 32, UNITS_TRIED = 20000, TRIALS = 5 };

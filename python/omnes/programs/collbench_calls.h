@@ -32,8 +32,8 @@ enum { HAS_PERSISTENT = 0 };
 
 enum { PERIOD = 16, NEIGHBORS = 2, PAGE = 4096, SPARE = 1 << 20 };
 
-/* Random numbers: draws of a sweep (prime to the stride); of sparse counts one in so many is not 0. */
-enum { SWEEP = 32, STRIDE = 13, NOT_ZERO = 4 };
+/* Random counts: draws of a sweep, a power of two; those of them in which a sparse count is not 0. */
+enum { SWEEP = 32, NOT_ZERO = 8 };
 
 /* Sets of cold buffers lie as far apart as what some processors fetch at once: two lines. All sets of all ranks together
    are so many times the last level of cache, so that what is evicted last is gone as well. */
@@ -166,15 +166,19 @@ static unsigned long mixed(unsigned long a, unsigned long b) {
 }
 
 /* Of the SWEEP equal ranges that numbers are drawn from, the one of this draw: in a sweep each has its turn, so that all
-   batches have the same mean. */
+   batches have the same mean. Each step keeps five bits apart, and together they know no order. */
 static unsigned long range_of(const struct job* job, int what) {
-  const unsigned long sweep = mixed(job->series, job->draw / SWEEP);
-  return (STRIDE * job->draw + mixed(sweep, what)) % SWEEP;
+  const unsigned long key = mixed(mixed(job->series, job->draw / SWEEP), what);
+  unsigned long range = (job->draw + key) % SWEEP;
+  range ^= range >> 2;
+  range = range * (key >> 8 | 1) % SWEEP;
+  range ^= range >> 3;
+  return (range * (key >> 16 | 1) + (key >> 24)) % SWEEP;
 }
 static size_t drawn(const struct job* job, int s) {
   const unsigned long range = range_of(job, s), any = mixed(mixed(job->series, job->draw), s) % job->most;
   if (job->counts == RANDOM) return 1 + (range * job->most + any) / SWEEP;
-  return range % NOT_ZERO ? 0 : 1 + (range / NOT_ZERO * job->most + any) / (SWEEP / NOT_ZERO);
+  return range < NOT_ZERO ? 1 + (range * job->most + any) / NOT_ZERO : 0;
 }
 
 static size_t share(const struct job* job, int s) {

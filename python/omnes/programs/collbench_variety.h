@@ -6,7 +6,7 @@ made for a call is made, used and freed within the time. Of many communicators t
 them has served one before the clock starts. */
 enum { COMMUNICATORS = 64, TURNS = 20, LINE = 64 };
 
-/* By turns: short and long, rooted and not, of several types, as long as parts are in programs that compute. */
+/* Short and long ones, rooted and not, of three types. */
 static const struct turn {
   enum operation operation;
   enum type type;
