@@ -17,7 +17,8 @@ Programs as Debian packages them, or built from their own source: the stock MPI,
 with `OMNES_HEAP=shared` (`{HEAP}`). The three run in turn, once in each round. A ratio compares two runs of one round:
 above 1, omnes is faster; it is the median, with the interval that holds it with 95 % confidence, **bold** where 1 is
 outside. With fewer than {LEAST} rounds there is no such interval, and the least and the greatest ratio stand there, in
-parentheses. A figure is the program's own; wall time is from the launch to the end of the job. All runs gave the stock MPI's result.
+parentheses. A figure is the program's own; wall time is from the launch to the end of the job. All runs gave the stock
+MPI's result.
 
 Ranks that have a core each are bound to it. Where ranks share cores, Open MPI yields by itself, and MPICH is told to,
 on both sides. Each rank has one thread."""
