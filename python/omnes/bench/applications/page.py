@@ -17,8 +17,8 @@ Programs as Debian packages them, or built from their own source: the stock MPI,
 with `OMNES_HEAP=shared` (`{HEAP}`). The three run in turn, once in each round. A ratio compares two runs of one round:
 above 1, omnes is faster; it is the median, with the interval that holds it with 95 % confidence, **bold** where 1 is
 outside. With fewer than {LEAST} rounds there is no such interval, and the least and the greatest ratio stand there, in
-parentheses. A figure is the program's own; wall time is from the launch to the end of the job. All runs gave the stock
-MPI's result.
+parentheses. A figure is the program's own; wall time is from the launch to the end of the job. All runs passed the
+program's checks, many of which compare numbers with the stock MPI's.
 
 Ranks that have a core each are bound to it. Where ranks share cores, Open MPI yields by itself, and MPICH is told to,
 on both sides. Each rank has one thread."""
@@ -80,11 +80,12 @@ def _means(cases: Mapping[Key, Measured], of: Mapping[str, Description]) -> Iter
                     for key, measured in cases.items()
                     if (key.mpi, key.ranks) == (mpi, ranks)
                     and (median := _known(measured, way, _WALL if wall else of[key.program].figures[0]))
+                    and median.sure
                 ]
                 count = max(count, len(found))
                 row.append(f"{geometric_mean(found):.3f}" if found else "-")
         rows.append([*row[:2], str(count), *row[2:]])
-    yield "Geometric means of these ratios:"
+    yield f"Geometric means of these ratios, of cases with {LEAST} rounds or more:"
     yield ""
     heads = [f"{way}, {what}" for way in _WAYS for what in ("its own figure", "wall time")]
     yield from _table(["MPI", "ranks", "programs", *heads], rows)
