@@ -49,7 +49,7 @@ int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass p
   try {
     if (!state) [[unlikely]] {
       const Found found = state_of(comm);
-      state = found.state.get();  // which the communicator holds
+      state = found.state;
       reason = found.reason;
     }
     if (state) {
@@ -119,8 +119,11 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
   const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
     const bool asked = asks(given);
     const bool revived = state.repeats.revive(given, asked);
-    if ((asked || revived) && repeat_known(state, operation, given, asked)) return nullptr;
-    if (const Repeats::Repeat* known = state.repeats.resize(given, state.p, state.rank, *state.team)) {
+    const bool inherited = !state.formed && state.repeats.find(given, state.p, asked);
+    if (inherited) open_lanes(state, narrow_comm, true);
+    if ((asked || revived || inherited) && repeat_known(state, operation, given, asked)) return nullptr;
+    if (const Repeats::Repeat* known =
+            state.formed ? state.repeats.resize(given, state.p, state.rank, *state.team) : nullptr) {
       if (known->prepared->choice.host) [[unlikely]]
         return known->prepared->why.c_str();
       if (const int result = state.team->run(known->prepared, known->call); result != 0) [[unlikely]]

@@ -148,6 +148,8 @@ void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = fal
 
 // Looks for others, when nothing tells that they will come soon.
 constexpr int patience = 10000;
+// Looks at what the first member says, about 1 us.
+constexpr int looks_at_once = 64;
 
 // ns, with the kernel's timer slack twice as long: what a message of the host may wait for a rank that sleeps and that
 // nobody wakes for it.
@@ -237,85 +239,86 @@ bool ranks_are_threads(MPI_Comm comm) {
 
 namespace {
 
-void belong(State& state, std::shared_ptr<Membership> membership) {
-  static_cast<Members&>(state) = membership->members;
-  state.team = team_of(*membership);
-  state.membership = std::move(membership);
+/// Who belongs to the communicator, found out by asking the host. Null where they can have no team: `passed` says why.
+std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, const char*& passed) {
+  Members members;
+  int inter = 0;
+  check(host.Comm_test_inter(comm, &inter));
+  if (inter) {
+    passed = "intercommunicator";
+    return nullptr;
+  }
+  check(host.Comm_size(comm, &members.p));
+  check(host.Comm_rank(comm, &members.rank));
+  members.ranks = ranks_in_world(comm, members.p);
+  if (members.ranks.empty()) {
+    passed = "ranks of several MPI_COMM_WORLDs";
+    return nullptr;
+  }
+  if (std::shared_ptr<Membership> known = membership_of(members.ranks)) return known;
+  const World& w = *world();
+  const auto introduction = [&](int rank) -> const Introduction& { return w.all[members.ranks[rank]]; };
+
+  TeamSetup setup;
+  setup.p = members.p;
+  setup.rank = members.rank;
+  setup.selector = &*process().selector;
+  setup.machine = process().machine;
+  setup.waiting = w.waiting(members.ranks);
+  setup.waiting.others = &engine::under_way;
+  setup.shares_memory = w.medium.has_value();
+  setup.own_cpus = members.own_cpus = w.own_cpus(members.ranks);
+  setup.host = host_lets_others_go_on();
+  std::unordered_map<std::uint64_t, int> first;  // rank with that memory
+  for (int r = 0; r < members.p; ++r) {
+    if (introduction(r).fingerprint != introduction(0).fingerprint) {
+      passed = "OMNES_ variables or tables differ between ranks";
+      return nullptr;
+    }
+    setup.node.push_back(first.try_emplace(introduction(r).memory, r).first->second);
+    const bool is_here = r == members.rank || (w.medium && introduction(r).memory == introduction(members.rank).memory);
+    if (is_here) members.here.push_back(r);
+  }
+  for (int r = 0; r < members.p; ++r) members.unattended = std::min(members.unattended, introduction(r).unattended);
+  // Alike on all ranks: a rank that needs no messages itself may be needed by others that do.
+  members.messages = members.p > 1 && (!w.medium || first.size() > 1);
+  setup.placement = w.place(members.ranks).placement;
+  auto membership = std::make_shared<Membership>();
+  membership->members = std::move(members);
+  membership->setup = std::move(setup);
+  return membership;
 }
 
 }  // namespace
 
-void describe_team(State& state, MPI_Comm comm) {
-  const std::shared_ptr<Kin> kin = origin_of(comm).kin;
-  if (kin) {
-    if (std::shared_ptr<Membership> known = membership_of(*kin)) {
-      belong(state, std::move(known));
-      return;
-    }
+std::shared_ptr<State> new_state(MPI_Comm comm, const Origin& origin) {
+  std::shared_ptr<Membership> membership = origin.kin ? membership_of(*origin.kin) : nullptr;
+  const char* passed = nullptr;
+  if (!membership) {
+    membership = ask_for_members(comm, passed);
+    if (membership) membership = keep_membership(std::move(membership), origin.kin.get());
   }
-  int inter = 0;
-  check(host.Comm_test_inter(comm, &inter));
-  if (inter) {
-    state.passed = "intercommunicator";
-    return;
-  }
-  check(host.Comm_size(comm, &state.p));
-  check(host.Comm_rank(comm, &state.rank));
-  state.ranks = ranks_in_world(comm, state.p);
-  if (state.ranks.empty()) {
-    state.passed = "ranks of several MPI_COMM_WORLDs";
-    return;
-  }
-  if (std::shared_ptr<Membership> known = membership_of(state.ranks)) {
-    belong(state, keep_membership(std::move(known), kin.get()));
-    return;
-  }
-  const World& w = *world();
-  const auto introduction = [&](int rank) -> const Introduction& { return w.all[state.ranks[rank]]; };
-
-  TeamSetup setup;
-  setup.p = state.p;
-  setup.rank = state.rank;
-  setup.selector = &*process().selector;
-  setup.machine = process().machine;
-  setup.waiting = w.waiting(state.ranks);
-  setup.waiting.others = &engine::under_way;
-  setup.shares_memory = w.medium.has_value();
-  setup.own_cpus = state.own_cpus = w.own_cpus(state.ranks);
-  setup.host = host_lets_others_go_on();
-  std::unordered_map<std::uint64_t, int> first;  // rank with that memory
-  for (int r = 0; r < state.p; ++r) {
-    if (introduction(r).fingerprint != introduction(0).fingerprint) {
-      state.passed = "OMNES_ variables or tables differ between ranks";
-      return;
-    }
-    setup.node.push_back(first.try_emplace(introduction(r).memory, r).first->second);
-    const bool is_here = r == state.rank || (w.medium && introduction(r).memory == introduction(state.rank).memory);
-    if (is_here) state.here.push_back(r);
-  }
-  for (int r = 0; r < state.p; ++r) state.unattended = std::min(state.unattended, introduction(r).unattended);
-  // Alike on all ranks: a rank that needs no messages itself may be needed by others that do.
-  state.messages = state.p > 1 && (!w.medium || first.size() > 1);
-  setup.placement = w.place(state.ranks).placement;
-  auto membership = std::make_shared<Membership>();
-  membership->members = state;
-  membership->setup = std::move(setup);
-  belong(state, keep_membership(std::move(membership), kin.get()));
+  std::shared_ptr<State> state =
+      membership ? state_for(std::move(membership)) : State::shared(std::make_unique<State>());
+  state->passed = passed;
+  state->id = origin.id;
+  return state;
 }
 
-void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm) {
+void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool wait) {
   State& state = *shared;
   state.begun = true;
   if (state.p == 1) {
     open_first_lanes(state, std::make_unique<Lanes>());
     return;
   }
-  if (world()->bulletins && !state.messages) {
-    state.id = origin_of(comm).id;
-    if (state.id != 0) {
-      if (!try_formation(state)) engine::forms(shared);
-      return;
-    }
+  if (!world()->bulletins || state.messages) state.id = 0;
+  if (!forms_by_host(state)) {
+    // The others are on their way, if ranks wait for each other here: the engine need not hear of it.
+    for (int looks = wait && state.own_cpus ? looks_at_once : 1; looks > 0; --looks)
+      if (try_formation(state)) return;
+    engine::forms(shared);
+    return;
   }
   const InsideHost guard;
   if constexpr (simulated) {
@@ -362,15 +365,17 @@ bool try_formation(State& state) {
 
 void end_formation(State& state, MPI_Comm comm) {
   shm::Waiter waiter(state.team->waiting());
-  while (!engine::form(state)) {
-    if (revoked(comm)) {
-      engine::abandon(state);
-      throw Failure{MPI_ERR_OTHER};
+  if (!state.formed) {
+    while (!engine::form(state)) {
+      if (revoked(comm)) {
+        engine::abandon(state);
+        throw Failure{MPI_ERR_OTHER};
+      }
+      engine::advance();
+      waiter.pause();
     }
-    engine::advance();
-    waiter.pause();
+    engine::advance();  // which need not think of it any more
   }
-  engine::advance();  // which need not think of it any more
   // If the others are in this call, too, the maker of the segment sees it found at once.
   const shm::Endpoint* const endpoint = state.team->lane().endpoint();
   if (!endpoint || number_here(state) > 0 || unsealed.count.load(std::memory_order_relaxed) == 0) return;

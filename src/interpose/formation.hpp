@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "interpose/origins.hpp"
 #include "interpose/state.hpp"
 
 namespace omnes::interpose {
@@ -24,16 +25,17 @@ struct Formation {
   MPI_Request request;
 };
 
-/// Fills in who the members are and makes their team, or says why there is none; alike on all ranks. Local. Throws
+/// Finds out who the members are and makes their team, or says why there is none; alike on all ranks. Local. Throws
 /// Failure.
-void describe_team(State& state, MPI_Comm comm);
+std::shared_ptr<State> new_state(MPI_Comm comm, const Origin& origin);
 
 // The exchange is one collective of the host on the communicator itself. We are inside a collective of it, so it cannot
 // meet the program's own; and it is one, so that a nonblocking operation need not wait for the others before it
 // returns.
 // Where all members are on this node and know the communicator by a number, the first one tells the others through its
 // bulletin which lanes to use: without any call of the host, and without waiting for them.
-void begin_formation(const std::shared_ptr<State>& state, MPI_Comm comm);
+/// `wait`: the caller goes on to end_formation().
+void begin_formation(const std::shared_ptr<State>& state, MPI_Comm comm, bool wait);
 /// Takes note of it if the exchange is over. Returns whether it is. By one thread at a time. Throws Failure.
 bool try_formation(State& state);
 /// Whether it takes calls of the host.

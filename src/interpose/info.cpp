@@ -12,7 +12,7 @@ namespace {
 
 /// Throws std::invalid_argument, and Failure.
 void force_what_is_asked_for(MPI_Comm comm, MPI_Info info) {
-  std::shared_ptr<State> state;
+  State* state = nullptr;
   for (int i = 0; i < operation_count; ++i) {
     const auto operation = static_cast<Operation>(i);
     const std::string key = "omnes_" + std::string(name(operation));

@@ -15,14 +15,14 @@ namespace omnes::interpose {
 
 namespace {
 
-constexpr std::size_t most_teams = 16;
+constexpr std::size_t most_states = 16;
 constexpr std::size_t most_idle_bytes = std::size_t{64} << 20;  // of lanes, as they are sized; few pages are touched
 constexpr std::size_t most_idle = 64;
 
 struct All {
   std::mutex mutex;  ///< taken before a membership's own
   std::map<std::vector<int>, std::shared_ptr<Membership>> by_ranks;
-  std::atomic<int> idle = 0;              ///< teams and lanes, of all memberships
+  std::atomic<int> idle = 0;              ///< states and lanes, of all memberships
   std::atomic<int> most = idle_at_first;  ///< before they are looked through
   static constexpr int idle_at_first = 512;
 };
@@ -33,8 +33,7 @@ All& all() {
 }
 
 bool too_many(const Membership& m) {
-  return m.idle.size() >
-         std::clamp(most_idle_bytes / m.idle.front()->segment->geometry().total_bytes(), std::size_t{1}, most_idle);
+  return m.idle.size() > std::clamp(most_idle_bytes / m.idle.front()->segment->bytes(), std::size_t{1}, most_idle);
 }
 
 /// With the mutex. Whether these lanes shall go: only the first member decides, as it hands them out.
@@ -60,7 +59,7 @@ void forget_what_is_idle() {
     Membership& m = *at->second;
     {
       const std::lock_guard own(m.mutex);
-      m.teams.clear();
+      m.states.clear();
       std::erase_if(m.idle, [&](const auto& lanes) { return to_go(*lanes, number_here(m.members)); });
       left += static_cast<int>(m.idle.size());
     }
@@ -104,17 +103,23 @@ std::shared_ptr<Membership> keep_membership(std::shared_ptr<Membership> membersh
   return kept;
 }
 
-std::unique_ptr<Team> team_of(Membership& membership) {
+std::shared_ptr<State> state_for(std::shared_ptr<Membership> membership) {
+  std::unique_ptr<State> state;
   {
-    const std::lock_guard lock(membership.mutex);
-    if (!membership.teams.empty()) {
-      std::unique_ptr<Team> team = std::move(membership.teams.back());
-      membership.teams.pop_back();
+    const std::lock_guard lock(membership->mutex);
+    if (!membership->states.empty()) {
+      state = std::move(membership->states.back());
+      membership->states.pop_back();
       --all().idle;
-      return team;
     }
   }
-  return std::make_unique<Team>(membership.setup);
+  if (!state) {
+    state = std::make_unique<State>();
+    static_cast<Members&>(*state) = membership->members;
+    state->team = std::make_unique<Team>(membership->setup);
+  }
+  state->membership = std::move(membership);
+  return State::shared(std::move(state));
 }
 
 std::unique_ptr<Lanes> lanes_all_let_go(Membership& membership) {
@@ -139,27 +144,34 @@ std::unique_ptr<Lanes> lanes_let_go(Membership& membership, std::uint64_t nonce)
   return lanes;
 }
 
-void inherit(State& state) {
-  if (!state.membership || !state.team) return;
-  Membership& m = *state.membership;
-  const bool clean = !state.formed || (!state.unclean && state.broken == 0 && !may_be_revoked);
-  std::unique_ptr<shm::Endpoint> blocking = state.team->lane().close(), nonblocking = state.nonblocking.close();
+void inherit(std::unique_ptr<State> state) {
+  const std::shared_ptr<Membership> membership = std::move(state->membership);
+  if (!membership) return;
+  Membership& m = *membership;
+  const bool clean = !state->formed || (!state->unclean && state->broken == 0 && !may_be_revoked);
+  const bool alike = !state->own_choices && !state->edges && state->own.empty() && !reporting();
+  std::unique_ptr<shm::Endpoint> blocking, nonblocking;
+  std::unique_ptr<Lanes> lanes;
+  if (m.members.p > 1) {  // alone it needs nobody to open them
+    blocking = state->team->lane().close();
+    nonblocking = state->nonblocking.close();
+    lanes = std::move(state->lanes);
+  }
   {
     const std::lock_guard lock(m.mutex);
-    if (clean && !state.own_choices && !state.edges && !reporting() && m.teams.size() < most_teams) {
-      state.team->wait_so(m.setup.waiting);
-      m.teams.push_back(std::move(state.team));
+    if (clean && alike && m.states.size() < most_states) {
+      state->begin_anew();
+      m.states.push_back(std::move(state));
       ++all().idle;
     }
-    if (state.lanes && state.lanes->ticket.nonce != 0) {
-      const shm::Segment& segment = *state.lanes->segment;
-      const int number = number_here(state);
+    if (lanes && lanes->ticket.nonce != 0) {
+      const shm::Segment& segment = *lanes->segment;
+      const int number = number_here(m.members);
       if (clean) {
-        Lanes& lanes = *state.lanes;
-        lanes.kept[0] = std::move(blocking);
-        if (nonblocking) lanes.kept[1] = std::move(nonblocking);
-        const std::uint32_t times = ++lanes.times_let_go;
-        m.idle.push_back(std::move(state.lanes));
+        lanes->kept[0] = std::move(blocking);
+        if (nonblocking) lanes->kept[1] = std::move(nonblocking);
+        const std::uint32_t times = ++lanes->times_let_go;
+        m.idle.push_back(std::move(lanes));
         ++all().idle;
         shm::Endpoint::let_go(segment, number, times);
       } else {

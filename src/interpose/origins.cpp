@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "interpose/export.hpp"
+#include "interpose/state.hpp"
 
 namespace omnes::interpose {
 
@@ -24,7 +25,7 @@ struct Table {
     if (found != origins.end()) return &found->second;
     const bool world = comm == handles.comm_world;
     if (!world && comm != handles.comm_self) return nullptr;
-    return &origins.emplace(comm, Origin{.id = world ? 1U : 2U, .kin = std::make_shared<Kin>()}).first->second;
+    return &origins.emplace(comm, Origin{.id = world ? 1U : 2U}).first->second;
   }
 };
 
@@ -40,10 +41,10 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-enum class Members { same, others };
+enum class MadeOf { same, others };
 
 /// What the next communicator made out of `parent` is.
-Origin child_of(MPI_Comm parent, Members members, bool ordered) {
+Origin child_of(MPI_Comm parent, MadeOf members, bool ordered) {
   const std::lock_guard lock(table().mutex);
   Origin* const origin = table().find(parent);
   if (!origin) return {};
@@ -51,22 +52,26 @@ Origin child_of(MPI_Comm parent, Members members, bool ordered) {
   child.of_session = origin->of_session;
   if (!ordered) return child;
   ++origin->made;
-  if (origin->id != 0) child.id = mixed(origin->id + origin->made * 0x9E3779B97F4A7C15u) | 1U;  // never 0
-  child.kin = members == Members::same ? origin->kin : std::make_shared<Kin>();
+  if (origin->id != 0) child.id = mixed(origin->id + origin->made * 0x9E3779B97F4A7C15u) | 4U;  // nobody else's
+  if (members == MadeOf::same) {
+    if (!origin->kin) origin->kin = std::make_shared<Kin>();
+    child.kin = origin->kin;
+  }
   return child;
 }
 
 void keep(Origin&& origin, const void* made) {
-  if (!made || (origin.id == 0 && !origin.of_session)) return;
+  if (!made) return;
   const MPI_Comm comm = *static_cast<const MPI_Comm*>(made);
   if (comm == handles.comm_null) return;
-  const std::lock_guard lock(table().mutex);
-  table().origins[comm] = std::move(origin);
+  // Should the host itself have freed one of this handle, it ends now.
+  if (const Origin last = take_origin(comm); last.state) StateCache::forget(comm);
+  if (origin.id != 0 || origin.of_session) keep_origin(comm, std::move(origin));
 }
 
 /// Calls the host's maker; `ordered`: all members of the parent do, one such call after the other.
 template <class Make>
-int make(Wide parent, Members members, bool ordered, const void* made, Make make) {
+int make(Wide parent, MadeOf members, bool ordered, const void* made, Make make) {
   if (find_host() != built_for) return make();
   Origin origin = child_of(narrow<MPI_Comm>(parent), members, ordered);
   const int code = make();
@@ -89,17 +94,31 @@ Origin origin_of(MPI_Comm comm) {
   return origin ? *origin : Origin{};
 }
 
-void forget_origin(MPI_Comm comm) {
-  if (comm == handles.comm_world || comm == handles.comm_self) return;  // they stay, and numbers are given once
+Origin take_origin(MPI_Comm comm) {
+  if (comm == handles.comm_world || comm == handles.comm_self) return {};  // they stay, and numbers are given once
   const std::lock_guard lock(table().mutex);
-  table().origins.erase(comm);
+  const auto found = table().origins.find(comm);
+  if (found == table().origins.end()) return {};
+  Origin origin = std::move(found->second);
+  table().origins.erase(found);
+  return origin;
+}
+
+void keep_origin(MPI_Comm comm, Origin&& origin) {
+  const std::lock_guard lock(table().mutex);
+  table().origins[comm] = std::move(origin);
+}
+
+void keep_state(MPI_Comm comm, std::shared_ptr<State> state) {
+  const std::lock_guard lock(table().mutex);
+  table().find(comm)->state = std::move(state);
 }
 
 // A maker out of its parent: parameters between that and the result, and the same as arguments.
 #define OMNES_BETWEEN(...) __VA_OPT__(, ) __VA_ARGS__
 #define OMNES_MAKER(name, members, ordered, parameters, arguments)                         \
   OMNES_EXPORT(name, Wide comm OMNES_BETWEEN parameters, void* made) {                     \
-    return make(comm, Members::members, ordered, made,                                     \
+    return make(comm, MadeOf::members, ordered, made,                                      \
                 [&] { return call_host(host.name, comm OMNES_BETWEEN arguments, made); }); \
   }
 
@@ -127,11 +146,11 @@ OMNES_MAKER(Intercomm_create, others, false, (int leader, Wide peers, int remote
 OMNES_MAKER(Intercomm_merge, others, false, (int high), (high))
 
 OMNES_EXPORT(Comm_idup, Wide comm, void* made, void* request) {
-  return make(comm, Members::same, false, made, [&] { return call_host(host.Comm_idup, comm, made, request); });
+  return make(comm, MadeOf::same, false, made, [&] { return call_host(host.Comm_idup, comm, made, request); });
 }
 
 OMNES_EXPORT(Comm_idup_with_info, Wide comm, Wide info, void* made, void* request) {
-  return make(comm, Members::same, false, made,
+  return make(comm, MadeOf::same, false, made,
               [&] { return call_host(host.Comm_idup_with_info, comm, info, made, request); });
 }
 

@@ -1,4 +1,5 @@
-// Finds the state of a communicator: in this thread's cache, in the communicator's attribute, or by making it.
+// Finds the state of a communicator: in this thread's cache, with its origin, in the communicator's attribute, or by
+// making it.
 //
 // Opening the lanes is collective, like the call that wants it, and MPI lets only one thread at a time be in a
 // collective of one communicator. So no lock is held meanwhile, and threads of different communicators cannot block
@@ -28,13 +29,26 @@ int keyval = MPI_KEYVAL_INVALID;
 /// By this thread: functions of the program that delete its attributes may still use it, but ours is gone for good.
 OMNES_FAST_THREAD_LOCAL MPI_Comm being_freed;
 
+/// The communicator comes to its end. Operations under way, and persistent ones, keep the state.
+void part(MPI_Comm comm, State& state) {
+  StateCache::forget(comm);
+  seal_segments();
+  state.detached = true;
+}
+
 /// MPI_Comm_free, or MPI_Comm_disconnect.
 int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
   if (find_host() != built_for || !comm) return call_host(host.*function, comm);
-  const MPI_Comm before = std::exchange(being_freed, *static_cast<MPI_Comm*>(comm));
-  forget_origin(being_freed);
+  const MPI_Comm handle = *static_cast<MPI_Comm*>(comm);
+  const MPI_Comm before = std::exchange(being_freed, handle);
+  Origin origin = take_origin(handle);
+  if (origin.state) part(handle, *origin.state);
   const int code = call_host(host.*function, comm);
   being_freed = before;
+  if (code != MPI_SUCCESS && origin.id != 0) {  // it is still there
+    if (origin.state) origin.state->detached = false;
+    keep_origin(handle, std::move(origin));
+  }
   return code;
 }
 
@@ -43,32 +57,51 @@ int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
   return MPI_SUCCESS;
 }
 
-// Operations under way, and persistent ones, keep the state.
 int free_state(MPI_Comm comm, int, void* attribute, void*) {
-  forget_origin(comm);
-  StateCache::forget(comm);
-  seal_segments();
-  const std::unique_ptr<std::shared_ptr<State>> state(static_cast<std::shared_ptr<State>*>(attribute));
-  (*state)->detached = true;
+  const std::shared_ptr<State> state = std::move(static_cast<State*>(attribute)->held);
+  part(comm, *state);
   return MPI_SUCCESS;
 }
 
-std::shared_ptr<State> make(MPI_Comm comm) {
-  auto state = std::make_shared<State>();
-  describe_team(*state, comm);
-  auto held = std::make_unique<std::shared_ptr<State>>(state);
-  if (const int code = host.Comm_set_attr(comm, keyval, held.get()); code != MPI_SUCCESS) throw Failure{code, true};
-  held.release();
-  enlist(*state);
+State& make(MPI_Comm comm, const Origin& origin) {
+  std::shared_ptr<State> made = new_state(comm, origin);
+  State& state = *made;
+  if (origin.has_state()) {
+    keep_state(comm, std::move(made));
+  } else {
+    if (const int code = host.Comm_set_attr(comm, keyval, &state); code != MPI_SUCCESS) throw Failure{code, true};
+    state.held = std::move(made);
+  }
+  enlist(state);
   return state;
+}
+
+/// Null: the host keeps none for us.
+State* by_attribute(MPI_Comm comm) {
+  void* attribute = nullptr;
+  int found = 0;
+  if (const int code = host.Comm_get_attr(comm, keyval, &attribute, &found); code != MPI_SUCCESS)
+    throw Failure{code, true};
+  return found ? static_cast<State*>(attribute) : nullptr;
 }
 
 }  // namespace
 
 State::State() = default;
-State::~State() {
-  retire(*this);
-  inherit(*this);
+State::~State() = default;
+
+void State::begin_anew() {
+  unclean = detached = false;
+  broken = 0;
+  if (!lanes) begun = formed = false;
+}
+
+std::shared_ptr<State> State::shared(std::unique_ptr<State> state) {
+  return {state.release(), [](State* last) {
+            std::unique_ptr<State> left(last);
+            retire(*left);
+            inherit(std::move(left));
+          }};
 }
 
 std::byte* Staging::room(std::size_t bytes) {
@@ -93,25 +126,27 @@ Found state_of(MPI_Comm comm) {
   if (const char* reason = prepare_process()) return {nullptr, reason};
   if (!world()) return {nullptr, "MPI_Init did not pass through omnes"};
   if (comm == handles.comm_null) return {nullptr, "null communicator"};
-  void* attribute = nullptr;
-  int found = 0;
-  if (const int code = host.Comm_get_attr(comm, keyval, &attribute, &found); code != MPI_SUCCESS)
-    throw Failure{code, true};
-  if (!found && origin_of(comm).of_session) return {nullptr, "communicator of a session"};
-  if (!found && finalizing()) return {nullptr, "during MPI_Finalize"};
-  if (!found && comm == being_freed) return {nullptr, "during MPI_Comm_free"};
-  if (!found && ranks_are_threads(comm)) return {nullptr, "ranks that are threads"};
-  const std::shared_ptr<State> state = found ? *static_cast<std::shared_ptr<State>*>(attribute) : make(comm);
+  const Origin origin = origin_of(comm);
+  State* state = origin.has_state() ? origin.state.get() : by_attribute(comm);
+  if (!state) {
+    if (origin.of_session) return {nullptr, "communicator of a session"};
+    if (finalizing()) return {nullptr, "during MPI_Finalize"};
+    if (comm == being_freed) return {nullptr, "during MPI_Comm_free"};
+    if (origin.id == 0 && ranks_are_threads(comm)) return {nullptr, "ranks that are threads"};
+    state = &make(comm, origin);
+  }
   if (!state->team) return {nullptr, state->passed};
-  if (state->formed) state_cache.put(comm, state.get(), generation);
+  if (state->formed) state_cache.put(comm, state, generation);
   return {state, nullptr};
 }
 
 void open_lanes(State& state, MPI_Comm comm, bool wait) {
   if (state.formed) [[likely]]
     return;
-  if (!state.begun) begin_formation(state.shared_from_this(), comm);
-  if (wait) end_formation(state, comm);
+  if (!state.begun) begin_formation(state.shared_from_this(), comm, wait);
+  if (!wait) return;
+  end_formation(state, comm);
+  state_cache.put(comm, &state, StateCache::generation(comm));  // nobody frees it while it is in a call
 }
 
 OMNES_EXPORT(Comm_free, void* comm) { return free_by(&Host::Comm_free, comm); }

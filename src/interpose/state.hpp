@@ -63,9 +63,15 @@ struct Members {
   bool own_cpus = true;                            ///< none shares a CPU with another rank
 };
 
+/// Made by new_state() (formation.hpp) or taken over from a communicator that is gone (membership.hpp).
 struct State : Members, std::enable_shared_from_this<State> {
   State();
   ~State();
+  /// As of a communicator on which nothing has run. What lanes it has stay open.
+  void begin_anew();
+  /// From here on it is kept by who uses it; at last it goes to inherit() (membership.hpp).
+  static std::shared_ptr<State> shared(std::unique_ptr<State> state);
+  std::shared_ptr<State> held;  ///< by the communicator's attribute, where it is not kept with its origin
   std::shared_ptr<Membership> membership;
   std::unique_ptr<Team> team;    ///< null: the host serves this communicator
   const char* passed = nullptr;  ///< and why
@@ -77,7 +83,8 @@ struct State : Members, std::enable_shared_from_this<State> {
   bool own_choices = false;  ///< the program has forced some, for this communicator
 
   // Where operations run, from the first one on.
-  std::uint64_t id = 0;  ///< by which its lanes are agreed on in shared memory; 0: by an exchange of the host
+  std::uint64_t id =
+      0;  ///< of the communicator, see origins.hpp; by it lanes are agreed on in shared memory; 0: by an exchange of the host
   std::atomic<bool> unclean = false;     ///< an operation has failed: nobody shall use the lanes after it
   bool begun = false;                    ///< the exchange; by the program's calls on the communicator, one at a time
   std::unique_ptr<Formation> formation;  ///< it, while it is under way: the engine's
@@ -97,7 +104,7 @@ struct State : Members, std::enable_shared_from_this<State> {
 };
 
 struct Found {
-  std::shared_ptr<State> state;  ///< with a team; null: call the host
+  State* state = nullptr;        ///< with a team, held by the communicator; null: call the host
   const char* reason = nullptr;  ///< why
 };
 
@@ -107,7 +114,7 @@ Found state_of(MPI_Comm comm);
 /// Failure.
 void open_lanes(State& state, MPI_Comm comm, bool wait);
 
-using StateCache = HandleCache<MPI_Comm, State, 16>;
+using StateCache = HandleCache<MPI_Comm, State, 512>;
 extern OMNES_FAST_THREAD_LOCAL StateCache state_cache;
 
 /// The communicator's state if this thread knows it and its lanes are open, else null. This is the fast path.

@@ -47,9 +47,7 @@ struct World {
   bool yields_reach = true;      ///< the ranks that share CPUs with this one: those to which it yields them
   /// What the ranks of this node tell each other by; null where they do not.
   std::shared_ptr<shm::Segment> bulletins;
-  shm::Bulletin bulletin(int rank) const {
-    return shm::Bulletin(shm::Layout(bulletins->geometry(), bulletins->base()).slot(rank, 0));
-  }
+  shm::Bulletin bulletin(int rank) const { return shm::Bulletin(bulletins->layout().slot(rank, 0)); }
 
   /// The first of the ranks that have this rank's memory.
   int first_here() const;

@@ -30,7 +30,11 @@ struct Bases {
 
 class Executor {
  public:
-  Executor(shm::Endpoint* endpoint, const MessagePort& port) : endpoint_(endpoint), port_(port) {}
+  /// Through what the plans that follow run. None is under way.
+  void use(shm::Endpoint* endpoint, const MessagePort& port) {
+    endpoint_ = endpoint;
+    port_ = port;
+  }
 
   /// For plans of so many steps. Before they are run; it stays.
   void have_room(std::size_t steps) {
@@ -86,7 +90,7 @@ class Executor {
   void test_messages();
   void wait_for_messages();
 
-  shm::Endpoint* endpoint_;
+  shm::Endpoint* endpoint_ = nullptr;
   MessagePort port_;
   const Plan* plan_ = nullptr;
   Bases bases_{};

@@ -26,11 +26,12 @@ void Arena::grow(std::size_t bytes) {
 
 void Lane::open(std::unique_ptr<shm::Endpoint> endpoint, const MessagePort& port) {
   endpoint_ = std::move(endpoint);
-  executor_.emplace(endpoint_.get(), port);
+  executor_.use(endpoint_.get(), port);
+  open_ = true;
 }
 
 std::unique_ptr<shm::Endpoint> Lane::close() {
-  executor_.reset();
+  open_ = false;
   return std::move(endpoint_);
 }
 
@@ -50,15 +51,15 @@ bool Lane::advance(bool may_call_host, bool may_call_program) {
     Flight& flight = *queue_.front();
     if ((flight.calls_host && !may_call_host) || (flight.calls_program && !may_call_program)) break;
     if (begun_) {
-      moved |= executor_->advance();
+      moved |= executor_.advance();
     } else {
       have_room(*flight.plan);
-      executor_->begin(*flight.plan, with_arena(flight.bases), flight.reduction);
+      executor_.begin(*flight.plan, with_arena(flight.bases), flight.reduction);
       begun_ = moved = true;
     }
-    if (!executor_->finished()) break;
+    if (!executor_.finished()) break;
     begun_ = false;
-    int code = result_of(executor_->error());
+    int code = result_of(executor_.error());
     if (code == 0 && flight.go_on != nullptr) {
       std::exchange(flight.go_on, nullptr)(flight.context);
       continue;

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
-#include <optional>
 
 #include "runtime/executor.hpp"
 #include "runtime/port.hpp"
@@ -59,7 +58,7 @@ class Lane {
   void open(std::unique_ptr<shm::Endpoint> endpoint, const MessagePort& port);
   /// Nothing is in the queue. Returns the endpoint, for a later lane; null where there is none.
   std::unique_ptr<shm::Endpoint> close();
-  bool is_open() const { return executor_.has_value(); }
+  bool is_open() const { return open_; }
   shm::Endpoint* endpoint() const { return endpoint_.get(); }
 
   /// Runs to the end. Returns 0, the host's error code, or `truncated` when ranks disagree about a message's length.
@@ -70,7 +69,7 @@ class Lane {
   }
   /// The same for a plan that it has run before: what a plan needs, the lane keeps.
   int run_again(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
-    return result_of(executor_->run(plan, with_arena(bases), reduction, policy));
+    return result_of(executor_.run(plan, with_arena(bases), reduction, policy));
   }
   static constexpr int truncated = -1;
 
@@ -87,7 +86,7 @@ class Lane {
  private:
   void have_room(const Plan& plan) {
     arena_.have_room(plan.arena_bytes);
-    executor_->have_room(plan.steps.size());
+    executor_.have_room(plan.steps.size());
   }
   Bases with_arena(Bases bases) const {
     bases.of[static_cast<int>(Buffer::temp)] = arena_.data();
@@ -100,9 +99,10 @@ class Lane {
   }
 
   std::unique_ptr<shm::Endpoint> endpoint_;
-  std::optional<Executor> executor_;
+  Executor executor_;  // its memory stays when the lane is closed and opened again
   Arena arena_;
   std::deque<Flight*> queue_;
+  bool open_ = false;
   bool begun_ = false;  // the front
 };
 

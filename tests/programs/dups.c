@@ -105,6 +105,58 @@ static void descendants(void) {
   }
 }
 
+static void add(void* in, void* inout, int* n, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *n; ++i) ((int*)inout)[i] += ((int*)in)[i];
+}
+static void multiply(void* in, void* inout, int* n, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *n; ++i) ((int*)inout)[i] *= ((int*)in)[i];
+}
+
+// Each communicator makes the calls of the one before, as its first ones: what is known of these must hold no longer than
+// their operations and datatypes do, and no root or count may be another's.
+static void inherited(void) {
+  for (int i = 0; i < 60; ++i) {
+    MPI_Comm comm;
+    MPI_Op op;
+    MPI_Datatype type;
+    MPI_Request request;
+    const int length = 1 + i % 3, root = i / 2 % p;
+    int two = 2, result = 0, data[6] = {-1, -1, -1, -1, -1, -1};
+    if (i % 4 < 2)
+      MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    else
+      MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm);
+    MPI_Op_create(i % 2 ? multiply : add, 1, &op);
+    MPI_Type_contiguous(length, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    if (i % 5 == 4) {
+      MPI_Iallreduce(&two, &result, 1, MPI_INT, op, comm, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Allreduce(&two, &result, 1, MPI_INT, op, comm);
+    }
+    if (result != (i % 2 ? 1 << p : 2 * p)) fail("%d of communicator %d", result, i);
+    if (rank == root)
+      for (int k = 0; k < length; ++k) data[k] = i + k;
+    MPI_Bcast(data, 1, type, root, comm);
+    for (int k = 0; k < 6; ++k)
+      if (data[k] != (k < length ? i + k : -1)) fail("element %d of communicator %d is %d", k, i, data[k]);
+    if (i % 7 == 6) {  // refused on every rank, before anything else runs on it
+      MPI_Comm refused;
+      MPI_Comm_dup(comm, &refused);
+      MPI_Comm_set_errhandler(refused, MPI_ERRORS_RETURN);
+      if (MPI_Bcast(data, -1, MPI_INT, 0, refused) == MPI_SUCCESS) fail("a negative count is no error");
+      use(refused);
+      MPI_Comm_free(&refused);
+    }
+    MPI_Op_free(&op);
+    MPI_Comm_free(&comm);
+    MPI_Type_free(&type);
+  }
+}
+
 // More groups than a process keeps anything of.
 static void many_groups(int n) {
   for (int i = 0; i < n; ++i) {
@@ -178,6 +230,7 @@ int main(int argc, char** argv) {
   in_any_order(0);
   in_any_order(1);
   descendants();
+  inherited();
   many_groups(n);
   if (provided == MPI_THREAD_MULTIPLE) in_threads();
   crowd(n, argc > 2 ? atol(argv[2]) : 0);

@@ -87,27 +87,22 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
   }
 }
 
-bool Endpoint::all_have_come(const Segment& segment) {
-  return have_all_come(Layout(segment.geometry(), segment.base()), segment.geometry().p);
-}
+bool Endpoint::all_have_come(const Segment& segment) { return have_all_come(segment.layout(), segment.geometry().p); }
 
 bool Endpoint::all_have_come() const { return have_all_come(layout_, geometry_.p); }
 
 void Endpoint::let_go(const Segment& segment, int rank, std::uint32_t times) {
-  const Layout layout(segment.geometry(), segment.base());
-  std::atomic_ref(layout.identity(rank)->let_go).store(times, std::memory_order_release);
+  std::atomic_ref(segment.layout().identity(rank)->let_go).store(times, std::memory_order_release);
 }
 
 bool Endpoint::all_have_let_go(const Segment& segment, std::uint32_t times) {
-  const Layout layout(segment.geometry(), segment.base());
   for (int q = 0; q < segment.geometry().p; ++q)
-    if (std::atomic_ref(layout.identity(q)->let_go).load(std::memory_order_acquire) != times) return false;
+    if (std::atomic_ref(segment.layout().identity(q)->let_go).load(std::memory_order_acquire) != times) return false;
   return true;
 }
 
 bool Endpoint::given_up(const Segment& segment, int rank) {
-  const Layout layout(segment.geometry(), segment.base());
-  return std::atomic_ref(layout.identity(rank)->let_go).load(std::memory_order_relaxed) == never_again;
+  return std::atomic_ref(segment.layout().identity(rank)->let_go).load(std::memory_order_relaxed) == never_again;
 }
 
 bool Endpoint::given_up_by_any(const Segment& segment) {

@@ -102,7 +102,7 @@ std::shared_ptr<Segment> Segment::create(const Geometry& geometry, Medium medium
     segment = map(geometry, fd, error);
   }
   if (segment) {
-    Layout(geometry, segment->base_).identity(0)->segment_nonce = ticket.nonce;
+    segment->layout_.identity(0)->segment_nonce = ticket.nonce;
     if (medium == Medium::nameless) {
       segment->fd_ = ticket.fd = fd;
       return segment;
@@ -132,7 +132,7 @@ std::shared_ptr<Segment> Segment::attach(const Ticket& ticket, std::string& erro
     segment = map(ticket.geometry, fd, error);
   close(fd);
   // In another process namespace the same numbers may name something else.
-  if (segment && Layout(ticket.geometry, segment->base_).identity(0)->segment_nonce != ticket.nonce) segment.reset();
+  if (segment && segment->layout_.identity(0)->segment_nonce != ticket.nonce) segment.reset();
   if (!segment && error.empty()) error = "what the peer's ticket names is not its shared segment";
   return segment;
 }
@@ -146,7 +146,7 @@ void Segment::everyone_attached() {
 
 Segment::~Segment() {
   everyone_attached();
-  munmap(base_, geometry_.total_bytes());
+  munmap(base_, bytes_);
 }
 
 }  // namespace omnes::shm

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "transport/shm/geometry.hpp"
+#include "transport/shm/layout.hpp"
 
 namespace omnes::shm {
 
@@ -47,14 +48,19 @@ class Segment {
   void everyone_attached();
 
   const Geometry& geometry() const { return geometry_; }
+  std::size_t bytes() const { return bytes_; }      ///< in all
+  const Layout& layout() const { return layout_; }  ///< of the first lane
   std::byte* base(int lane = 0) const { return base_ + static_cast<std::size_t>(lane) * geometry_.lane_bytes(); }
 
  private:
-  Segment(const Geometry& geometry, std::byte* base) : geometry_(geometry), base_(base) {}
+  Segment(const Geometry& geometry, std::byte* base)
+      : geometry_(geometry), bytes_(geometry.total_bytes()), base_(base), layout_(geometry, base) {}
   static std::shared_ptr<Segment> map(const Geometry& geometry, int fd, std::string& error);
 
   Geometry geometry_;
+  std::size_t bytes_;
   std::byte* base_;
+  Layout layout_;
   int fd_ = -1;       // the creator's, nameless: open until everyone has attached
   std::string name_;  // the creator's, file: to be removed
 };
