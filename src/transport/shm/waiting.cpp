@@ -24,6 +24,8 @@ constexpr std::uint32_t spins_before_looks = 64;
 constexpr std::uint32_t spins_between_clocks = 8;  // reading the clock takes as long as one of them
 // A look in vain takes 20 to 200 ns in hosts that look into memory, some us in those that ask the kernel.
 constexpr std::int64_t share_of_looks = 8;            // one in so many ns
+// Who has a CPU and has waited for so many looks looks half of the time: what it waits for is seen half a look later at most.
+constexpr std::int64_t looks_of_a_long_wait = 16;
 constexpr std::int64_t longest_between_looks = 5000;  // ns; stock MPIs look all the time
 constexpr std::int64_t noise_of_looks =
     50;  // ns, twice the clock's; what takes more than twice the usual has found something
@@ -77,7 +79,11 @@ void Waiter::pause_longer() {
   const std::uint32_t spins = policy_.oversubscribed ? spins_when_crowded : spins_when_alone;
   const std::uint32_t n = pauses_ - bare_polls;
   if (n < spins) {
-    if (n >= spins_before_looks && n % spins_between_clocks == 0 && policy_.system->now() >= next_look_) look_at_host();
+    if (n >= spins_before_looks && n % spins_between_clocks == 0) {
+      const std::int64_t now = policy_.system->now();
+      if (n == spins_before_looks) waits_since_ = now;
+      if (now >= next_look_) look_at_host();
+    }
     policy_.system->relax();
     return;
   }
@@ -152,7 +158,9 @@ void Waiter::look_at_host() {
   const std::int64_t took = std::max<std::int64_t>(after - before, 1);
   const bool found_something = least_look_ > 0 && took > 2 * least_look_ + noise_of_looks;
   if (least_look_ == 0 || took < least_look_) least_look_ = took;
-  next_look_ = found_something ? after : after + std::min(share_of_looks * least_look_, longest_between_looks);
+  const bool long_wait = !policy_.oversubscribed && after - waits_since_ > looks_of_a_long_wait * least_look_;
+  const std::int64_t between = long_wait ? least_look_ : share_of_looks * least_look_;
+  next_look_ = found_something ? after : after + std::min(between, longest_between_looks);
 }
 
 void Waiter::withdraw() {

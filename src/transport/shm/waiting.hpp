@@ -5,7 +5,8 @@
 // shared memory) with a time-out. A rank with a CPU of its own never sleeps: it may be needed at any time.
 // Ranks that yields do not reach sleep as soon as their yields come back at once: only so do the others get the CPU.
 // The host: short waits leave it alone. Later it is looked at (poked) as often as takes an eighth of the time, by what a
-// look takes as measured, and at once again after one that found something to do; and before each sleep.
+// look takes as measured, and half of the time in long waits with a CPU of its own; at once again after a look that found
+// something to do; and before each sleep.
 // Why no wake-up is lost for long: going to sleep is two pauses, one that announces it (asleep = 1), and, if the poll
 // between them still finds nothing, one that sleeps while the announcement stands. A writer stores its sequence number,
 // then looks at `asleep`, and if it stands clears it and wakes the sleeper. The sleeper has a fence between announcing
@@ -78,7 +79,8 @@ class Waiter {
   bool announced_ = false;
   std::uint32_t idle_yields_ = 0;  // in a row
   std::int64_t sleep_from_ = 0;    // ns; the time from which it may sleep
-  std::int64_t yield_from_ = 0;    // ns; with a CPU of its own
+  std::int64_t waits_since_ = 0;   // ns; with a CPU of its own
+  std::int64_t yield_from_ = 0;    // ns; the same
   std::int64_t next_look_ = 0;     // ns; at the host
   std::int64_t least_look_ = 0;    // ns; what a look has taken that found nothing to do; 0: none yet
 };
