@@ -33,8 +33,13 @@ Selector::Selector(const Settings& settings, std::string_view table)
       remap_(settings.remap),
       reproducible_(settings.reproducible),
       shared_heap_(settings.heap == HeapUse::shared) {
-  if (settings.table) rules_ = parse_own_table(settings.table->text, settings.table->name);
-  std::ranges::move(parse_table(table), std::back_inserter(rules_));
+  if (settings.table) own_rules_ = parse_own_table(settings.table->text, settings.table->name);
+  if (table.data() != default_table.data()) whole_table_ = parse_table(table);
+}
+
+std::array<std::span<const Rule>, 2> Selector::rules_for(Operation operation) const {
+  if (whole_table_.empty()) return {own_rules_, default_rules(operation)};
+  return {own_rules_, whole_table_};
 }
 
 Question Selector::asked(Question question) const {
@@ -84,10 +89,12 @@ Answer Selector::choose(const Question& question, const std::optional<Choice>& f
   }
   const Question here = asked(question);
   const Rule* last = nullptr;
-  for (const Rule& rule : rules_) {
-    if (!rule.fits_at_some_size(here) || !sizes.narrow(rule.sizes(), here.bytes)) continue;
-    last = &rule;
-    if (const auto found = answer(rule.choice, to_string(rule.choice), rule.text)) return *found;
+  for (const std::span<const Rule> rules : rules_for(here.operation)) {
+    for (const Rule& rule : rules) {
+      if (!rule.fits_at_some_size(here) || !sizes.narrow(rule.sizes(), here.bytes)) continue;
+      last = &rule;
+      if (const auto found = answer(rule.choice, to_string(rule.choice), rule.text)) return *found;
+    }
   }
   return {last->choice, passed_over + last->text, {}, sizes};  // serves everything
 }
@@ -101,18 +108,20 @@ std::vector<Choice> Selector::candidates(const Question& question) const {
     return true;
   };
   const Question here = asked(question);
-  for (const Rule& rule : rules_)
-    if (rule.fits(here) && add(rule.choice)) break;
+  const auto rules = rules_for(here.operation);
+  const auto is_answer = [&](const Rule& rule) { return rule.fits(here) && add(rule.choice); };
+  std::ranges::any_of(rules, [&](std::span<const Rule> some) { return std::ranges::any_of(some, is_answer); });
   // Composed algorithms only as rules spell them: their ways to be composed are too many to try.
   for (const Choice& choice : omnes::candidates(question.operation, question.bytes))
     if (!choice.algorithm->hierarchical &&
         (!question.one_node() || choice.segment == 0 || choice.segment >= shortest_in_memory()))
       add(choice);
   const auto same = [](std::optional<bool> asked_for, bool holds) { return asked_for.value_or(holds) == holds; };
-  for (const Rule& rule : rules_)
-    if (rule.operation == question.operation && same(rule.one_node, question.one_node()) &&
-        same(rule.shared_memory, question.shared_memory) && !(question.one_node() && rule.choice.composed()))
-      add(rule.choice);
+  for (const std::span<const Rule> some : rules)
+    for (const Rule& rule : some)
+      if (rule.operation == question.operation && same(rule.one_node, question.one_node()) &&
+          same(rule.shared_memory, question.shared_memory) && !(question.one_node() && rule.choice.composed()))
+        add(rule.choice);
   return found;
 }
 

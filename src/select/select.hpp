@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,12 +51,15 @@ class Selector {
 
  private:
   Question asked(Question question) const;
+  /// The user's for any operations, then those of the whole table for at least this one.
+  std::array<std::span<const Rule>, 2> rules_for(Operation operation) const;
 
   std::array<std::optional<Choice>, operation_count> forced_, forced_not_blocking_;
   Remap remap_;
   bool reproducible_;
   bool shared_heap_;
-  std::vector<Rule> rules_;
+  std::vector<Rule> own_rules_;
+  std::vector<Rule> whole_table_;  // empty: the compiled-in one
 };
 
 }  // namespace omnes::inline select

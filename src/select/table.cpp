@@ -4,6 +4,8 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <variant>
@@ -145,6 +147,16 @@ toml::table parsed(std::string_view text, const Source& source) {
   }
 }
 
+/// The rules of an operation; `entry`: its list, or null. Of a whole table there have to be some.
+void read_rules(std::vector<Rule>& rules, Operation operation, const toml::node* entry, const Source& source) {
+  const toml::array* list = entry != nullptr ? entry->as_array() : nullptr;
+  if (list == nullptr || (list->empty() && !source.own))
+    source.refuse("no list of rules for " + std::string(name(operation)));
+  int number = 0;
+  for (const toml::node& node : *list) rules.push_back(read_rule(operation, node, ++number, source));
+  if (!source.own) check_last(rules.back(), source);
+}
+
 std::vector<Rule> parse(std::string_view text, const Source& source) {
   const toml::table table = parsed(text, source);
   for (const auto& [key, node] : table)
@@ -155,14 +167,17 @@ std::vector<Rule> parse(std::string_view text, const Source& source) {
     const auto operation = static_cast<Operation>(i);
     const toml::node* entry = table.get(name(operation));
     if (source.own && entry == nullptr) continue;
-    const toml::array* list = entry != nullptr ? entry->as_array() : nullptr;
-    if (list == nullptr || (list->empty() && !source.own))
-      source.refuse("no list of rules for " + std::string(name(operation)));
-    int number = 0;
-    for (const toml::node& node : *list) rules.push_back(read_rule(operation, node, ++number, source));
-    if (!source.own) check_last(rules.back(), source);
+    read_rules(rules, operation, entry, source);
   }
   return rules;
+}
+
+/// What a table says from `key = [`, at the start of a line, to `]`, at the end of one; empty: nothing.
+std::string_view list_of(std::string_view text, std::string_view key) {
+  const std::string head = "\n" + std::string(key) + " = [";
+  constexpr std::string_view end = "]\n";
+  const std::size_t from = text.find(head), to = text.find(end, from);
+  return from == text.npos || to == text.npos ? std::string_view() : text.substr(from, to + end.size() - from);
 }
 
 }  // namespace
@@ -202,6 +217,22 @@ std::string why_not(const Choice& choice, const Question& question, bool reprodu
 }
 
 std::vector<Rule> parse_table(std::string_view text) { return parse(text, {"decision table"}); }
+
+std::span<const Rule> default_rules(Operation operation) {
+  struct List {
+    std::once_flag read;
+    std::vector<Rule> rules;
+  };
+  static std::array<List, operation_count> lists;
+  List& list = lists[static_cast<std::size_t>(operation)];
+  std::call_once(list.read, [&] {
+    const Source source{"decision table"};
+    const std::string_view key = name(operation);
+    const toml::table table = parsed(list_of(default_table, key), source);
+    read_rules(list.rules, operation, table.get(key), source);
+  });
+  return list.rules;
+}
 
 std::vector<Rule> parse_own_table(std::string_view text, std::string_view file) {
   return parse(text, {std::string(file), true});

@@ -74,6 +74,9 @@ std::string why_not(const Choice& choice, const Question& question, bool reprodu
 
 /// A whole table. Throws std::invalid_argument: one line that says where the table is wrong and what is valid.
 std::vector<Rule> parse_table(std::string_view toml);
+/// Those of the compiled-in table for one operation, read when they are first asked for: a program uses few operations, and to
+/// read all rules takes 5 ms.
+std::span<const Rule> default_rules(Operation operation);
 /// A table of the user's; `file` names it in complaints and rules. It may also have `settings`, and keep what was measured
 /// for it, in a table `measured`, which drives no choice.
 std::vector<Rule> parse_own_table(std::string_view toml, std::string_view file);

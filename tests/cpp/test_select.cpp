@@ -166,6 +166,21 @@ TEST(Table, FirstRuleThatFitsWins) {
   EXPECT_EQ(chosen(4, 2049, true), "knomial:k=4 by table rule 4 of bcast: always");
 }
 
+TEST(Table, ListsOfTheCompiledInOneAreReadOneByOne) {
+  const std::vector<Rule> whole = parse_table(default_table);
+  std::size_t read = 0;
+  for (int i = 0; i < operation_count; ++i) {
+    for (const Rule& rule : default_rules(static_cast<Operation>(i))) {
+      ASSERT_LT(read, whole.size());
+      EXPECT_EQ(rule.text, whole[read].text);
+      EXPECT_EQ(rule.choice, whole[read].choice);
+      EXPECT_EQ(rule.operation, whole[read].operation);
+      ++read;
+    }
+  }
+  EXPECT_EQ(read, whole.size());
+}
+
 TEST(Table, WrongOnesAreOneClearLine) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {table("{use='linear', max_bytes=1}"), "decision table: the last rule of bcast may have no conditions"},
