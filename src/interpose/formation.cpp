@@ -79,11 +79,12 @@ Sharing sharing(const State& state, bool blocking = false) {
 bool make_segment(const State& state, Lanes& lanes, int lane_count, shm::Ticket& ticket) {
   const Settings& settings = process().settings;
   Sharing wanted = sharing(state);
-  if (*world()->medium == shm::Medium::file) wanted.own_cpus = false;  // fewer slots: /dev/shm may be small
+  const bool in_files = *world()->medium == shm::Medium::file;
+  if (in_files) wanted.own_cpus = false;  // fewer slots: /dev/shm may be small
   shm::Geometry geometry{wanted.ranks, settings.slots_for(wanted), settings.slot_bytes};
   geometry.lanes = lane_count;
   std::string error;
-  lanes.segment = shm::Segment::create(geometry, *world()->medium, ticket, error);
+  lanes.segment = shm::Segment::create(geometry, in_files ? shm::Medium::file : shm::Medium::pool, ticket, error);
   return lanes.segment != nullptr;
 }
 
@@ -157,7 +158,7 @@ constexpr std::int64_t longest_sleep_unless_woken = 50'000;
 
 void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   open(state, *lanes, blocking_lane, state.team->lane(), true);
-  if (number_here(state) == 0 && lanes->segment && lanes->times_let_go == 0) {
+  if (number_here(state) == 0 && lanes->segment && lanes->segment->waits_for_all()) {
     const std::lock_guard lock(unsealed.mutex);
     unsealed.segments.push_back(lanes->segment);
     ++unsealed.count;

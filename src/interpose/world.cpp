@@ -152,7 +152,7 @@ bool may_make_segments(const World& w, const Introduction& mine) {
   for (auto ranks = static_cast<int>(std::ranges::count_if(w.all, here)); ranks > 1; --ranks) {
     shm::Geometry geometry{ranks, settings.slots_for({.ranks = ranks}), settings.slot_bytes};
     geometry.lanes = lanes_per_block;
-    if (!shm::Segment::may_be_made(geometry)) return false;
+    if (!shm::Segment::may_be_made(geometry.total_bytes())) return false;
   }
   return true;
 }

@@ -173,12 +173,93 @@ TEST_P(SegmentTest, IsNotMadeBeyondTheLimitOfFiles) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
   Ticket ticket;
   std::string error;
-  EXPECT_TRUE(Segment::may_be_made(Geometry{2}));
+  EXPECT_TRUE(Segment::may_be_made(Geometry{2}.total_bytes()));
   EXPECT_TRUE(Segment::create(Geometry{2}, GetParam(), ticket, error)) << error;
-  EXPECT_FALSE(Segment::may_be_made(Geometry{3}));
+  EXPECT_FALSE(Segment::may_be_made(Geometry{3}.total_bytes()));
   EXPECT_FALSE(Segment::create(Geometry{3}, GetParam(), ticket, error));
   EXPECT_EQ(error, "cannot size a shared segment: File too large");
   setrlimit(RLIMIT_FSIZE, &before);
+}
+
+TEST(PoolTest, CarriesMessagesOfSegmentsThatLieInARow) {
+  constexpr int count = 30;
+  Child child([](Child& parent) {
+    for (int i = 0; i < count; ++i) {
+      std::string error;
+      const auto segment = Segment::attach(parent.get<Ticket>(), error);
+      if (!segment) return false;
+      Endpoint endpoint(segment, 1);
+      parent.put('a');
+      if (!exchange(endpoint)) return false;
+    }
+    return true;
+  });
+  std::vector<std::shared_ptr<Segment>> segments;
+  for (int i = 0; i < count; ++i) {
+    Ticket ticket;
+    std::string error;
+    segments.push_back(Segment::create(Geometry{2, 8, std::size_t{8192} << (i % 5)}, Medium::pool, ticket, error));
+    ASSERT_TRUE(segments.back()) << error;
+    EXPECT_FALSE(segments.back()->waits_for_all());
+    child.put(ticket);
+    Endpoint endpoint(segments.back(), 0);
+    ASSERT_EQ(child.get<char>(), 'a');
+    EXPECT_TRUE(exchange(endpoint));
+  }
+  EXPECT_EQ(child.wait(), 0);
+}
+
+// Whoever makes and drops segments for ever needs no more memory than for those that there are at once, and each is new.
+TEST(PoolTest, CutsAnewWhatAllHaveLeft) {
+  const Geometry geometry{2, 8, 1 << 20};
+  std::set<std::uint64_t> places;
+  for (int i = 0; i < 200; ++i) {
+    Ticket ticket;
+    std::string error;
+    const auto segment = Segment::create(geometry, Medium::pool, ticket, error);
+    ASSERT_TRUE(segment) << error;
+    const auto found = Segment::attach({geometry, Medium::pool, ticket.fd, ticket.pid, ticket.nonce}, error);
+    ASSERT_TRUE(found) << error;
+    for (int rank = 0; rank < 2; ++rank) {
+      EXPECT_EQ(segment->layout().identity(rank)->pid, 0);
+      EXPECT_EQ(*segment->layout().slot(rank, 7), std::byte{0});
+      std::memset(segment->layout().slot(rank, 7), 1, 64);
+      segment->layout().identity(rank)->pid = 1;
+    }
+    EXPECT_EQ(found->layout().identity(1)->pid, 1);
+    places.insert(ticket.nonce);
+  }
+  EXPECT_LE(places.size(), 20U);
+}
+
+TEST(PoolTest, RefusesWhatIsNotTheTicketsSegment) {
+  Ticket ticket;
+  std::string error;
+  const auto segment = Segment::create(Geometry{2}, Medium::pool, ticket, error);
+  ASSERT_TRUE(segment) << error;
+  for (const auto change :
+       {+[](Ticket& t) { ++t.nonce; }, +[](Ticket& t) { t.nonce -= 1 << 20; }, +[](Ticket& t) { t.fd = 1 << 20; },
+        +[](Ticket& t) { t.geometry.slots = 1 << 20; }, +[](Ticket& t) { t.geometry = {1000, 1000, 1 << 20, 2}; }}) {
+    Ticket other = ticket;
+    change(other);
+    EXPECT_FALSE(Segment::attach(other, error));
+    EXPECT_NE(error, "");
+  }
+}
+
+TEST(PoolTest, TakesNoMoreThanTheLimitOfFilesAllows) {
+  Child child([](Child&) {
+    rlimit limit{};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = 2 * Geometry{2}.total_bytes();
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
+    Ticket ticket;
+    std::string error;
+    const bool small = Segment::create(Geometry{2}, Medium::pool, ticket, error) != nullptr;
+    return small && !Segment::create(Geometry{64, 64, 1 << 20}, Medium::pool, ticket, error) &&
+           error == "cannot size memory for shared segments: File too large";
+  });
+  EXPECT_EQ(child.wait(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Media, SegmentTest, testing::Values(Medium::nameless, Medium::file),

@@ -92,6 +92,7 @@ struct alignas(line_bytes) Identity {
   std::uint64_t address;  ///< of this line, in the owner's address space
   std::int64_t pid;
   std::uint32_t let_go;  ///< see Endpoint::let_go
+  std::uint32_t left;    ///< region 0 only: ranks that have done with a segment of a pool
 };
 
 /// Where the owner sleeps: 1 while it does (see waiting.hpp).

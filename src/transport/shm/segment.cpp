@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 
 #include "transport/shm/layout.hpp"
 #include "transport/shm/nonce.hpp"
+#include "transport/shm/pool.hpp"
 
 namespace omnes::shm {
 
@@ -77,7 +79,7 @@ std::shared_ptr<Segment> Segment::map(const Geometry& geometry, int fd, std::str
   return std::shared_ptr<Segment>(new Segment(geometry, static_cast<std::byte*>(base)));
 }
 
-bool Segment::may_be_made(const Geometry& geometry) { return allowed(geometry.total_bytes()); }
+bool Segment::may_be_made(std::size_t bytes) { return allowed(bytes); }
 
 std::shared_ptr<Segment> Segment::in_process(const Geometry& geometry, std::string& error) {
   error = geometry.why_not();
@@ -85,6 +87,7 @@ std::shared_ptr<Segment> Segment::in_process(const Geometry& geometry, std::stri
 }
 
 std::shared_ptr<Segment> Segment::create(const Geometry& geometry, Medium medium, Ticket& ticket, std::string& error) {
+  if (medium == Medium::pool) return Pool::own().cut(geometry, ticket, error);
   error = geometry.why_not();
   if (!error.empty()) return nullptr;
   ticket = Ticket{geometry, medium, -1, getpid(), new_nonce()};
@@ -116,6 +119,7 @@ std::shared_ptr<Segment> Segment::create(const Geometry& geometry, Medium medium
 }
 
 std::shared_ptr<Segment> Segment::attach(const Ticket& ticket, std::string& error) {
+  if (ticket.medium == Medium::pool) return Pool::own().find(ticket, error);
   error = ticket.geometry.why_not();
   if (!error.empty()) return nullptr;
   const std::string name = ticket.medium == Medium::file
@@ -146,7 +150,10 @@ void Segment::everyone_attached() {
 
 Segment::~Segment() {
   everyone_attached();
-  munmap(base_, bytes_);
+  if (pooled_)
+    std::atomic_ref(layout_.identity(0)->left).fetch_add(1, std::memory_order_acq_rel);
+  else
+    munmap(base_, bytes_);
 }
 
 }  // namespace omnes::shm

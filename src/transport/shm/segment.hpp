@@ -6,7 +6,8 @@
 //     ... wait until everyone has attached, or failed ...
 //     segment->everyone_attached();                                                // every rank
 // A nameless segment is an anonymous file that others open through /proc/<pid>/fd/<fd>. Where that is refused (to any
-// rank: they must agree) start again with Medium::file, a file in /dev/shm that everyone_attached() removes.
+// rank: they must agree) start again with Medium::file, a file in /dev/shm that everyone_attached() removes. Who makes many
+// takes Medium::pool: they are nameless, too, and the memory may be mapped already (pool.hpp).
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@
 
 namespace omnes::shm {
 
-enum class Medium : std::int32_t { nameless, file };
+enum class Medium : std::int32_t { nameless, file, pool };
 
 /// What a rank needs to attach. Plain bytes: may be sent as it is.
 struct Ticket {
@@ -36,7 +37,7 @@ class Segment {
   static std::shared_ptr<Segment> create(const Geometry& geometry, Medium medium, Ticket& ticket, std::string& error);
   static std::shared_ptr<Segment> attach(const Ticket& ticket, std::string& error);
   /// Whether the limit on the size of files (`ulimit -f`) lets this process make one.
-  static bool may_be_made(const Geometry& geometry);
+  static bool may_be_made(std::size_t bytes);
   /// For the threads of one process, or the children that it forks.
   static std::shared_ptr<Segment> in_process(const Geometry& geometry, std::string& error);
 
@@ -46,6 +47,8 @@ class Segment {
 
   /// From here on nobody can attach, and nothing but the mappings holds the memory.
   void everyone_attached();
+  /// Whether that is still to be said, by its maker.
+  bool waits_for_all() const { return fd_ >= 0 || !name_.empty(); }
 
   const Geometry& geometry() const { return geometry_; }
   std::size_t bytes() const { return bytes_; }      ///< in all
@@ -53,13 +56,15 @@ class Segment {
   std::byte* base(int lane = 0) const { return base_ + static_cast<std::size_t>(lane) * geometry_.lane_bytes(); }
 
  private:
-  Segment(const Geometry& geometry, std::byte* base)
-      : geometry_(geometry), bytes_(geometry.total_bytes()), base_(base), layout_(geometry, base) {}
+  friend class Pool;
+  Segment(const Geometry& geometry, std::byte* base, bool pooled = false)
+      : geometry_(geometry), bytes_(geometry.total_bytes()), base_(base), pooled_(pooled), layout_(geometry, base) {}
   static std::shared_ptr<Segment> map(const Geometry& geometry, int fd, std::string& error);
 
   Geometry geometry_;
   std::size_t bytes_;
   std::byte* base_;
+  bool pooled_;
   Layout layout_;
   int fd_ = -1;       // the creator's, nameless: open until everyone has attached
   std::string name_;  // the creator's, file: to be removed

@@ -23,7 +23,7 @@ constexpr std::uint32_t spins_when_alone = 1000;  // 10 to 45 us: on its own CPU
 constexpr std::uint32_t spins_before_looks = 64;
 constexpr std::uint32_t spins_between_clocks = 8;  // reading the clock takes as long as one of them
 // A look in vain takes 20 to 200 ns in hosts that look into memory, some us in those that ask the kernel.
-constexpr std::int64_t share_of_looks = 8;            // one in so many ns
+constexpr std::int64_t share_of_looks = 8;  // one in so many ns
 // Who has a CPU and has waited for so many looks looks half of the time: what it waits for is seen half a look later at most.
 constexpr std::int64_t looks_of_a_long_wait = 16;
 constexpr std::int64_t longest_between_looks = 5000;  // ns; stock MPIs look all the time
