@@ -12,6 +12,7 @@
 #include "interpose/holds.hpp"
 #include "interpose/messages.hpp"
 #include "interpose/process.hpp"
+#include "interpose/record.hpp"
 #include "interpose/until.hpp"
 
 namespace omnes::interpose {
@@ -63,17 +64,24 @@ void complete_all(int count, const MPI_Request* requests) { for_each_untold(coun
 
 // A function on requests of the host; its body is what it does while something of ours exists, and stands apart so that
 // the way to the host does not pass through it.
-#define OMNES_REQUESTS(name, parameters, arguments) \
-  static int name##_beside parameters;              \
-  OMNES_EXPORT(name, OMNES_LIST parameters) {       \
-    if (straight()) [[likely]]                      \
-      return host.name arguments;                   \
-    return name##_beside arguments;                 \
-  }                                                 \
+// `requests`: how many, and which; `completed`: what is noted of them after it, when calls are recorded.
+#define OMNES_REQUESTS(name, parameters, arguments, requests, completed)      \
+  static int name##_beside parameters;                                        \
+  [[gnu::noinline]] static int name##_recorded parameters {                   \
+    const record::Watched watched requests;                                   \
+    const int code = name##_beside arguments;                                 \
+    if (code == MPI_SUCCESS) completed;                                       \
+    return code;                                                              \
+  }                                                                           \
+  OMNES_EXPORT(name, OMNES_LIST parameters) {                                 \
+    if (straight()) [[likely]]                                                \
+      return host.name arguments;                                             \
+    return recording() ? name##_recorded arguments : name##_beside arguments; \
+  }                                                                           \
   [[gnu::noinline]] static int name##_beside parameters
 #define OMNES_LIST(...) __VA_ARGS__
 
-OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, status)) {
+OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, status), (1, request), watched.all()) {
   find_host();
   if (request) {
     if (Pending* const own = engine::untold(*request)) {
@@ -86,7 +94,8 @@ OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, stat
   return until([&](int* flag) { return host.Test(request, flag, status); });
 }
 
-OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses)) {
+OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses),
+               (count, requests), watched.all()) {
   find_host();
   for_each_untold(count, requests, [](Pending& own) { engine::wait(own); });
   tell_failures(count, requests);
@@ -102,7 +111,7 @@ OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)
 }
 
 OMNES_REQUESTS(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),
-               (count, requests, index, status)) {
+               (count, requests, index, status), (count, requests), watched.one(*index)) {
   find_host();
   tell_all(count, requests);
   if (!ours()) return host.Waitany(count, requests, index, status);
@@ -110,7 +119,7 @@ OMNES_REQUESTS(Waitany, (int count, MPI_Request* requests, int* index, MPI_Statu
 }
 
 OMNES_REQUESTS(Waitsome, (int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
-               (count, requests, done, indices, statuses)) {
+               (count, requests, done, indices, statuses), (count, requests), watched.some(*done, indices)) {
   find_host();
   tell_all(count, requests);
   if (!ours()) return host.Waitsome(count, requests, done, indices, statuses);
@@ -121,7 +130,8 @@ OMNES_REQUESTS(Waitsome, (int count, MPI_Request* requests, int* done, int* indi
   });
 }
 
-OMNES_REQUESTS(Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status)) {
+OMNES_REQUESTS(Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status), (1, request),
+               watched.all_if(*flag)) {
   find_host();
   if (ours()) engine::progress();
   if (request) {
@@ -140,7 +150,7 @@ OMNES_REQUESTS(Test, (MPI_Request * request, int* flag, MPI_Status* status), (re
 }
 
 OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses),
-               (count, requests, flag, statuses)) {
+               (count, requests, flag, statuses), (count, requests), watched.all_if(*flag)) {
   find_host();
   if (ours()) engine::progress();
   bool all_over = true;
@@ -157,7 +167,7 @@ OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status
 }
 
 OMNES_REQUESTS(Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status),
-               (count, requests, index, flag, status)) {
+               (count, requests, index, flag, status), (count, requests), watched.one(*index)) {
   find_host();
   tell_all(count, requests);
   if (ours()) engine::progress();
@@ -165,7 +175,7 @@ OMNES_REQUESTS(Testany, (int count, MPI_Request* requests, int* index, int* flag
 }
 
 OMNES_REQUESTS(Testsome, (int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
-               (count, requests, done, indices, statuses)) {
+               (count, requests, done, indices, statuses), (count, requests), watched.some(*done, indices)) {
   find_host();
   tell_all(count, requests);
   if (ours()) engine::progress();
@@ -188,6 +198,8 @@ OMNES_EXPORT(Request_get_status, Wide request, int* flag, MPI_Status* status) {
 
 OMNES_EXPORT(Start, MPI_Request* request) {
   if (find_host() != built_for || !request) return host.Start(request);
+  const record::Within within;
+  if (recording()) record::started(*request);
   try {
     if (engine::start(*request)) return MPI_SUCCESS;
   } catch (const Failure& failure) {
@@ -208,6 +220,7 @@ OMNES_EXPORT(Startall, int count, MPI_Request* requests) {
 }
 
 OMNES_EXPORT(Request_free, MPI_Request* request) {
+  if (recording() && request) record::released(*request);
   if (find_host() == built_for && request) engine::forget(*request);
   return host.Request_free(request);
 }

@@ -15,6 +15,7 @@
 #include "interpose/failure.hpp"
 #include "interpose/formation.hpp"
 #include "interpose/process.hpp"
+#include "interpose/record.hpp"
 #include "interpose/report.hpp"
 #include "interpose/world.hpp"
 
@@ -383,7 +384,7 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
   {
     const Inside inside;
     take_off(*pending);
-    over = take_back(*pending);
+    over = !recording() && take_back(*pending);  // else its request has to be known by its handle
     if (!over) {
       pending->tag = take_tag();
       code = host.Irecv(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request);

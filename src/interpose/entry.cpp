@@ -12,6 +12,7 @@
 #include "interpose/export.hpp"
 #include "interpose/failure.hpp"
 #include "interpose/process.hpp"
+#include "interpose/record.hpp"
 #include "interpose/repeats.hpp"
 #include "interpose/report.hpp"
 #include "interpose/state.hpp"
@@ -25,6 +26,7 @@ namespace {
 /// Has the host do it, and counts that.
 template <class Pass>
 [[gnu::noinline]] int pass_on(Operation operation, Form form, const char* reason, Pass pass) {
+  if (recording() && reason != called_by_host_itself) record::left_out(operation, form, reason);
   if (!reporting()) return pass();
   const auto start = std::chrono::steady_clock::now();
   const int code = pass();
@@ -43,6 +45,7 @@ bool host_looks_at_counts(Operation operation) {
 /// Serves a call: `serve` does so with the communicator's state and returns null, or why `pass` has to do it.
 template <class Serve, class Pass>
 int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass pass) {
+  const record::Within within;
   const MPI_Comm comm = narrow<MPI_Comm>(wide_comm);
   const char* reason = nullptr;
   State* state = known_state(comm);
@@ -134,12 +137,14 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
     const std::uint64_t forgotten = all_forgotten.load(std::memory_order_acquire);
     Job job(state.staging);
     if (const char* reason = describe(state, job)) return refused(state, narrow_comm, reason);
+    if (recording()) record::call(state, narrow_comm, Form::blocking, job);
     if (process().threads) job.hold();
     open_lanes(state, narrow_comm, true);
     if (job.nothing) return nullptr;
     const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
     if (prepared->choice.host) [[unlikely]] {
-      if (!reporting()) state.repeats.keep(given, state.p, forgotten, asked, prepared, job);  // else each is counted
+      if (!reporting() && !recording())
+        state.repeats.keep(given, state.p, forgotten, asked, prepared, job);  // else each is counted
       return prepared->why.c_str();
     }
     job.load(prepared->in_rows);
@@ -147,7 +152,7 @@ int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, D
       throw Failure{code_of(result)};
     job.land(prepared->in_rows);
     settle(state, operation);
-    state.repeats.keep(given, state.p, forgotten, asked, prepared, job);
+    if (!recording()) state.repeats.keep(given, state.p, forgotten, asked, prepared, job);
     return nullptr;
   };
   return dispatch(operation, Form::blocking, comm, serve, pass);
@@ -215,6 +220,7 @@ int requested(Operation operation, Form form, Wide comm, void* request, Describe
     auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), narrow_comm);
     if (const char* reason = describe(state, pending->job)) return refused(state, narrow_comm, reason);
     if (const char* reason = would_stop(state, pending->job)) return reason;
+    if (recording()) record::call(state, narrow_comm, form, pending->job);
     pending->job.hold();
     pending->job.copy_small_contribution(state.p);
     open_lanes(state, narrow_comm, form == Form::persistent);
@@ -224,6 +230,7 @@ int requested(Operation operation, Form form, Wide comm, void* request, Describe
     } else {
       engine::prepare(std::move(pending), made);
     }
+    if (recording()) record::requested(made);
     return nullptr;
   };
   return dispatch(operation, form, comm, serve, pass);

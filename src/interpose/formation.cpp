@@ -49,22 +49,6 @@ struct Unsealed {
   std::atomic<int> count = 0;
 } unsealed;
 
-/// The members' ranks in MPI_COMM_WORLD; empty when some were not started together with this one (MPI_Comm_spawn,
-/// MPI_Comm_connect): they may not have this library.
-std::vector<int> ranks_in_world(MPI_Comm comm, int p) {
-  MPI_Group ours, all;
-  check(host.Comm_group(comm, &ours));
-  check(host.Comm_group(handles.comm_world, &all));
-  std::vector<int> ranks(p), in_world(p);
-  std::iota(ranks.begin(), ranks.end(), 0);
-  const int code = host.Group_translate_ranks(ours, p, ranks.data(), all, in_world.data());
-  host.Group_free(&ours);
-  host.Group_free(&all);
-  check(code);
-  if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) in_world.clear();
-  return in_world;
-}
-
 int number_here(const State& state) {
   return static_cast<int>(std::find(state.here.begin(), state.here.end(), state.rank) - state.here.begin());
 }
@@ -214,6 +198,20 @@ bool try_agreement(State& state) {
 }  // namespace
 
 bool forms_by_host(const State& state) { return state.id == 0; }
+
+std::vector<int> ranks_in_world(MPI_Comm comm, int p) {
+  MPI_Group ours, all;
+  check(host.Comm_group(comm, &ours));
+  check(host.Comm_group(handles.comm_world, &all));
+  std::vector<int> ranks(p), in_world(p);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  const int code = host.Group_translate_ranks(ours, p, ranks.data(), all, in_world.data());
+  host.Group_free(&ours);
+  host.Group_free(&all);
+  check(code);
+  if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) in_world.clear();
+  return in_world;
+}
 
 Lanes::~Lanes() {
   if (first_tag >= 0) return_tags(first_tag);

@@ -25,6 +25,10 @@ struct Formation {
   MPI_Request request;
 };
 
+/// The members' ranks in MPI_COMM_WORLD; empty when some were not started together with this one (MPI_Comm_spawn,
+/// MPI_Comm_connect): they may not have this library. Throws Failure.
+std::vector<int> ranks_in_world(MPI_Comm comm, int p);
+
 /// Finds out who the members are and makes their team, or says why there is none; alike on all ranks. Local. Throws
 /// Failure.
 std::shared_ptr<State> new_state(MPI_Comm comm, const Origin& origin);

@@ -62,6 +62,9 @@ struct Job {
   /// The data lie where the call finds and leaves them: there is nothing to load or to land.
   bool is_straight(bool in_rows) const { return (needs_ & ~(in_rows ? 0 : rows)) == 0; }
 
+  /// Whether this is a reduce_scatter in place, or its block form: the call does not say so.
+  bool moves_in_place() const { return (needs_ & moving) != 0; }
+
   /// Whether runs need an operation or datatype that the program has made.
   bool needs_objects() const;
   /// Keeps those for as long as the job lives, though the program may free them. Called before anything is communicated: from then on others may

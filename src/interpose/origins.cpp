@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "interpose/export.hpp"
+#include "interpose/record.hpp"
 #include "interpose/state.hpp"
 
 namespace omnes::interpose {
@@ -73,9 +74,13 @@ void keep(Origin&& origin, const void* made) {
 template <class Make>
 int make(Wide parent, MadeOf members, bool ordered, const void* made, Make make) {
   if (find_host() != built_for) return make();
+  const record::Within within;
   Origin origin = child_of(narrow<MPI_Comm>(parent), members, ordered);
   const int code = make();
-  if (code == MPI_SUCCESS) keep(std::move(origin), made);
+  if (code != MPI_SUCCESS) return code;
+  if (recording() && made)
+    record::made(narrow<MPI_Comm>(parent), origin.id, members == MadeOf::same, *static_cast<const MPI_Comm*>(made));
+  keep(std::move(origin), made);
   return code;
 }
 

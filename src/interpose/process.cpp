@@ -13,6 +13,7 @@
 #include "interpose/failure.hpp"
 #include "interpose/memory.hpp"
 #include "interpose/operators.hpp"
+#include "interpose/record.hpp"
 #include "interpose/report.hpp"
 #include "interpose/state.hpp"
 #include "interpose/types.hpp"
@@ -32,8 +33,8 @@ std::uint64_t fingerprint_of(const Settings& settings) {
   for (char** variable = environ; *variable; ++variable) {
     const std::string_view text(*variable);
     const std::string_view name = text.substr(0, text.find('='));
-    const bool names_file =
-        name == "OMNES_STATS" || name == "OMNES_NOTICES" || name == "OMNES_TABLE" || name == "OMNES_MACHINE";
+    const bool names_file = name == "OMNES_STATS" || name == "OMNES_RECORD" || name == "OMNES_NOTICES" ||
+                            name == "OMNES_TABLE" || name == "OMNES_MACHINE";
     if (text.starts_with("OMNES_") && !names_file && is_setting(name)) variables.push_back(text);
   }
   std::sort(variables.begin(), variables.end());
@@ -114,6 +115,7 @@ const char* set_up() {
   prepare_operators();
   if (prepare_types() != MPI_SUCCESS || prepare_states() != MPI_SUCCESS || prepare_report() != MPI_SUCCESS)
     return "no attributes";
+  if (p.settings.record) record::begin();
   return nullptr;
 }
 

@@ -19,6 +19,7 @@
 
 #include "interpose/export.hpp"
 #include "interpose/process.hpp"
+#include "interpose/record.hpp"
 #include "interpose/world.hpp"
 
 namespace omnes::interpose {
@@ -168,6 +169,7 @@ std::string to_json(Totals& t) {
 
 int finalize(MPI_Comm, int, void*, void*) {
   ended = true;
+  record::end();
   MPI_Request idle = std::exchange(process().idle, MPI_REQUEST_NULL);
   if (idle != handles.request_null) {
     host.Cancel(&idle);

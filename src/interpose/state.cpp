@@ -15,6 +15,7 @@
 #include "interpose/membership.hpp"
 #include "interpose/origins.hpp"
 #include "interpose/process.hpp"
+#include "interpose/record.hpp"
 #include "interpose/report.hpp"
 #include "interpose/world.hpp"
 
@@ -40,6 +41,8 @@ void part(MPI_Comm comm, State& state) {
 int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
   if (find_host() != built_for || !comm) return call_host(host.*function, comm);
   const MPI_Comm handle = *static_cast<MPI_Comm*>(comm);
+  const record::Within within;
+  if (recording()) record::freed(handle);
   const MPI_Comm before = std::exchange(being_freed, handle);
   Origin origin = take_origin(handle);
   if (origin.state) part(handle, *origin.state);
@@ -121,7 +124,7 @@ std::byte* Staging::room(std::size_t bytes) {
 
 Found state_of(MPI_Comm comm) {
   const std::uint64_t generation = StateCache::generation(comm);
-  if (called_by_host()) return {nullptr, "called by the host itself"};
+  if (called_by_host()) return {nullptr, called_by_host_itself};
   if (find_host() != built_for) return {nullptr, "MPI of another family"};
   if (const char* reason = prepare_process()) return {nullptr, reason};
   if (!world()) return {nullptr, "MPI_Init did not pass through omnes"};
@@ -136,7 +139,7 @@ Found state_of(MPI_Comm comm) {
     state = &make(comm, origin);
   }
   if (!state->team) return {nullptr, state->passed};
-  if (state->formed) state_cache.put(comm, state, generation);
+  if (state->formed && !recording()) state_cache.put(comm, state, generation);
   return {state, nullptr};
 }
 
@@ -146,7 +149,8 @@ void open_lanes(State& state, MPI_Comm comm, bool wait) {
   if (!state.begun) begin_formation(state.shared_from_this(), comm, wait);
   if (!wait) return;
   end_formation(state, comm);
-  state_cache.put(comm, &state, StateCache::generation(comm));  // nobody frees it while it is in a call
+  if (!recording())
+    state_cache.put(comm, &state, StateCache::generation(comm));  // nobody frees it while it is in a call
 }
 
 OMNES_EXPORT(Comm_free, void* comm) { return free_by(&Host::Comm_free, comm); }

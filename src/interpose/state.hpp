@@ -108,6 +108,8 @@ struct Found {
   const char* reason = nullptr;  ///< why
 };
 
+inline constexpr const char* called_by_host_itself = "called by the host itself";
+
 /// The state of the communicator; made if there is none. Nothing is communicated. Throws Failure.
 Found state_of(MPI_Comm comm);
 /// All ranks together, at their first call that omnes serves: `wait` until the lanes are open, or return at once. Throws

@@ -119,6 +119,7 @@ constexpr Variable variables[] = {
      }},
     {"NOTICES", [](S&, Text text) { folder(text); }},  // read where nothing else is: see report_wrong_family()
     {"OFF", [](S& s, Text text) { s.off = flag(text); }},
+    {"RECORD", [](S& s, Text text) { s.record = folder(text); }},
     {"REMAP",
      [](S& s, Text text) {
        s.remap = one_of<Remap>(

@@ -53,6 +53,7 @@ struct Settings {
   std::optional<OwnFile> machine;       ///< OMNES_MACHINE: what messages cost here; "off": the default
   bool machine_is_named = false;        ///< by OMNES_MACHINE, so it must be right
   std::optional<std::string> topology;  ///< OMNES_TOPOLOGY: the file of the network; none: Slurm's, if any
+  std::optional<std::string> record;    ///< OMNES_RECORD: folder for the calls that were made
   std::optional<std::string> stats;     ///< OMNES_STATS: folder for reports
   std::optional<int> slots;             ///< OMNES_SLOTS: slots in a rank's queue; none: see slots_for()
   /// OMNES_SLOT_BYTES: bytes in a slot. Four times the source paper's: from 16 KiB on 1.25 times as fast with 4 ranks,
