@@ -6,12 +6,13 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from omnes import _core, arguments, files, launch, options, stats
+from omnes import _core, arguments, files, launch, options, recording, stats, traces
 from omnes.errors import OmnesError, from_core
 
 
@@ -45,6 +46,12 @@ class RunCommand(click.Command):
     metavar="FILE",
     help="Record what the program calls, and how its ranks wait for each other: for omnes tune --from-profile.",
 )
+@click.option(
+    "--record",
+    type=files.Output(),
+    metavar="FILE",
+    help="Record every collective call, in order: for omnes bench --replay. Packed if the name ends in .gz.",
+)
 @click.option("--no-omnes", is_flag=True, help="The same launch on the stock MPI, for comparison.")
 @click.option(
     "--mpirun",
@@ -61,6 +68,7 @@ def command(
     with_stats: bool,
     stats_json: Path | None,
     profile: Path | None,
+    record: Path | None,
     no_omnes: bool,
     launcher: str | None,
     verbose: bool,
@@ -76,6 +84,7 @@ def command(
     omnes run -n 8 ./app input.txt
     omnes run -n 4 --stats python solver.py
     omnes run -n 8 --profile app.json ./app          then: omnes tune --from-profile app.json -o table.toml
+    omnes run -n 4 --record app.trace ./app          then: omnes bench --replay app.trace
     omnes run -n 8 --map-by core -- ./app -n 100
     OMNES_BCAST=knomial:k=4 omnes run -n 8 ./app     an algorithm forced in all forms of MPI_Bcast
     OMNES_IBCAST=chain omnes run -n 8 ./app          only in those that do not block
@@ -87,6 +96,8 @@ def command(
     if want_report and no_omnes:
         option = "--profile" if profile else "--stats"
         raise OmnesError(f"--no-omnes runs without omnes, so there are no statistics: drop {option}")
+    if record and no_omnes:
+        raise OmnesError("--no-omnes runs without omnes, which records the calls: drop --record")
     place = os.getcwd() if launch.may_leave_machine(split.launcher) and os.access(".", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix=".omnes-stats-", dir=place) as folder:
         prepared = launch.prepare(
@@ -95,7 +106,7 @@ def command(
             split.launcher,
             not no_omnes,
             launcher,
-            {"OMNES_STATS": folder} if want_report else None,
+            _variables(folder, want_report, record is not None),
             notices=None if want_report else folder,
         )
         for line in [*([] if no_omnes else _checked_settings()), *prepared.warnings]:
@@ -108,9 +119,24 @@ def command(
         if want_report:
             head = {**stats.PROFILE, "program": split.program}
             _report(Path(folder), with_stats, [(stats_json, {}), (profile, head)])
-        elif (notices := stats.merge(Path(folder))) and notices["wrong_family"]:
+        if record:
+            _write_trace(Path(folder), record, split.program)
+        if not want_report and (notices := stats.merge(Path(folder))) and notices["wrong_family"]:
             click.echo(f"omnes: {stats.wrong_family(notices)}", err=True)
     sys.exit(code)
+
+
+def _variables(folder: str, report: bool, record: bool) -> dict[str, str]:
+    return {**({"OMNES_STATS": folder} if report else {}), **({"OMNES_RECORD": folder} if record else {})}
+
+
+def _write_trace(folder: Path, file: Path, program: Sequence[str]) -> None:
+    trace = recording.merge(folder, program)
+    if trace is None:
+        click.echo(f"omnes: no trace: {recording.why_none(folder)}", err=True)
+        return
+    traces.write(file, trace)
+    click.echo(f"omnes: {traces.summary(trace)}", err=True)
 
 
 def _checked_settings() -> list[str]:

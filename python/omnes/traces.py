@@ -1,0 +1,325 @@
+"""Traces: the collective calls that the ranks of a program made, in order. omnes run --record writes them.
+
+A trace is text, packed by gzip if its name ends in .gz. Its first line is an object of JSON: "format" and "version"
+(FORMAT), "ranks", "library", "program", "seconds" (of the slowest rank, from MPI_Init to its last event), "left_out"
+(calls that were not recorded: operation, form, reason, calls of all ranks), "stopped" (some rank had more events than
+omnes keeps), "cut" (events dropped, as some of their ranks lack them). Then lines of words:
+
+  communicator NUMBER MEMBERS     ranks in MPI_COMM_WORLD ("0-2,5"); number 0 is MPI_COMM_WORLD
+  group NUMBER MEMBERS            likewise, made by MPI_Comm_create_group or the like: it is there from the start
+  edges NUMBER RANK SOURCES DESTINATIONS    of its topology ("0,2", or "-"), of each rank in MPI_COMM_WORLD
+  call NUMBER WORDS               what may happen, numbered from 0
+  rank RANK EVENTS                its events follow, in order: CALL GAP [REQUEST]
+  end
+
+GAP is the time in ns between the end of the last event and this one. The words of a call are
+
+  OPERATION FORM on=COMMUNICATOR [root=] [in_place=1] [count=] [element= reduction=] [send= send_at= recv= recv_at=]
+  dup|split on=COMMUNICATOR as=COMMUNICATOR|none    a new communicator, of the same or of other members
+  free on=COMMUNICATOR
+  start, release                  of the request of a persistent operation
+  wait                            for a request
+
+count: elements of a part, as long as element= says, else bytes; send, recv: those of each part, where parts differ;
+send_at, recv_at: where they lie, unless one behind the other. reduction: OPERATION:TYPE, such as sum:f64, or program.
+The forms blocking and nonblocking make a call, persistent prepares one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from omnes import _core
+from omnes.errors import OmnesError, said
+
+FORMAT = {"format": "omnes trace", "version": 1}
+FORMS = ("blocking", "nonblocking", "persistent")
+MAKERS = ("dup", "split")
+OF_REQUESTS = ("start", "wait", "release")
+OPS = ("sum", "prod", "max", "min", "land", "lor", "lxor", "band", "bor", "bxor", "minloc", "maxloc")
+_INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+_PAIRS = ("i16_i32", "i32_i32", "i64_i32", "f32_i32", "f64_i32", "f32_f32", "f64_f64")
+TYPES = (*_INTEGERS, "f32", "f64", "c64", "c128", *_PAIRS, "f128", "c256")
+_LONGEST_HEAD = 1 << 24  # characters
+LISTS = ("send", "send_at", "recv", "recv_at")
+
+
+@dataclass
+class Events:
+    """One rank's, in order; request 0: it has none."""
+
+    calls: array[int] = field(default_factory=lambda: array("I"))
+    gaps: array[int] = field(default_factory=lambda: array("I"))
+    requests: array[int] = field(default_factory=lambda: array("I"))
+
+    def add(self, call: int, gap: int, request: int = 0) -> None:
+        self.calls.append(call)
+        self.gaps.append(gap)
+        self.requests.append(request)
+
+    def cut(self, length: int) -> None:
+        for of in (self.calls, self.gaps, self.requests):
+            del of[length:]
+
+    def __len__(self) -> int:
+        return len(self.calls)
+
+
+@dataclass
+class Communicator:
+    members: tuple[int, ...]
+    from_start: bool = False
+    edges: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)  # by rank in the world
+
+
+@dataclass
+class Trace:
+    head: dict[str, Any]
+    communicators: list[Communicator]
+    calls: list[str]
+    events: list[Events]
+
+    @property
+    def ranks(self) -> int:
+        return len(self.events)
+
+
+def words_of(call: str) -> tuple[list[str], dict[str, str]]:
+    """'bcast blocking on=0 root=1' -> the words without and with a value."""
+    plain, named = [], {}
+    for word in call.split():
+        name, equals, value = word.partition("=")
+        if equals:
+            named[name] = value
+        else:
+            plain.append(word)
+    return plain, named
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    return () if text == "-" else tuple(int(word) for word in text.split(","))
+
+
+def runs(ranks: Sequence[int]) -> str:
+    """(0, 1, 2, 5) -> '0-2,5'."""
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and runs[-1][-1] == rank - 1:
+            runs[-1][1:] = [rank]
+        else:
+            runs.append([rank])
+    return ",".join("-".join(map(str, run)) for run in runs)
+
+
+def of_runs(text: str) -> tuple[int, ...]:
+    found: list[int] = []
+    for run in text.split(","):
+        first, _, last = run.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return tuple(found)
+
+
+def write(path: Path, trace: Trace) -> None:
+    """Packed where the name says so."""
+    try:
+        with (
+            gzip.open(path, "wt", encoding="utf-8")
+            if path.suffix == ".gz"
+            else path.open("w", encoding="utf-8") as file
+        ):
+            file.writelines(f"{line}\n" for line in _lines(trace))
+    except OSError as fault:
+        raise OmnesError(f"cannot write {path}: {said(fault)}") from None
+
+
+def _lines(trace: Trace) -> Iterator[str]:
+    yield json.dumps(trace.head)
+    for number, comm in enumerate(trace.communicators):
+        yield f"{'group' if comm.from_start else 'communicator'} {number} {runs(comm.members)}"
+    for number, comm in enumerate(trace.communicators):
+        for rank, (sources, destinations) in sorted(comm.edges.items()):
+            yield f"edges {number} {rank} {_list(sources)} {_list(destinations)}"
+    for number, call in enumerate(trace.calls):
+        yield f"call {number} {call}"
+    for rank, events in enumerate(trace.events):
+        yield f"rank {rank} {len(events)}"
+        for call, gap, request in zip(events.calls, events.gaps, events.requests):
+            yield f"{call} {gap} {request}" if request else f"{call} {gap}"
+    yield "end"
+
+
+def _list(ranks: Sequence[int]) -> str:
+    return ",".join(map(str, ranks)) or "-"
+
+
+def load(path: Path) -> Trace:
+    """Every call of which is known to be one that can be made."""
+    try:
+        with _open(path) as lines:
+            return _read(path, lines)
+    except (OSError, EOFError, zlib.error) as fault:
+        raise OmnesError(f"cannot read {path}: {said(fault)}") from None
+    except (ValueError, LookupError, OverflowError, TypeError):
+        raise OmnesError(f"{path} is no whole trace, as omnes run --record writes") from None
+
+
+def _open(path: Path) -> IO[str]:
+    if not path.is_file():
+        raise OmnesError(f"cannot read {path}: {'not a regular file' if path.exists() else 'no such file'}")
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8")
+
+
+def _read(path: Path, lines: IO[str]) -> Trace:
+    first = lines.readline(_LONGEST_HEAD)
+    head = json.loads(first) if first.startswith("{") else None
+    if not isinstance(head, dict) or head.get("format") != FORMAT["format"]:
+        raise OmnesError(f"{path} is no trace: omnes run --record FILE writes one")
+    if head.get("version") != FORMAT["version"]:
+        raise OmnesError(f"{path} is a trace of version {head.get('version')}; valid: {FORMAT['version']}")
+    trace = Trace(head, [], [], [])
+    for line in lines:
+        words = line.split()
+        if words == ["end"]:
+            break
+        _take(trace, words, lines)
+    else:
+        raise ValueError("cut short")
+    if trace.ranks != head["ranks"] or not trace.communicators:
+        raise ValueError("ranks are missing")
+    for call in trace.calls:
+        _check_call(path, call, trace)
+    for rank, events in enumerate(trace.events):
+        _check_events(rank, events, trace)
+    return trace
+
+
+def _take(trace: Trace, words: list[str], lines: IO[str]) -> None:
+    kind, number = words[0], int(words[1])
+    if kind in ("communicator", "group"):
+        _expect(number == len(trace.communicators))
+        trace.communicators.append(Communicator(of_runs(words[2]), kind == "group"))
+    elif kind == "edges":
+        trace.communicators[number].edges[int(words[2])] = (numbers(words[3]), numbers(words[4]))
+    elif kind == "call":
+        _expect(number == len(trace.calls))
+        trace.calls.append(" ".join(words[2:]))
+    elif kind == "rank":
+        _expect(number == trace.ranks)
+        trace.events.append(_read_events(lines, int(words[2]), len(trace.calls)))
+    else:
+        raise ValueError(kind)
+
+
+def _expect(what: bool) -> None:
+    if not what:
+        raise ValueError
+
+
+def _read_events(lines: IO[str], count: int, calls: int) -> Events:
+    events = Events()
+    for _ in range(count):
+        events.add(*map(int, next(lines, "").split()))
+    _expect(not events.calls or max(events.calls) < calls)
+    return events
+
+
+def _check_call(path: Path, call: str, trace: Trace) -> None:
+    """Raises what is wrong with the words of a call."""
+    plain, named = words_of(call)
+    known = [*_core.operations(), *MAKERS, "free", *OF_REQUESTS]
+    if not plain or plain[0] not in known:
+        raise OmnesError(f"{path}: no call '{plain[0] if plain else ''}'; valid: {', '.join(known)}")
+    if plain[0] in OF_REQUESTS:
+        return
+    is_operation = plain[0] in _core.operations()
+    if is_operation and (len(plain) != 2 or plain[1] not in FORMS):
+        raise OmnesError(f"{path}: '{call}' has no form; valid: {', '.join(FORMS)}")
+    members = trace.communicators[int(named["on"])].members
+    if named.get("as", "none") != "none":
+        _expect(int(named["as"]) < len(trace.communicators))
+    _expect(int(named.get("root", 0)) < len(members))
+    for name in LISTS:
+        if name in named:
+            numbers(named[name])
+    operation, _, kind = named.get("reduction", "program").partition(":")
+    if operation != "program" and (operation not in OPS or kind not in TYPES):
+        raise OmnesError(
+            f"{path}: no reduction '{named['reduction']}'; valid: program, or one of {', '.join(OPS)}, "
+            f"a colon, and one of {', '.join(TYPES)}"
+        )
+
+
+# The counts that a rank needs for a call with unequal parts: at the root, or on all.
+_NEEDS = {
+    "gatherv": ("recv",),
+    "scatterv": ("send",),
+    "allgatherv": ("recv",),
+    "alltoallv": ("send", "recv"),
+    "alltoallw": ("send", "recv"),
+    "reduce_scatter": ("send",),
+}
+_ROOTED = ("gatherv", "scatterv")
+
+
+def _check_events(rank: int, events: Events, trace: Trace) -> None:
+    """A rank calls only on its communicators, with counts for all members, and waits for what is under way."""
+    words = [words_of(call) for call in trace.calls]
+    for call in set(events.calls):
+        plain, named = words[call]
+        if plain[0] in OF_REQUESTS:
+            continue
+        members = trace.communicators[int(named["on"])].members
+        _expect(rank in members)
+        if plain[0] in _ROOTED and members[int(named["root"])] != rank:
+            continue
+        needed = _NEEDS.get(plain[0], ())
+        if "in_place" in named and len(needed) == 2:
+            needed = ("recv",)
+        _expect(all(len(numbers(named[name])) == len(members) for name in needed))
+    active: dict[int, bool] = {}  # of requests that there are
+    for call, request in zip(events.calls, events.requests):
+        plain = words[call][0]
+        if plain[0] == "start":
+            _expect(not active[request])
+            active[request] = True
+        elif plain[0] == "wait":
+            _expect(active[request])
+            active[request] = False
+        elif plain[0] == "release":
+            del active[request]
+        elif plain[-1] in ("nonblocking", "persistent"):
+            _expect(request > 0 and not active.get(request))
+            active[request] = plain[-1] == "nonblocking"
+        else:
+            _expect(request == 0)
+
+
+def summary(trace: Trace) -> str:
+    """One line: how many calls of how many kinds on how many communicators, and what was left out."""
+    happened = [Counter(events.calls) for events in trace.events]
+    made = kinds = 0
+    used: set[str] = set()
+    for number, call in enumerate(trace.calls):
+        plain, named = words_of(call)
+        if plain[0] in _core.operations() and (calls := sum(of[number] for of in happened)):
+            made, kinds = made + calls, kinds + 1
+            used.add(named["on"])
+    line = f"recorded {made} calls of {kinds} kinds on {len(used)} communicators"
+    left = [f"{one['operation']}: {one['reason']} ({one['calls']})" for one in trace.head["left_out"]]
+    if left:
+        line += f"; left out: {', '.join(left)}"
+    if trace.head["stopped"]:
+        line += "; a rank had more than omnes keeps, so the trace ends before the program did"
+    elif trace.head["cut"]:
+        line += f"; the last {trace.head['cut']} have not all their ranks, and are dropped"
+    return line
