@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.table import Table
 
-from omnes import cpus, files, mpi, options, terminal, units
-from omnes.bench import limits, load, overlap, peers, report, session
+from omnes import cpus, files, mpi, options, terminal, traces, units
+from omnes.bench import limits, load, overlap, peers, replay, report, session
 from omnes.bench.job import ONE_HOST, Job, JobSpec, Spread
 from omnes.bench.measure import Cell
 from omnes.errors import OmnesError
@@ -127,6 +128,29 @@ from omnes.errors import OmnesError
     metavar="RATE",
     help="With --hosts: of each host's link, such as 1gbit.  [default: as fast as the kernel copies]",
 )
+@click.option(
+    "--replay",
+    "trace_file",
+    type=options.FILE,
+    metavar="FILE",
+    help="Make the calls of this trace instead, in their order: omnes run --record writes one.",
+)
+@click.option(
+    "--times",
+    type=options.number(1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="With --replay: so many rounds; 6 or more for confidence.",
+)
+@click.option(
+    "--longest-gap",
+    type=click.FloatRange(0),
+    default=200.0,
+    show_default=True,
+    metavar="US",
+    help="With --replay: compute between calls as long as the program did, at most so many us.",
+)
 @options.bind
 @click.option(
     "--time",
@@ -138,7 +162,9 @@ from omnes.errors import OmnesError
     help="Per cell.",
 )
 @options.to_file("Everything, with all samples")
+@click.pass_context
 def command(
+    ctx: click.Context,
     operations: tuple[str, ...],
     ranks: int,
     sizes: str,
@@ -158,6 +184,9 @@ def command(
     hosts: int,
     placement: str,
     bandwidth: str | None,
+    trace_file: Path | None,
+    times: int,
+    longest_gap: float,
     bind: bool | None,
     seconds: float,
     to_file: Path | None,
@@ -179,6 +208,8 @@ def command(
     omnes bench --nonblocking iallreduce ibcast --tests 4
     omnes bench --persistent allreduce
     omnes bench allreduce --reduction minloc --buffers both
+    omnes bench --replay app.trace                   the calls that omnes run --record app.trace ./app has recorded
+    omnes bench --replay app.trace --times 10 --longest-gap 0
     omnes bench --limits
     omnes bench --hosts 4 -n 8 allreduce
     omnes bench --hosts 4 -n 8 --bandwidth 1gbit bcast
@@ -187,6 +218,17 @@ def command(
     omnes bench allreduce --table table.toml
     omnes bench allreduce --peer "tuned:OMPI_MCA_coll_tuned_use_dynamic_rules=1"
     """
+    given = _given(ctx)
+    if trace_file:
+        _refuse_beside_replay(given)
+        trace = traces.load(trace_file)
+        if "ranks" in given and ranks != trace.ranks:
+            raise OmnesError(f"{trace_file} is of {trace.ranks} ranks, which a replay has, too: leave out -n {ranks}")
+        gap = longest_gap * 1e-6
+        _replay(trace, trace_file, places, settings, variants, table, bind, times, gap, to_file)
+        return
+    if alone := [name for name in ("times", "longest_gap") if name in given]:
+        raise OmnesError(f"--{alone[0].replace('_', '-')} is for the calls of a trace: add --replay FILE")
     if only_limits:
         _show_limits(ranks, to_file)
         return
@@ -268,6 +310,63 @@ def command(
             terminal.console().print(shown(of_mpi, title(name, ranks, bound, spread)))
     for warning in load.warnings(others, samples):
         click.echo(warning, err=True)
+
+
+_BESIDE_REPLAY = {
+    "trace_file": "--replay",
+    "ranks": "-n",
+    "places": "--mpi",
+    "settings": "--peer",
+    "variants": "--variant",
+    "table": "--table",
+    "bind": "--bind",
+    "times": "--times",
+    "longest_gap": "--longest-gap",
+    "to_file": "--json",
+}
+
+
+def _given(ctx: click.Context) -> set[str]:
+    """The parameters that are on the command line."""
+    return {name for name in ctx.params if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE}
+
+
+def _refuse_beside_replay(given: set[str]) -> None:
+    if given - _BESIDE_REPLAY.keys():
+        valid = ", ".join(word for word in _BESIDE_REPLAY.values() if word != "--replay")
+        raise OmnesError(f"the trace says what is called; --replay goes with {valid} only")
+
+
+def _replay(
+    trace: traces.Trace,
+    file: Path,
+    places: Sequence[str],
+    settings: Sequence[str],
+    variants: Sequence[str],
+    table: Path | None,
+    bind: bool | None,
+    times: int,
+    longest_gap: float,
+    to_file: Path | None,
+) -> None:
+    mpis = _mpis(places)
+    ranks = trace.ranks
+    bound = ranks <= cpus.usable_cores() if bind is None else bind
+    specs = peers.with_table(mpis, table) if table else peers.jobs(mpis, ranks > cpus.usable_cpus(), settings, variants)
+    others = load.look()
+    results = replay.run(trace, specs, bound, times, longest_gap)
+    if to_file:
+        data = {"replay": str(file), "ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound, "times": times}
+        data.update(longest_gap=longest_gap, busy_cpus=others.taken, load=others.average)
+        data.update(unit="seconds in MPI: of an operation those of all ranks, of all the mean of the ranks")
+        data.update(replay.as_data(results, specs), jobs=report.jobs_as_data(specs, results.commands))
+        _write(json.dumps(data, indent=2), to_file)
+    if str(to_file) == "-":
+        return
+    for name, of_mpi in report.by_mpi(specs):
+        terminal.console().print(replay.table(results, of_mpi, f"{file}, {title(name, ranks, bound)}"))
+    for line in replay.verdicts(results, specs):
+        click.echo(line)
 
 
 def _show_limits(ranks: int, to_file: Path | None) -> None:

@@ -111,7 +111,7 @@ def _run(case: Case, way: str, statistics: Path | None) -> tuple[Run, dict[str, 
         if case.program.output:
             text += "".join(file.read_text(errors="replace") for file in sorted(folder.glob(case.program.output)))
     if code != 0:
-        raise RunFailed(f"exit code {code}: {_last_words(text)}")
+        raise RunFailed(f"exit code {code}: {last_words(text)}")
     read = {figure.name: figure.read(text) for figure in case.program.figures}
     figures = {name: value for name, value in read.items() if value is not None}
     return Run(seconds, text, figures), stats.merge(statistics) if statistics else None
@@ -165,7 +165,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _last_words(text: str) -> str:
+def last_words(text: str) -> str:
     lines = [line.strip(" -=|*%") for line in text.splitlines() if line.strip(" -=|*%")]
     telling = [line for line in lines if _TELLING.search(line)]
     return (telling or lines or ["it said nothing"])[-1][:200]
