@@ -1,29 +1,36 @@
 /* What a call costs by itself, and what ranks that share CPUs spend on it; led by bench/overhead.
 
-   overhead alone OPERATION CALLS      of rank 0: calls that wait for nobody, since it only sends
-   overhead fresh OPERATION CALLS      the same, of other sizes each time: 8 to 56 bytes a part
-   overhead together OPERATION CALLS   all ranks, in a loop
+   overhead alone OPERATION CALLS [TRACE [BYTES...]]   of rank 0: calls that wait for nobody, since it only sends
+   overhead fresh OPERATION CALLS [TRACE [BYTES...]]   the same, of other sizes each time: 8 to 56 bytes a part
+   overhead together OPERATION CALLS                   all ranks, in a loop
 
 OPERATION: bcast, reduce, gather, scatter, gatherv, scatterv, allreduce, alltoall or barrier, of 8 bytes; or send, recv,
-wait or test, of no bytes and with nobody. Prints, as JSON: alone, the
-nanoseconds of a call (the median; each after a barrier, and less what it takes to look at the clock) and its
+wait or test, of no bytes and with nobody; or nothing, which reads some lines and calls nobody. Prints, as JSON: alone,
+the nanoseconds of a call (of the middle half; each after a barrier, and less what it takes to look at the clock), the
+same after each rank has written to so many BYTES of its own, and its
 instructions, the whole and up to its first store into memory that other processes see; together, the seconds of a
 call, and how often it switched to another process, of all ranks.
 
 Instructions are counted by single steps (x86-64, Linux): with the trap flag set, each raises SIGTRAP; the shared memory
-is read-only meanwhile, so the first store into it raises SIGSEGV. */
+is read-only meanwhile, so the first store into it raises SIGSEGV. What calls touch follows from the registers before
+each instruction: the file TRACE (none: -) gets them, and TRACE.maps what lies where; bench/touched.py reads both. */
 #define _GNU_SOURCE
+#include <asm/prctl.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
-enum { STEPPED = 100, MOST_RANKS = 1024, MOST_MAPPINGS = 256, TRAP_FLAG = 0x100 };
+enum { STEPPED = 100, MOST_RANKS = 1024, MOST_MAPPINGS = 256, TRAP_FLAG = 0x100, LINE = 64 };
 
 static double sent[7 * MOST_RANKS], received[7 * MOST_RANKS];
 static int ranks, rank, other;
@@ -63,15 +70,21 @@ static void allreduce(void) { MPI_Allreduce(sent, received, 1, MPI_DOUBLE, MPI_S
 static void alltoall(void) { MPI_Alltoall(sent, 1, MPI_DOUBLE, received, 1, MPI_DOUBLE, MPI_COMM_WORLD); }
 static void barrier(void) { MPI_Barrier(MPI_COMM_WORLD); }
 
+/* Every second line, of two pages: what the tool says of this is known. */
+enum { KNOWN_LINES = 37 };
+static volatile char known[KNOWN_LINES][2 * LINE] __attribute__((aligned(4096)));
+static void nothing(void) {
+  for (int i = 0; i < KNOWN_LINES; ++i) (void)known[i][0];
+}
+
 typedef void (*Call)(void);
 static const struct {
   const char* name;
   Call call;
-} operations[] = {{"bcast", bcast},     {"scatter", scatter},     {"reduce", reduce},
-                  {"gather", gather},   {"allreduce", allreduce}, {"alltoall", alltoall},
-                  {"barrier", barrier}, {"scatterv", scatterv},   {"gatherv", gatherv},
-                  {"send", send},       {"recv", recv},           {"wait", wait_for},
-                  {"test", test}};
+} operations[] = {{"bcast", bcast},         {"scatter", scatter},   {"reduce", reduce},   {"gather", gather},
+                  {"allreduce", allreduce}, {"alltoall", alltoall}, {"barrier", barrier}, {"scatterv", scatterv},
+                  {"gatherv", gatherv},     {"send", send},         {"recv", recv},       {"wait", wait_for},
+                  {"test", test},           {"nothing", nothing}};
 
 static struct {
   char* begin;
@@ -103,6 +116,14 @@ static void protect(int access) {
 static volatile long steps, until_store;
 static Call stepped;
 
+/* The last calls are traced: of each of their instructions the registers before it, and its first bytes. */
+enum { TRACED = 15, REGISTERS = REG_EFL + 1, MOST_STEPS = 1 << 16 };
+struct Step {
+  uint64_t registers[REGISTERS];
+  unsigned char code[16];
+};
+static struct Step trace[MOST_STEPS];
+
 /* Where stepping ends: the first instruction after the call's return and this call. */
 __attribute__((noinline)) static void returned(void) { __asm__ volatile("" ::: "memory"); }
 
@@ -115,6 +136,7 @@ static void on_step(int signal, siginfo_t* info, void* context) {
     steps = 0;
   else if (registers[REG_RIP] == (greg_t)returned)
     registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+  if (steps < MOST_STEPS) memcpy(trace[steps].registers, registers, sizeof trace->registers);
 }
 
 static void on_store(int signal, siginfo_t* info, void* context) {
@@ -147,7 +169,41 @@ static double middle_mean(double* values, int count) {
   return sum / (count - count / 4 * 2);
 }
 
-static void step(Call call, double* whole, double* store) {
+static void must(int well, const char* what) {
+  if (well) return;
+  perror(what);
+  _exit(1);
+}
+
+/* What lies where, and where the thread's own data begin. */
+static FILE* open_trace(const char* name) {
+  char maps[4096], line[4096];
+  snprintf(maps, sizeof maps, "%s.maps", name);
+  FILE *from = fopen("/proc/self/maps", "r"), *to = fopen(maps, "w"), *file = fopen(name, "wb");
+  must(from && to && file, maps);
+  while (fgets(line, sizeof line, from)) fputs(line, to);
+  must(fclose(to) == 0, maps);
+  fclose(from);
+  uint64_t thread = 0;
+  must(syscall(SYS_arch_prctl, ARCH_GET_FS, &thread) == 0, "arch_prctl");
+  fwrite(&thread, sizeof thread, 1, file);
+  return file;
+}
+
+/* From its first instruction until it has returned: then less is on the stack. */
+static void write_trace(FILE* file) {
+  const int memory = open("/proc/self/mem", O_RDONLY);
+  uint64_t length = 0;
+  for (; trace[length].registers[REG_RSP] <= trace[0].registers[REG_RSP]; ++length) {
+    if (length == MOST_STEPS - 1) must(0, "overhead: too long a call to trace");
+    must(pread(memory, trace[length].code, sizeof trace->code, trace[length].registers[REG_RIP]) > 0, "/proc/self/mem");
+  }
+  close(memory);
+  fwrite(&length, sizeof length, 1, file);
+  must(fwrite(trace, sizeof *trace, length, file) == length, "overhead: cannot write the trace");
+}
+
+static void step(Call call, FILE* traces, double* whole, double* store) {
   struct sigaction on = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
   sigaction(SIGTRAP, &on, NULL);
   on.sa_sigaction = on_store;
@@ -166,6 +222,7 @@ static void step(Call call, double* whole, double* store) {
     wholes[i] = steps;
     stores[i] = until_store;
     if (until_store == 0) protect(PROT_READ | PROT_WRITE);
+    if (traces && i >= STEPPED - TRACED) write_trace(traces);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   *whole = median(wholes, STEPPED);
@@ -178,32 +235,56 @@ static double now(void) {
   return time.tv_sec * 1e9 + time.tv_nsec;
 }
 
-static void alone(Call call, int calls) {
-  double *with = malloc(sizeof *with * calls), *without = malloc(sizeof *without * calls);
+/* Writes to each line. */
+static void touch(volatile char* memory, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += LINE) ++memory[i];
+}
+
+/* Of a call, each after a barrier and, where there are bytes, after all ranks have written to as many. The clock's code is in the
+   caches. */
+static double nanoseconds(Call call, int calls, size_t bytes) {
+  double with[calls], without[calls];
+  char* memory = malloc(bytes + 1);
+  must(memory != NULL, "overhead: malloc");
   for (int i = 0; i < calls; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
+    touch(memory, bytes);
     next_count();
     lay_out();
+    if (bytes > 0) now();
     const double first = now(), second = now();
     call();
     with[i] = now() - second;
     without[i] = second - first;
   }
+  free(memory);
+  return middle_mean(with, calls) - middle_mean(without, calls);
+}
+
+/* To touch much takes long. */
+static int cold_calls(size_t bytes) { return bytes <= 4 << 20 ? 300 : 60; }
+
+static void alone(Call call, int calls, const char* name, char** sizes) {
+  const double ns = nanoseconds(call, calls, 0);
+  if (rank == 0) printf("{\"ns\": %.0f, ", ns);
+  for (; name && *sizes; ++sizes) {
+    const size_t bytes = strtoul(*sizes, NULL, 10);
+    const double cold = nanoseconds(call, cold_calls(bytes), bytes);
+    if (rank == 0) printf("\"ns after %zu\": %.0f, ", bytes, cold);
+  }
   double whole, store;
-  if (rank == 0)
-    step(call, &whole, &store);
-  else
+  if (rank == 0) {
+    FILE* traces = name && strcmp(name, "-") != 0 ? open_trace(name) : NULL;
+    step(call, traces, &whole, &store);
+    if (traces) must(fclose(traces) == 0, name);
+    printf("\"instructions\": %.0f, \"to_store\": %.0f}\n", whole, store);
+  } else
     for (int i = 0; i < STEPPED; ++i) {
       next_count();
       lay_out();
       call();
       MPI_Barrier(MPI_COMM_WORLD);
     }
-  if (rank == 0)
-    printf("{\"ns\": %.0f, \"instructions\": %.0f, \"to_store\": %.0f}\n",
-           middle_mean(with, calls) - middle_mean(without, calls), whole, store);
-  free(with);
-  free(without);
 }
 
 static void together(Call call, int calls) {
@@ -227,16 +308,20 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   other = ranks > 1 ? 1 : 0;
   Call call = NULL;
-  for (size_t i = 0; argc == 4 && i < sizeof operations / sizeof *operations; ++i)
+  for (size_t i = 0; argc >= 4 && i < sizeof operations / sizeof *operations; ++i)
     if (strcmp(operations[i].name, argv[2]) == 0) call = operations[i].call;
   if (call == NULL || ranks > MOST_RANKS) {
     if (rank == 0)
-      fprintf(stderr, "usage: overhead alone|fresh|together OPERATION COUNT, on at most %d ranks\n", MOST_RANKS);
+      fprintf(stderr, "usage: overhead alone|fresh|together OPERATION CALLS [TRACE [BYTES...]], on at most %d ranks\n",
+              MOST_RANKS);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   changes = strcmp(argv[1], "fresh") == 0;
   lay_out();
-  (strcmp(argv[1], "together") == 0 ? together : alone)(call, atoi(argv[3]));
+  if (strcmp(argv[1], "together") == 0)
+    together(call, atoi(argv[3]));
+  else
+    alone(call, atoi(argv[3]), argv[4], argc > 4 ? argv + 5 : NULL);
   MPI_Finalize();
   return 0;
 }
