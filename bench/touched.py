@@ -10,7 +10,7 @@ whole one; of a vector of addresses only the base is known.
 from __future__ import annotations
 
 import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -20,8 +20,8 @@ from omnes.errors import OmnesError
 
 LINE, PAGE = 64, 4096
 _OLDER = ("rdi", "rsi", "rbp", "rbx", "rdx", "rax", "rcx", "rsp", "rip", "eflags")
-_REGISTERS = [*(f"r{number}" for number in range(8, 16)), *_OLDER]  # as signal handlers get them
-_WORDS = len(_REGISTERS) + 2  # of a step: the registers, and 16 bytes of code
+REGISTERS = [*(f"r{number}" for number in range(8, 16)), *_OLDER]  # as signal handlers get them
+_WORDS = len(REGISTERS) + 2  # of a step: the registers, and 16 bytes of code
 _WORD = 8  # bytes: of a register, of what a push writes
 _MASK = (1 << 64) - 1
 
@@ -111,20 +111,22 @@ def middle(calls: list[Call]) -> Call:
 
 def _step(words: array.array[int], thread: int) -> Step:
     instruction = decode(words[-2:].tobytes())
-    address = words[_REGISTERS.index("rip")]
-    return Step(address, instruction, list(_accesses(instruction, words, thread)))
+    return Step(words[REGISTERS.index("rip")], instruction, accesses(instruction, words, thread))
 
 
-def _accesses(instruction: Instruction, registers: array.array[int], thread: int) -> Iterator[Access]:
+def accesses(instruction: Instruction, registers: Sequence[int], thread: int) -> list[Access]:
+    """What it reads and writes: `registers` before it, in the order of REGISTERS."""
+    found = []
     for operand in instruction.operands:
-        if operand.repeated and registers[_REGISTERS.index("rcx")] == 0:
+        if operand.repeated and registers[REGISTERS.index("rcx")] == 0:
             continue
         address = operand.displacement + (thread if operand.of_thread else 0)
         if operand.base is not None:
             address += registers[operand.base]
         if operand.index is not None:
             address += registers[operand.index] * operand.scale
-        yield Access(address & _MASK, operand.bytes, operand.writes)
+        found.append(Access(address & _MASK, operand.bytes, operand.writes))
+    return found
 
 
 @lru_cache(None)
@@ -159,14 +161,15 @@ def _stated(found: Any) -> Iterator[Operand]:
     if found.id in (x86.X86_INS_LEA, x86.X86_INS_NOP):
         return
     repeated = found.prefix[0] in (x86.X86_PREFIX_REP, x86.X86_PREFIX_REPNE) and found.mnemonic.startswith("rep")
-    for operand in found.operands:
+    for place, operand in enumerate(found.operands):
         if operand.type != x86.X86_OP_MEM:
             continue
         memory = operand.mem
+        stored = place == 0 and found.mnemonic.startswith(("mov", "vmov"))  # of vectors capstone does not say so
         relative = found.size if memory.base == x86.X86_REG_RIP else 0
         yield Operand(
             max(operand.size, 1),
-            bool(operand.access & CS_AC_WRITE),
+            stored or bool(operand.access & CS_AC_WRITE),
             _place(found, memory.base),
             _place(found, memory.index),
             memory.scale,
@@ -179,14 +182,14 @@ def _stated(found: Any) -> Iterator[Operand]:
 def _place(found: Any, register: int) -> int | None:
     """None: no register, or a vector of addresses, of which only the base is known."""
     name = found.reg_name(register) if register else ""
-    return _REGISTERS.index(name) if name in _REGISTERS else None
+    return REGISTERS.index(name) if name in REGISTERS else None
 
 
 def _on_stack(found: Any) -> Iterator[Operand]:
     """What push, call, pop, ret and leave do beside their operands."""
     from capstone import x86
 
-    stack, frame = _REGISTERS.index("rsp"), _REGISTERS.index("rbp")
+    stack, frame = REGISTERS.index("rsp"), REGISTERS.index("rbp")
     if found.id in (x86.X86_INS_PUSH, x86.X86_INS_CALL, x86.X86_INS_PUSHFQ):
         yield Operand(_WORD, True, stack, displacement=-_WORD)
     elif found.id in (x86.X86_INS_POP, x86.X86_INS_RET, x86.X86_INS_POPFQ):
