@@ -58,7 +58,7 @@ class Executor {
  private:
   enum class Outcome { busy, started, done };
 
-  struct Moving {  // what a step in flight needs to remember
+  struct alignas(64) Moving {  // what a step in flight needs to remember
     shm::Transfer transfer;
     PortRequest request;
     bool started = false;
@@ -90,21 +90,23 @@ class Executor {
   void test_messages();
   void wait_for_messages();
 
+  // What every run needs, side by side.
   shm::Endpoint* endpoint_ = nullptr;
-  MessagePort port_;
   const Plan* plan_ = nullptr;
   Bases bases_{};
   const Reduction* reduction_ = nullptr;
-  const Step* combining_ = nullptr;  // the recv_reduce whose fragments arrive
   int error_ = 0;
-  std::size_t room_ = 0;   // steps that waits_for_ and moving_ have room for
+  bool copies_left_ = false;  // of a plan that copies beside its messages: this rank's own part is not copied yet
+  std::vector<Moving> moving_;
+  const Step* combining_ = nullptr;  // the recv_reduce whose fragments arrive
+  std::size_t room_ = 0;             // steps that waits_for_ and moving_ have room for
+
+  MessagePort port_;
   std::size_t tried_ = 0;  // steps before this one were done in order; it may have been tried
   std::vector<std::uint32_t> waits_for_;
   std::vector<std::uint32_t> active_;
   std::size_t held_back_ = 0;  // steps that have not become active yet
-  bool copies_left_ = false;   // of a plan that copies beside its messages: this rank's own part is not copied yet
   std::vector<PortRequest*> awaited_;
-  std::vector<Moving> moving_;
 };
 
 }  // namespace omnes::inline runtime

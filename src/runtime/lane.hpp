@@ -98,9 +98,10 @@ class Lane {
     return code;
   }
 
+  // What every run needs comes first, up to the first members of the executor.
+  Arena arena_;
   std::unique_ptr<shm::Endpoint> endpoint_;
   Executor executor_;  // its memory stays when the lane is closed and opened again
-  Arena arena_;
   std::deque<Flight*> queue_;
   bool open_ = false;
   bool begun_ = false;  // the front
