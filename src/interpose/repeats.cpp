@@ -109,7 +109,7 @@ void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* wo
   repeat.call.send = nullptr;
   repeat.call.recv = nullptr;
   repeat.call.reduction = call.reduction == nullptr ? nullptr : &repeat.op.reduction;
-  repeat.sizing = repeat.prepared->choice.host ? of_host : repeat.prepared->sizing;
+  repeat.sizing = repeat.prepared->choice.host ? of_host : repeat.prepared->plan.sizing;
   repeat.send_unit = repeat.recv_unit = 0;
   repeat.resizable = false;
   repeat.least_count = out_of_range;
@@ -273,7 +273,7 @@ bool Repeats::prepare(Repeat& repeat, Team& team, const void* send, void* recv) 
     repeat.sizing = of_host;
     return true;
   }
-  repeat.sizing = prepared->sizing;
+  repeat.sizing = prepared->plan.sizing;
   const auto place = [&](bool used, bool parts, int side, const void* buffer) -> const void* {
     if (!used) return nullptr;
     return static_cast<const std::byte*>(buffer) + (parts && prepared->in_rows ? first_[side] : 0);

@@ -163,7 +163,7 @@ class Repeats {
     void take_count(std::uint64_t count) {
       word[1] = word[second_count] = count;
       prepared->size_whole(count * (send_unit != 0 ? send_unit : recv_unit), call.element);
-      sizing = prepared->sizing;
+      sizing = prepared->plan.sizing;
     }
 
     Bases bases(const void* of_send, void* of_recv) const { return {{send.in(of_send), recv.in(of_recv), nullptr}}; }
@@ -186,7 +186,7 @@ class Repeats {
     return &repeat;
   }
   /// Whether what was found may run: nobody else's sizes are in its plan, and it is not left to the host.
-  static bool is_ready(const Repeat& repeat) { return repeat.sizing == repeat.prepared->sizing; }
+  static bool is_ready(const Repeat& repeat) { return repeat.sizing == repeat.prepared->plan.sizing; }
 
   /// The call that has been made before with such arguments but another count, for which its plan only has to be resized,
   /// or whose plan has served others since; or null.

@@ -94,26 +94,35 @@ struct Pairwise {
 };
 
 struct Plan {
-  std::vector<Step> steps;
-  std::vector<std::uint32_t> ready;   ///< steps that wait for nothing
-  std::vector<std::uint32_t> after;   ///< pool of step indices
-  std::vector<std::int32_t> readers;  ///< pool of local ranks
-  bool messages = false;              ///< some step goes through the port
+  // What every run needs, up to where the readers are.
+  /// This rank copies its own part, and either only sends or only receives long messages beside: while it copies, its peers can, too.
+  bool copies_beside = false;  ///< with these sizes
+  bool truncates = false;      ///< this rank expects other sizes than its partners send
+  bool messages = false;       ///< some step goes through the port
   /// Some region holds several parts, or pieces of them, so that parts must lie one behind the other.
   bool joins_parts = false;
+  /// Beside copies of its own, this rank only sends or only receives in shared memory, all at once.
+  bool only_copies_and_moves = false;
+  std::uint64_t sizing = 0;  ///< how often it was given sizes, where who sizes it counts that
+  std::size_t in_order = 0;  ///< first steps that may be tried in list order, with these sizes: none through the port
+  std::size_t element = 1;   ///< bytes
+  std::vector<Step> steps;
+  std::vector<std::int32_t> readers;  ///< pool of local ranks
 
-  // Of these sizes:
-  std::size_t element = 1;      ///< bytes
+  // Of these sizes, too:
   std::size_t arena_bytes = 0;  ///< temporary blocks, then landing places
   std::size_t longest = 0;      ///< bytes of the longest step
-  std::size_t in_order = 0;     ///< first steps that may be tried in list order: none that goes through the port
   /// From this step on there are only short messages to receive; the number of steps where some message is long or the host's.
   std::size_t only_short_receives_from = 0;
-  bool truncates = false;  ///< this rank expects other sizes than its partners send
-  /// This rank copies its own part, and either only sends or only receives long messages beside: while it copies, its peers can, too.
-  bool copies_beside = false;
 
   // What they follow from:
+  std::size_t first_message = 0;     ///< step that goes through the port
+  std::size_t behind_last_send = 0;  ///< step
+  std::uint32_t arena_parts = 0, longest_parts = 0, shortest_parts = 0;
+  /// Of the steps, where whole parts are moved and nothing is aligned: equal parts need no more. Else empty.
+  std::vector<Multiples> multiples;
+  std::vector<std::uint32_t> ready;  ///< steps that wait for nothing
+  std::vector<std::uint32_t> after;  ///< pool of step indices
   std::int32_t pieces = 1;
   std::vector<Mark> sent_marks, received_marks;
   std::vector<Between> temporaries;     ///< each as long as so much of the buffer of all parts
@@ -122,13 +131,6 @@ struct Plan {
   std::vector<Extent> extents;          ///< of the steps
   /// Bytes before: nothing; the marks of `send`; those of `recv`; in the arena, each temporary block and its end; each landing place.
   std::vector<std::size_t> places;
-  std::size_t first_message = 0;     ///< step that goes through the port
-  std::size_t behind_last_send = 0;  ///< step
-  bool only_copies_and_moves =
-      false;  ///< beside copies of its own, it only sends or only receives in shared memory, all at once
-  /// Of the steps, where whole parts are moved and nothing is aligned: equal parts need no more. Else empty.
-  std::vector<Multiples> multiples;
-  std::uint32_t arena_parts = 0, longest_parts = 0, shortest_parts = 0;
 
   /// What follows from the steps' lengths.
   void settle(std::size_t longest_step, std::size_t shortest_step) {

@@ -198,9 +198,9 @@ struct Team::State {
     if (prepared.choice.host) return;
     const bool equal = call.send_counts.empty() && call.recv_counts.empty();
     const bool same = equal && prepared.count == call.count && prepared.element == call.element;
-    if (same && prepared.sizing != 0 && !counting) return;
+    if (same && prepared.plan.sizing != 0 && !counting) return;
     if (!prepared.needs_all_counts) resize(prepared.plan, layout_of(call, prepared.in_rows));
-    ++prepared.sizing;
+    ++prepared.plan.sizing;
     prepared.count = call.count;
     prepared.element = call.element;
     if (!counting) return;

@@ -101,8 +101,15 @@ struct Ran {
 };
 
 /// What is decided and made once for all calls that are alike but for their sizes, and the sizes of the last of them.
-struct Prepared {
+/// Aligned, so that its first cache line has all that a run needs of it.
+struct alignas(64) Prepared {
   Plan plan;
+
+  // Of the last sizes:
+  std::size_t count = 0, element = 0;
+  std::size_t bytes = 0;      ///< of a part; of unequal ones their average, where it is known
+  std::size_t own_bytes = 0;  ///< the same as this rank alone sees it
+
   bool needs_all_counts = false;  ///< `plan` is that of their exchange only; then comes Team::second_stage()
   Plan second;                    ///< which has this one
   bool in_rows = false;           ///< unequal parts have to lie one behind the other
@@ -113,12 +120,6 @@ struct Prepared {
   std::string advice;  ///< the model's, where it has chosen
 
   ByteRange sizes;  ///< of a part, for which all of this holds
-
-  // Of the last sizes:
-  std::uint64_t sizing = 0;  ///< how often it was given some
-  std::size_t count = 0, element = 0;
-  std::size_t bytes = 0;      ///< of a part; of unequal ones their average, where it is known
-  std::size_t own_bytes = 0;  ///< the same as this rank alone sees it
 
   /// Calls whose parts have as many bytes, rounded down to a power of two.
   struct Counted {
@@ -131,7 +132,7 @@ struct Prepared {
   /// Gives a plan that has multiples equal parts of other sizes, which are in range.
   void size_whole(std::size_t elements, std::size_t element_bytes) {
     resize_whole(plan, elements, element_bytes);
-    ++sizing;
+    ++plan.sizing;
     count = elements;
     element = element_bytes;
     bytes = own_bytes = elements * element_bytes;
