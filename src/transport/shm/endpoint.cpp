@@ -52,15 +52,15 @@ bool have_all_come(const Layout& layout, int p) {
 }  // namespace
 
 Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first, int lane)
-    : segment_(std::move(segment)),
+    : pair_lines_(static_cast<std::uint32_t>(segment->geometry().pair_lines())),
+      peers_(segment->geometry().p),
+      segment_(std::move(segment)),
       geometry_(segment_->geometry()),
       layout_(geometry_, segment_->base(lane)),
       rank_(rank),
-      pair_lines_(static_cast<std::uint32_t>(geometry_.pair_lines())),
       single_copy_from_(default_single_copy_from),
-      peers_(geometry_.p),
-      published_{layout_.publish_ring(rank), first, first},
       slot_uses_(geometry_.slots) {
+  published_ = {layout_.publish_ring(rank), first, first};
   if (has_several_memories()) {
     std::byte* region = layout_.region(rank);
     const std::size_t used = Layout::control_lines(geometry_) * line_bytes;

@@ -77,7 +77,8 @@ struct Access {
   std::shared_ptr<const PeerHeap> heap;  ///< mapped here; null: not
 };
 
-class Endpoint {
+/// Aligned, so that its first cache line has all that small messages need of it.
+class alignas(line_bytes) Endpoint {
  public:
   /// Where there is memory near and far, touches the rank's own control lines first, so that their pages lie near it; its
   /// slots nobody touches before it does.
@@ -320,21 +321,25 @@ class Endpoint {
   bool push(const Access& access, std::uint64_t into, const std::byte* data, std::size_t bytes);
   void help(const Target& to, const std::byte* data, std::size_t bytes, std::uint32_t sequence);
 
+  // What small messages need, in one line up to where the peers are.
+  std::size_t inline_up_to_ = inline_message_bytes;  // bytes that go inline at once where there is room
+  std::uint32_t pair_lines_;
+  bool fence_wakes_ = false;
+  bool mismatch_ = false;
+  bool listed_ = false;  // among those whose peers may sleep
+  Outbox published_;
+  std::vector<std::int32_t> others_;
+  std::vector<Peer> peers_;
   // Set once.
   std::shared_ptr<Segment> segment_;
   Geometry geometry_;
   Layout layout_;
   int rank_;
-  std::uint32_t pair_lines_;
-  std::vector<std::int32_t> others_;
-  std::size_t inline_up_to_ = inline_message_bytes;  // bytes that go inline at once where there is room
   std::size_t single_copy_from_;
   std::size_t direct_copy_from_ = 0;
   const Heap* heap_ = nullptr;              // own; null: none that peers know
   const SharedWindows* windows_ = nullptr;  // of this process
   // What moves.
-  std::vector<Peer> peers_;
-  Outbox published_;
   std::vector<std::vector<Use>> slot_uses_;
   int next_slot_ = 0;
   OutwardCopy into_slots_, into_peers_;
@@ -342,9 +347,6 @@ class Endpoint {
   std::uint32_t starved_ = 0;  // how often in a row a message has found no free slot, up to what is endured
   std::vector<std::vector<Transfer>> splits_;  // pool: one transfer per reader of a set
   std::vector<std::byte> staging_;
-  bool fence_wakes_ = false;
-  bool listed_ = false;  // among those whose peers may sleep
-  bool mismatch_ = false;
   int copy_error_ = 0;
 };
 
