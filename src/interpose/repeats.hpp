@@ -117,7 +117,8 @@ class Repeats {
   static constexpr std::uint64_t of_host = ~std::uint64_t{0};            // no sizing
   static constexpr std::uint64_t out_of_range = std::uint64_t{1} << 63;  // for a count
 
-  struct Repeat {
+  /// Aligned, so that an index is a shift; the first two cache lines have all that a call needs that repeats.
+  struct alignas(512) Repeat {
     bool is_valid(bool asked = false) const {
       return mark(watched->load(std::memory_order_acquire), asked) == generation;
     }
@@ -142,22 +143,22 @@ class Repeats {
     std::array<std::uint64_t, most_words> word{};
     const Generation* watched = &forgotten_at_once;  ///< of the datatype or operation that could be freed
     std::uint64_t generation = nothing_kept;         ///< its generation then
-    std::array<const TypeInfo*, 2> types{};          ///< of the program's datatypes in a call that can be revived
     std::uint64_t sizing = 0;                        ///< the one of `prepared` that has these counts
     std::shared_ptr<Prepared> prepared;              ///< or why it is left to the host
     Start send, recv;
-    Operator op;  ///< what its reduction refers to, if to anything
     bool reads_sent = false, reads_received = false;
-    std::vector<std::byte> elements;  ///< of the arrays that are read, one after the other
+    bool resizable = false;
+    int second_count = 0;  ///< its place in `word`, or the first's; 0: there is more to look at
 
     // What other counts come to.
-    Call call;  ///< but for buffers, and for sizes
-    /// Bytes (of reductions: elements) to an element of what is sent and received; 0: this rank's call does not read it.
-    std::size_t send_unit = 0, recv_unit = 0;
-    bool resizable = false;
     // Equal parts whose plan has multiples: the counts that are in its range, from the least one on.
     std::uint64_t least_count = out_of_range, more_counts = 0;
-    int second_count = 0;  ///< its place in `word`, or the first's; 0: there is more to look at
+    /// Bytes (of reductions: elements) to an element of what is sent and received; 0: this rank's call does not read it.
+    std::size_t send_unit = 0, recv_unit = 0;
+    Operator op;                             ///< what its reduction refers to, if to anything
+    std::vector<std::byte> elements;         ///< of the arrays that are read, one after the other
+    Call call;                               ///< but for buffers, and for sizes
+    std::array<const TypeInfo*, 2> types{};  ///< of the program's datatypes in a call that can be revived
 
     /// Takes another count in range.
     void take_count(std::uint64_t count) {
