@@ -315,9 +315,9 @@ class Repeats {
   std::array<std::vector<std::size_t>, 2> counts_, starts_;
   std::array<std::size_t, 2> first_{};  // bytes before the first that has any
   std::array<bool, 2> in_row_{};        // from there on they lie one behind the other
-  std::uint32_t left_ = 0;              // a bit for each operation
-  static_assert(operation_count <= 32);
   std::array<Repeat, 1 << place_bits> repeats_;
+  std::uint32_t left_ = 0;  // a bit for each operation; last, so that it may share a cache line with what comes behind
+  static_assert(operation_count <= 32);
 };
 
 }  // namespace omnes::interpose

@@ -63,8 +63,9 @@ struct Members {
   bool own_cpus = true;                            ///< none shares a CPU with another rank
 };
 
-/// Made by new_state() (formation.hpp) or taken over from a communicator that is gone (membership.hpp).
-struct State : Members, std::enable_shared_from_this<State> {
+/// Made by new_state() (formation.hpp) or taken over from a communicator that is gone (membership.hpp). Aligned, for the
+/// sake of what blocking calls need.
+struct alignas(64) State : Members, std::enable_shared_from_this<State> {
   State();
   ~State();
   /// As of a communicator on which nothing has run. What lanes it has stay open.
@@ -73,12 +74,13 @@ struct State : Members, std::enable_shared_from_this<State> {
   static std::shared_ptr<State> shared(std::unique_ptr<State> state);
   std::shared_ptr<State> held;  ///< by the communicator's attribute, where it is not kept with its origin
   std::shared_ptr<Membership> membership;
-  std::unique_ptr<Team> team;    ///< null: the host serves this communicator
-  const char* passed = nullptr;  ///< and why
+  const char* passed = nullptr;  ///< why there is no team
   Staging staging[3];            ///< of blocking calls
-  Repeats repeats;               ///< of them
-  std::uint32_t calls = 0;       ///< of them
-  std::unique_ptr<Edges> edges;  ///< of its topology; looked up when first needed
+  // What one needs that repeats is in one cache line, with the end of `repeats`.
+  [[no_unique_address]] Repeats repeats;  ///< of them
+  std::unique_ptr<Team> team;             ///< null: the host serves this communicator
+  std::uint32_t calls = 0;                ///< blocking ones
+  std::unique_ptr<Edges> edges;           ///< of its topology; looked up when first needed
 
   bool own_choices = false;  ///< the program has forced some, for this communicator
 
