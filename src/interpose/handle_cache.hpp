@@ -64,7 +64,7 @@ class HandleCache : public Generations<Handle, size> {
   static std::uint64_t generation(Handle handle) { return Base::of(handle).load(std::memory_order_acquire); }
 
  private:
-  struct Entry {
+  struct alignas(32) Entry {  // else some would lie in two cache lines
     Handle handle;
     Value* value;  // null: none
     std::uint64_t generation;
