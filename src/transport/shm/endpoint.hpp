@@ -203,10 +203,13 @@ class alignas(line_bytes) Endpoint {
     std::uint32_t taken = 0;
   };
   struct alignas(line_bytes) Peer {
-    Inbox in, published_in;
+    // What a small message needs to one reader and from it, in one line,
     Outbox out;
-    Consumed* consumed = nullptr;                  // the peer's counters about this rank
     std::atomic<std::uint32_t>* asleep = nullptr;  // the peer's bed
+    Inbox in;
+    Consumed* consumed = nullptr;  // the peer's counters about this rank
+    // and from one that publishes, in another.
+    alignas(line_bytes) Inbox published_in;
     Access access;
   };
   struct Target {  // of a send
