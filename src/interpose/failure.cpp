@@ -8,8 +8,6 @@
 
 namespace omnes::interpose {
 
-std::atomic<bool> may_be_revoked = false;
-
 namespace {
 
 /// What is too long ends behind an entry of its list, or a word, and says where the rest is told.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <string>
 
+#include "interpose/handle_cache.hpp"
 #include "interpose/host.hpp"
 
 namespace omnes::interpose {
@@ -15,7 +16,7 @@ struct Failure {
 };
 
 /// Whether a communicator may be revoked at all: the host is to survive failures, or this process has revoked one.
-extern std::atomic<bool> may_be_revoked;
+inline constexpr std::atomic<bool>& may_be_revoked = seldom.may_be_revoked;
 /// Whether a process of the communicator has failed and another one has said so (ULFM): then the host complains.
 inline bool revoked(MPI_Comm comm) {
   if (!may_be_revoked.load(std::memory_order_relaxed)) [[likely]]

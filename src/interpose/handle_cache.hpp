@@ -19,8 +19,14 @@ using Generation = std::atomic<std::uint64_t>;
 
 /// How often any handle has been forgotten.
 inline constinit Generation all_forgotten{1};
+/// What each call reads and what hardly ever changes, in one cache line.
+struct alignas(64) Seldom {
+  Generation forgotten_at_once{1};
+  std::atomic<bool> may_be_revoked{false};
+};
+inline constinit Seldom seldom;
 /// How often all have been forgotten at once.
-inline constinit Generation forgotten_at_once{1};
+inline constexpr Generation& forgotten_at_once = seldom.forgotten_at_once;
 
 /// How often handles that have the same place have been forgotten.
 template <class Handle, std::size_t size>
