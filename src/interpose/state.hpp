@@ -63,9 +63,8 @@ struct Members {
   bool own_cpus = true;                            ///< none shares a CPU with another rank
 };
 
-/// Made by new_state() (formation.hpp) or taken over from a communicator that is gone (membership.hpp). Aligned, for the
-/// sake of what blocking calls need.
-struct alignas(64) State : Members, std::enable_shared_from_this<State> {
+/// Made by new_state() (formation.hpp) or taken over from a communicator that is gone (membership.hpp).
+struct State : Members, std::enable_shared_from_this<State> {
   State();
   ~State();
   /// As of a communicator on which nothing has run. What lanes it has stay open.
