@@ -113,7 +113,7 @@ class Repeats {
 
   /// How a generation is kept of calls whose buffers were asked about, and of others.
   static std::uint64_t mark(std::uint64_t generation, bool asked) { return asked ? ~generation : generation; }
-  static constexpr std::uint64_t nothing_kept = 0;
+  static constexpr std::uint64_t nothing_kept = std::uint64_t{1} << 63;  // no generation is, either way
   static constexpr std::uint64_t of_host = ~std::uint64_t{0};            // no sizing
   static constexpr std::uint64_t out_of_range = std::uint64_t{1} << 63;  // for a count
 
