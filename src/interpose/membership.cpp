@@ -156,6 +156,7 @@ void inherit(std::unique_ptr<State> state) {
     blocking = state->team->lane().close();
     nonblocking = state->nonblocking.close();
     lanes = std::move(state->lanes);
+    state->team->wait_so(m.setup.waiting);  // not in a bed of lanes that are gone
   }
   {
     const std::lock_guard lock(m.mutex);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -219,19 +220,20 @@ std::string why_not(const Choice& choice, const Question& question, bool reprodu
 std::vector<Rule> parse_table(std::string_view text) { return parse(text, {"decision table"}); }
 
 std::span<const Rule> default_rules(Operation operation) {
-  struct List {
-    std::once_flag read;
-    std::vector<Rule> rules;
-  };
-  static std::array<List, operation_count> lists;
-  List& list = lists[static_cast<std::size_t>(operation)];
-  std::call_once(list.read, [&] {
-    const Source source{"decision table"};
-    const std::string_view key = name(operation);
-    const toml::table table = parsed(list_of(default_table, key), source);
-    read_rules(list.rules, operation, table.get(key), source);
-  });
-  return list.rules;
+  // Never destroyed: collectives may run in destructors.
+  static std::array<std::atomic<const std::vector<Rule>*>, operation_count> lists{};
+  static std::mutex reading;
+  auto& list = lists[static_cast<std::size_t>(operation)];
+  if (const auto* known = list.load(std::memory_order_acquire)) return *known;
+  const std::lock_guard lock(reading);
+  if (const auto* known = list.load(std::memory_order_relaxed)) return *known;
+  const Source source{"decision table"};
+  const std::string_view key = name(operation);
+  const toml::table table = parsed(list_of(default_table, key), source);
+  auto rules = std::make_unique<std::vector<Rule>>();
+  read_rules(*rules, operation, table.get(key), source);
+  list.store(rules.get(), std::memory_order_release);
+  return *rules.release();
 }
 
 std::vector<Rule> parse_own_table(std::string_view text, std::string_view file) {
