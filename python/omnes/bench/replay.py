@@ -7,8 +7,6 @@ each all jobs run once: A B C, B C A, ..., so that all see the same machine. A r
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +18,7 @@ from typing import Any
 from rich.table import Table
 
 from omnes import _core, launch, programs, progress
-from omnes.bench.applications.running import last_words
+from omnes.bench.applications.running import last_words, stop
 from omnes.bench.applications.statistics import LEAST, Known, known, ratios
 from omnes.bench.job import JobError, JobLost, JobSpec, binding
 from omnes.bench.session import end_on_sigterm
@@ -33,7 +31,6 @@ _NO_OP, _OF_PROGRAM = -2, -1
 _MOST = 2**31 - 1  # of what an int of MPI counts
 _SHORTEST_LIMIT = 120.0  # seconds of a run, at most, however short the trace
 _TIMES_RECORDED = 20  # as long as the recorded program ran, at most: then it hangs
-_STOP_SECONDS = 10.0
 
 Name = tuple[str, str]  # of what was called: operation, form
 
@@ -228,21 +225,11 @@ def _one(spec: JobSpec, started: launch.Launch, limit: float) -> Run:
         raise JobLost(spec.name, f"not done in {limit:.0f} s; it hangs or crawls") from None
     finally:
         if process.poll() is None:
-            _stop(process)
+            stop(process)
     answer = next((line for line in out.splitlines() if line.startswith('{"replay"')), None)
     if process.returncode != 0 or answer is None:
         raise JobLost(spec.name, last_words(err + out))
     return _read(spec, json.loads(answer))
-
-
-def _stop(process: subprocess.Popen[str]) -> None:
-    """The launcher ends its ranks; if it does not, by force."""
-    process.terminate()
-    try:
-        process.wait(_STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def _read(spec: JobSpec, answer: Mapping[str, Any]) -> Run:

@@ -152,10 +152,10 @@ def _to_the_end(case: Case, started: launch.Launch, folder: Path, said: Path) ->
             raise RunFailed(f"not done in {case.program.seconds:.0f} s; it hangs or crawls") from None
         finally:
             if process.poll() is None:
-                _stop(process)
+                stop(process)
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def stop(process: subprocess.Popen[Any]) -> None:
     """The launcher ends its ranks; if it does not, by force."""
     process.terminate()
     try:
