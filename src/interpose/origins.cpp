@@ -66,8 +66,9 @@ void keep(Origin&& origin, const void* made) {
   const MPI_Comm comm = *static_cast<const MPI_Comm*>(made);
   if (comm == handles.comm_null) return;
   // Should the host itself have freed one of this handle, it ends now.
-  if (const Origin last = take_origin(comm); last.state) StateCache::forget(comm);
-  if (origin.id != 0 || origin.of_session) keep_origin(comm, std::move(origin));
+  const bool known = origin.id != 0 || origin.of_session;
+  if (const Origin last = known ? keep_origin(comm, std::move(origin)) : take_origin(comm); last.state)
+    StateCache::forget(comm);
 }
 
 /// Calls the host's maker; `ordered`: all members of the parent do, one such call after the other.
@@ -109,9 +110,9 @@ Origin take_origin(MPI_Comm comm) {
   return origin;
 }
 
-void keep_origin(MPI_Comm comm, Origin&& origin) {
+Origin keep_origin(MPI_Comm comm, Origin origin) {
   const std::lock_guard lock(table().mutex);
-  table().origins[comm] = std::move(origin);
+  return std::exchange(table().origins[comm], std::move(origin));
 }
 
 void keep_state(MPI_Comm comm, std::shared_ptr<State> state) {

@@ -36,13 +36,14 @@ struct Origin {
 #ifdef OMNES_ABI_SMPI
 inline Origin origin_of(MPI_Comm) { return {}; }
 inline Origin take_origin(MPI_Comm) { return {}; }
-inline void keep_origin(MPI_Comm, Origin&&) {}
+inline Origin keep_origin(MPI_Comm, Origin) { return {}; }
 inline void keep_state(MPI_Comm, std::shared_ptr<State>) {}
 #else
 Origin origin_of(MPI_Comm comm);
 /// Before the communicator is freed: nothing is known of it any more.
 Origin take_origin(MPI_Comm comm);
-void keep_origin(MPI_Comm comm, Origin&& origin);
+/// Returns what was known of it until now.
+Origin keep_origin(MPI_Comm comm, Origin origin);
 /// Of one whose origin has_state().
 void keep_state(MPI_Comm comm, std::shared_ptr<State> state);
 #endif
