@@ -25,6 +25,7 @@ namespace {
 constexpr std::size_t default_single_copy_from = 96 * 1024;
 // Calls; so many are a few us of polling, far longer than a reader that is at work needs to free a slot.
 constexpr std::uint16_t patience = 256;
+constexpr std::size_t pages_at_once = 8;  // of slots that are taken into use without a look at what is free
 
 // True while fragment `sequence` is among the last ones sent that are not taken. Right for any wrap of the numbers;
 // once in 2^32 fragments a number long taken may look outstanding again, for as long as a new fragment of that number
@@ -113,21 +114,28 @@ bool Endpoint::given_up_by_any(const Segment& segment) {
 
 // Brings the private copy of a reader's counter (everyone: of the slowest reader's) up to date.
 void Endpoint::look_at_counter(int reader) {
+  std::uint32_t behind = 0;
   if (reader != everyone) {
-    peers_[reader].out.taken = peers_[reader].consumed->pair.taken.load(std::memory_order_acquire);
-    return;
+    Outbox& out = peers_[reader].out;
+    out.taken = peers_[reader].consumed->pair.taken.load(std::memory_order_acquire);
+    behind = out.sent - out.taken;
+  } else {
+    for (const std::int32_t q : others_)
+      behind = std::max(behind, published_.sent - peers_[q].consumed->published.taken.load(std::memory_order_acquire));
+    published_.taken = published_.sent - behind;
   }
-  std::uint32_t most_behind = 0;
-  for (const std::int32_t q : others_)
-    most_behind =
-        std::max(most_behind, published_.sent - peers_[q].consumed->published.taken.load(std::memory_order_acquire));
-  published_.taken = published_.sent - most_behind;
+  most_behind_ = std::max(most_behind_, behind);
+}
+
+bool Endpoint::may_be_outstanding(const Use& use) const {
+  const Outbox& out = use.reader == everyone ? published_ : peers_[use.reader].out;
+  return outstanding(use.sequence, out.sent, out.taken);
 }
 
 bool Endpoint::taken(int reader, std::uint32_t sequence) {
-  const Outbox& out = reader == everyone ? published_ : peers_[reader].out;
-  if (outstanding(sequence, out.sent, out.taken)) look_at_counter(reader);
-  return !outstanding(sequence, out.sent, out.taken);
+  const Use use{reader, sequence};
+  if (may_be_outstanding(use)) look_at_counter(reader);
+  return !may_be_outstanding(use);
 }
 
 // True if each of the target's rings can take one more line.
@@ -160,15 +168,22 @@ void Endpoint::post(const Target& to, std::uint64_t header, const void* payload,
   for (const std::int32_t reader : to.readers) wake(reader);
 }
 
-int Endpoint::free_slot() {
-  for (int tried = 0; tried < geometry_.slots; ++tried) {
-    const int slot = next_slot_;
-    next_slot_ = slot + 1 == geometry_.slots ? 0 : slot + 1;
+// By turns those that were used before: the first touch of a page costs more than copying one (5 us in a virtual machine,
+// in which 32 KiB are copied). A new one where all of them may be under way, and where that spares looks at the readers'
+// counters: for small fragments, and until twice as many were used as readers lag behind.
+int Endpoint::free_slot(std::size_t bytes) {
+  const auto all_slots = static_cast<std::uint32_t>(geometry_.slots);
+  const std::size_t pages = (bytes + page_bytes - 1) / page_bytes;
+  const bool may_grow = used_slots_ < all_slots && (used_slots_ < 2 * most_behind_ || used_slots_ * pages < pages_at_once);
+  for (std::uint32_t tried = 0; tried < used_slots_; ++tried) {
+    const std::uint32_t slot = next_slot_;
     std::vector<Use>& uses = slot_uses_[slot];
+    if (may_grow && !uses.empty() && may_be_outstanding(uses.back())) break;
+    next_slot_ = slot + 1 == used_slots_ ? 0 : slot + 1;
     while (!uses.empty() && taken(uses.back().reader, uses.back().sequence)) uses.pop_back();
-    if (uses.empty()) return slot;
+    if (uses.empty()) return static_cast<int>(slot);
   }
-  return -1;
+  return used_slots_ < all_slots ? static_cast<int>(used_slots_++) : -1;
 }
 
 // The slot's last fragment went to this target: it is free again when all have taken it.
@@ -221,7 +236,7 @@ bool Endpoint::send_fragments(const Target& to, const std::byte* data, std::size
     if (bytes <= inline_message_bytes) {
       n = inline_fragment_bytes;
       post(to, header(Carry::inside, false, n), next, n);
-    } else if (const int slot = free_slot(); slot >= 0) {
+    } else if (const int slot = free_slot(n); slot >= 0) {
       transfer.stalled = 0;
       starved_ -= starved_ / 4;  // where slots were short they soon are again
       const auto& reading = to.readers.empty() ? OutwardCopy::not_known : peers_[to.readers[0]].consumed->reading;

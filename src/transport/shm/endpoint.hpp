@@ -307,9 +307,10 @@ class alignas(line_bytes) Endpoint {
   bool may_be_read_by(const Target& to, std::uint32_t ways) const;
   bool room(const Target& to);
   bool idle(const Target& to);
+  bool may_be_outstanding(const Use& use) const;
   bool taken(int reader, std::uint32_t sequence);
   void look_at_counter(int reader);
-  int free_slot();
+  int free_slot(std::size_t bytes);
   void occupy(int slot, const Target& to);
   template <class Into>
   bool receive_lines(Inbox& in, int from, Into into, std::size_t bytes, Transfer& transfer);
@@ -344,7 +345,8 @@ class alignas(line_bytes) Endpoint {
   const SharedWindows* windows_ = nullptr;  // of this process
   // What moves.
   std::vector<std::vector<Use>> slot_uses_;
-  int next_slot_ = 0;
+  std::uint32_t used_slots_ = 0, next_slot_ = 0;
+  std::uint32_t most_behind_ = 0;  // fragments that a reader was seen to lag behind
   OutwardCopy into_slots_, into_peers_;
   std::uint32_t posted_ = 0;   // single copies that are not complete
   std::uint32_t starved_ = 0;  // how often in a row a message has found no free slot, up to what is endured
