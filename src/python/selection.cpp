@@ -96,8 +96,8 @@ nb::list rules(const std::string& table) {
     for (const Rule& rule : rules) {
       nb::dict d;
       d["operation"] = std::string(name(rule.operation));
-      d["text"] = rule.text;
-      d["use"] = to_string(rule.choice);
+      d["text"] = rule.text();
+      d["use"] = to_string(rule.choice());
       d["own"] = own;
       list.append(d);
     }

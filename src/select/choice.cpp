@@ -75,19 +75,20 @@ LevelAlgorithm read_level(const Algorithm& composing, std::string_view level, st
   const std::size_t colon = text.find(':');
   const std::string_view wanted = text.substr(0, colon);
   LevelAlgorithm read{std::string(level), std::string(wanted)};
-  std::set<std::string> valid;
   const Algorithm* with_radix = nullptr;
   bool known = false;
-  for (const Algorithm* one : at_levels(composing)) {
-    valid.insert(one->name);
+  const std::vector<const Algorithm*> valid = at_levels(composing);
+  for (const Algorithm* one : valid) {
     const Alias* alias = find_alias(one->operation, wanted);
     if (wanted != one->name && (!alias || one->name != std::string_view(alias->algorithm))) continue;
     known = true;
     if (one->default_radix > 0 && (!alias || alias->radix == 0)) with_radix = one;
   }
   if (!known) {
+    std::set<std::string> sorted;
+    for (const Algorithm* one : valid) sorted.insert(one->name);
     std::string names;
-    for (const std::string& one : valid) names += (names.empty() ? "" : ", ") + one;
+    for (const std::string& one : sorted) names += (names.empty() ? "" : ", ") + one;
     refuse("no algorithm " + quoted(wanted) + " for the levels of " + std::string(name(composing.operation)) + "/" +
            composing.name + "; valid: " + names);
   }

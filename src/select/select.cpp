@@ -93,10 +93,11 @@ Answer Selector::choose(const Question& question, const std::optional<Choice>& f
     for (const Rule& rule : rules) {
       if (!rule.fits_at_some_size(here) || !sizes.narrow(rule.sizes(), here.bytes)) continue;
       last = &rule;
-      if (const auto found = answer(rule.choice, to_string(rule.choice), rule.text)) return *found;
+      const Choice choice = rule.choice();
+      if (const auto found = answer(choice, to_string(choice), rule.text())) return *found;
     }
   }
-  return {last->choice, passed_over + last->text, {}, sizes};  // serves everything
+  return {last->choice(), passed_over + last->text(), {}, sizes};  // serves everything
 }
 
 std::vector<Choice> Selector::candidates(const Question& question) const {
@@ -109,7 +110,7 @@ std::vector<Choice> Selector::candidates(const Question& question) const {
   };
   const Question here = asked(question);
   const auto rules = rules_for(here.operation);
-  const auto is_answer = [&](const Rule& rule) { return rule.fits(here) && add(rule.choice); };
+  const auto is_answer = [&](const Rule& rule) { return rule.fits(here) && add(rule.choice()); };
   std::ranges::any_of(rules, [&](std::span<const Rule> some) { return std::ranges::any_of(some, is_answer); });
   // Composed algorithms only as rules spell them: their ways to be composed are too many to try.
   for (const Choice& choice : omnes::candidates(question.operation, question.bytes))
@@ -120,8 +121,8 @@ std::vector<Choice> Selector::candidates(const Question& question) const {
   for (const std::span<const Rule> some : rules)
     for (const Rule& rule : some)
       if (rule.operation == question.operation && same(rule.one_node, question.one_node()) &&
-          same(rule.shared_memory, question.shared_memory) && !(question.one_node() && rule.choice.composed()))
-        add(rule.choice);
+          same(rule.shared_memory, question.shared_memory))
+        if (const Choice choice = rule.choice(); !(question.one_node() && choice.composed())) add(choice);
   return found;
 }
 

@@ -15,6 +15,7 @@ namespace omnes::inline select {
 
 namespace {
 
+constexpr std::string_view compiled_in = "table";
 // What a user's table may have beside operations.
 constexpr std::string_view settings_key = "settings", measured_key = "measured";
 
@@ -29,22 +30,33 @@ struct Source {
   }
 };
 
-void take(const toml::node& node, std::optional<int>& value) {
-  const auto number = node.value_exact<std::int64_t>();
+/// What a condition or `use` is given; monostate: something that none of them takes.
+using Value = std::variant<std::monostate, std::int64_t, bool, std::string>;
+
+Value value_of(const toml::node& node) {
+  if (const auto number = node.value_exact<std::int64_t>()) return *number;
+  if (const auto truth = node.value_exact<bool>()) return *truth;
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  return {};
+}
+
+void take(const Value& given, std::optional<int>& value) {
+  const auto* const number = std::get_if<std::int64_t>(&given);
   if (!number) throw std::invalid_argument("valid: a whole number from 1 on");
   value = parse_number(std::to_string(*number), 1, std::numeric_limits<int>::max());
 }
 
-void take(const toml::node& node, std::optional<std::size_t>& value) {
-  const auto text = node.value_exact<std::string>();
-  const auto number = node.value_exact<std::int64_t>();
+void take(const Value& given, std::optional<std::size_t>& value) {
+  const auto* const text = std::get_if<std::string>(&given);
+  const auto* const number = std::get_if<std::int64_t>(&given);
   if (!text && !number) throw std::invalid_argument("valid: a number of bytes, such as 512 or \"16K\"");
   value = parse_bytes(text ? *text : std::to_string(*number));
 }
 
-void take(const toml::node& node, std::optional<bool>& value) {
-  value = node.value_exact<bool>();
-  if (!value) throw std::invalid_argument("valid: true, false");
+void take(const Value& given, std::optional<bool>& value) {
+  const auto* const truth = std::get_if<bool>(&given);
+  if (!truth) throw std::invalid_argument("valid: true, false");
+  value = *truth;
 }
 
 std::string text_of(int value) { return std::to_string(value); }
@@ -75,11 +87,11 @@ constexpr Condition all_conditions[] = {
     {"machine_file", &Rule::machine_file},
 };
 
-void read_entry(Rule& rule, std::string_view key, const toml::node& node) {
+void read_entry(Rule& rule, std::string_view key, const Value& given) {
   if (key == "use") {
-    const auto text = node.value_exact<std::string>();
+    const auto* const text = std::get_if<std::string>(&given);
     if (!text) throw std::invalid_argument("valid: \"algorithm:parameters\"");
-    rule.choice = parse_wish(rule.operation, *text);
+    rule.use = *text;
     return;
   }
   const auto condition = std::ranges::find(all_conditions, key, &Condition::name);
@@ -88,7 +100,7 @@ void read_entry(Rule& rule, std::string_view key, const toml::node& node) {
     for (const Condition& one : all_conditions) valid += ", " + std::string(one.name);
     throw std::invalid_argument("no such entry; valid: " + valid);
   }
-  std::visit([&](auto member) { take(node, rule.*member); }, condition->member);
+  std::visit([&](auto member) { take(given, rule.*member); }, condition->member);
 }
 
 std::string conditions(const Rule& rule) {
@@ -104,14 +116,14 @@ std::string conditions(const Rule& rule) {
 }
 
 Rule read_rule(Operation operation, const toml::node& node, int number, const Source& source) {
-  const std::string where = "rule " + std::to_string(number) + " of " + std::string(name(operation));
+  Rule rule{.operation = operation, .table = source.own ? source.name : std::string(compiled_in), .number = number};
+  const std::string where = rule.where();
   const toml::table* entries = node.as_table();
   if (entries == nullptr) source.refuse(node, where + ": valid: { conditions, use = \"algorithm:parameters\" }");
-  Rule rule;
-  rule.operation = operation;
   for (const auto& [key, value] : *entries) {
     try {
-      read_entry(rule, key.str(), value);
+      read_entry(rule, key.str(), value_of(value));
+      if (key == "use") rule.choice();  // it may be wrong
     } catch (const std::invalid_argument& error) {
       source.refuse(value, where + ", " + std::string(key.str()) + ": " + error.what());
     }
@@ -125,19 +137,53 @@ Rule read_rule(Operation operation, const toml::node& node, int number, const So
   check_range(rule.min_nodes, rule.max_nodes, "nodes");
   check_range(rule.min_per_node, rule.max_per_node, "per_node");
   check_range(rule.min_bytes, rule.max_bytes, "bytes");
-  rule.text = (source.own ? source.name + ", " : "table ") + where + ": " + conditions(rule);
   return rule;
+}
+
+// The compiled-in table is known to be right, and its rules lie in a line each: to read it as all of TOML takes 30 times as
+// long as this.
+
+Value plain_value(std::string_view text) {
+  if (text.starts_with('"')) return std::string(text.substr(1, text.size() - 2));
+  if (text == "true" || text == "false") return text == "true";
+  return std::int64_t{parse_number(text, 0, std::numeric_limits<int>::max())};
+}
+
+/// `entries`: what lies between the braces.
+Rule read_plain_rule(Operation operation, std::string_view entries, int number) {
+  Rule rule{.operation = operation, .table = std::string(compiled_in), .number = number};
+  while (!entries.empty()) {
+    const std::size_t equals = entries.find(" = "), at = equals + 3;
+    const std::size_t end =
+        entries[at] == '"' ? entries.find('"', at + 1) + 1 : std::min(entries.find(',', at), entries.size());
+    read_entry(rule, entries.substr(0, equals), plain_value(entries.substr(at, end - at)));
+    entries.remove_prefix(std::min(end + 2, entries.size()));  // ", "
+  }
+  return rule;
+}
+
+std::vector<Rule> read_plain_list(Operation operation, std::string_view list) {
+  std::vector<Rule> rules;
+  constexpr std::string_view opened = "{ ", closed = " }";
+  for (std::size_t from = 0; (from = list.find(opened, from)) != list.npos;) {
+    from += opened.size();
+    const std::size_t to = list.find(closed, from);
+    rules.push_back(read_plain_rule(operation, list.substr(from, to - from), static_cast<int>(rules.size()) + 1));
+    from = to;
+  }
+  return rules;
 }
 
 /// The last rule has to serve what all others have left.
 void check_last(const Rule& last, const Source& source) {
   const std::string which = "the last rule of " + std::string(name(last.operation));
   if (!last.unconditional()) source.refuse(which + " may have no conditions");
-  if (!last.choice.algorithm) source.refuse(which + " may not leave it to the " + to_string(last.choice));
+  const Choice choice = last.choice();
+  if (!choice.algorithm) source.refuse(which + " may not leave it to the " + to_string(choice));
   const Question hardest{.operation = last.operation, .p = 3, .commutative = false, .nodes = 2};
-  const std::string reason = why_not(last.choice, hardest, true);
+  const std::string reason = why_not(choice, hardest, true);
   if (!reason.empty())
-    source.refuse(which + " has to serve everything, but " + last.choice.algorithm->name + ' ' + reason);
+    source.refuse(which + " has to serve everything, but " + choice.algorithm->name + ' ' + reason);
 }
 
 toml::table parsed(std::string_view text, const Source& source) {
@@ -183,6 +229,14 @@ std::string_view list_of(std::string_view text, std::string_view key) {
 
 }  // namespace
 
+Choice Rule::choice() const { return parse_wish(operation, use); }
+
+std::string Rule::where() const { return "rule " + std::to_string(number) + " of " + std::string(name(operation)); }
+
+std::string Rule::text() const {
+  return table + (table == compiled_in ? " " : ", ") + where() + ": " + conditions(*this);
+}
+
 bool Rule::unconditional() const {
   return std::ranges::all_of(all_conditions, [this](const Condition& condition) {
     return std::visit([this](auto member) { return !(this->*member); }, condition.member);
@@ -227,11 +281,8 @@ std::span<const Rule> default_rules(Operation operation) {
   if (const auto* known = list.load(std::memory_order_acquire)) return *known;
   const std::lock_guard lock(reading);
   if (const auto* known = list.load(std::memory_order_relaxed)) return *known;
-  const Source source{"decision table"};
-  const std::string_view key = name(operation);
-  const toml::table table = parsed(list_of(default_table, key), source);
-  auto rules = std::make_unique<std::vector<Rule>>();
-  read_rules(*rules, operation, table.get(key), source);
+  auto rules =
+      std::make_unique<std::vector<Rule>>(read_plain_list(operation, list_of(default_table, name(operation))));
   list.store(rules.get(), std::memory_order_release);
   return *rules.release();
 }

@@ -47,20 +47,26 @@ struct Question {
 
 struct Rule {
   Operation operation = Operation::barrier;
-  std::optional<int> min_ranks, max_ranks;
-  std::optional<std::size_t> min_bytes, max_bytes;
-  std::optional<int> min_nodes, max_nodes;
-  std::optional<int> min_per_node, max_per_node;
-  std::optional<bool> consecutive;
-  std::optional<bool> commutative;
-  std::optional<bool> kernel;
-  std::optional<bool> one_node;
-  std::optional<bool> shared_memory;
-  std::optional<bool> shared_heap;
-  std::optional<bool> own_cpus;
-  std::optional<bool> machine_file;
-  Choice choice;
-  std::string text;  ///< "table rule 2 of bcast: max_bytes = 16K, one_node = true"
+  std::optional<int> min_ranks = {}, max_ranks = {};
+  std::optional<std::size_t> min_bytes = {}, max_bytes = {};
+  std::optional<int> min_nodes = {}, max_nodes = {};
+  std::optional<int> min_per_node = {}, max_per_node = {};
+  std::optional<bool> consecutive = {};
+  std::optional<bool> commutative = {};
+  std::optional<bool> kernel = {};
+  std::optional<bool> one_node = {};
+  std::optional<bool> shared_memory = {};
+  std::optional<bool> shared_heap = {};
+  std::optional<bool> own_cpus = {};
+  std::optional<bool> machine_file = {};
+  std::string use = {};    ///< what the choice is, valid
+  std::string table = {};  ///< "table": the compiled-in one; else the file's name
+  int number = 0;     ///< in its list, from 1
+
+  /// Read anew each time: of a list few are ever asked.
+  Choice choice() const;
+  std::string where() const;  ///< "rule 2 of bcast"
+  std::string text() const;   ///< "table rule 2 of bcast: max_bytes = 16K, one_node = true"
 
   bool unconditional() const;
   bool fits(const Question& question) const { return fits_at_some_size(question) && sizes().contains(question.bytes); }
@@ -74,8 +80,7 @@ std::string why_not(const Choice& choice, const Question& question, bool reprodu
 
 /// A whole table. Throws std::invalid_argument: one line that says where the table is wrong and what is valid.
 std::vector<Rule> parse_table(std::string_view toml);
-/// Those of the compiled-in table for one operation, read when they are first asked for: a program uses few operations, and to
-/// read all rules takes 5 ms.
+/// Those of the compiled-in table for one operation, read when they are first asked for: a program uses few operations.
 std::span<const Rule> default_rules(Operation operation);
 /// A table of the user's; `file` names it in complaints and rules. It may also have `settings`, and keep what was measured
 /// for it, in a table `measured`, which drives no choice.

@@ -172,8 +172,8 @@ TEST(Table, ListsOfTheCompiledInOneAreReadOneByOne) {
   for (int i = 0; i < operation_count; ++i) {
     for (const Rule& rule : default_rules(static_cast<Operation>(i))) {
       ASSERT_LT(read, whole.size());
-      EXPECT_EQ(rule.text, whole[read].text);
-      EXPECT_EQ(rule.choice, whole[read].choice);
+      EXPECT_EQ(rule.text(), whole[read].text());
+      EXPECT_EQ(rule.use, whole[read].use);
       EXPECT_EQ(rule.operation, whole[read].operation);
       ++read;
     }
