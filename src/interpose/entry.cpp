@@ -3,6 +3,7 @@
 // Cost: for a communicator that this thread knows, a look-up of a few nanoseconds before the operation's own
 // function.
 #include <chrono>
+#include <utility>
 
 #include "interpose/aliases.hpp"
 #include "interpose/background.hpp"
@@ -54,6 +55,8 @@ int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass p
       const Found found = state_of(comm);
       state = found.state;
       reason = found.reason;
+    } else if (!state->team) {
+      reason = std::exchange(state, nullptr)->passed;
     }
     if (state) {
       reason = revoked(comm) ? revoked_communicator : serve(*state, comm);

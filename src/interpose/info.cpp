@@ -19,15 +19,18 @@ void force_what_is_asked_for(MPI_Comm comm, MPI_Info info) {
     char value[MPI_MAX_INFO_VAL + 1];
     int found = 0;
     if (host.Info_get(info, key.c_str(), MPI_MAX_INFO_VAL, value, &found) != MPI_SUCCESS || !found) continue;
+    const Choice wish = [&] {
+      try {
+        return parse_wish(operation, value);
+      } catch (const std::invalid_argument& error) {
+        throw std::invalid_argument(key + ": " + error.what());
+      }
+    }();
     if (!state) state = state_of(comm).state;
     if (!state) return;  // the host serves this communicator
-    try {
-      state->own_choices = true;
-      state->team->force(operation, parse_wish(operation, value));
-      state->repeats.forget();
-    } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(key + ": " + error.what());
-    }
+    state->own_choices = true;
+    state->team->force(operation, wish);
+    state->repeats.forget();
   }
 }
 

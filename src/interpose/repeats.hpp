@@ -172,6 +172,7 @@ class Repeats {
 
   /// Whether the host serves all calls of the operation, whatever their arguments.
   bool left_to_host(Operation operation) const { return left_ >> static_cast<int>(operation) & 1; }
+  void leave_all_to_host() { left_ = ~std::uint32_t{0}; }
 
   /// The call of a communicator of p ranks that has been made before with such arguments, or null. `asked`: who calls asks
   /// about its buffers, and so did who kept it.

@@ -30,6 +30,24 @@ int keyval = MPI_KEYVAL_INVALID;
 /// By this thread: functions of the program that delete its attributes may still use it, but ours is gone for good.
 OMNES_FAST_THREAD_LOCAL MPI_Comm being_freed;
 
+/// Stands for every communicator of one rank: the host has nothing to do but to copy, and needs no time to begin. Never destroyed.
+State& state_of_one() {
+  static State* const the = [] {
+    auto* const made = new State;
+    made->passed = "one rank";
+    made->repeats.leave_all_to_host();
+    return made;
+  }();
+  return *the;
+}
+
+bool has_one_rank(MPI_Comm comm) {
+  int inter = 0, p = 0;
+  if (const int code = host.Comm_test_inter(comm, &inter); code != MPI_SUCCESS) throw Failure{code, true};
+  if (const int code = host.Comm_size(comm, &p); code != MPI_SUCCESS) throw Failure{code, true};
+  return p == 1 && !inter;
+}
+
 /// The communicator comes to its end. Operations under way, and persistent ones, keep the state.
 void part(MPI_Comm comm, State& state) {
   StateCache::forget(comm);
@@ -61,20 +79,34 @@ int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
 }
 
 int free_state(MPI_Comm comm, int, void* attribute, void*) {
+  if (attribute == &state_of_one()) {
+    StateCache::forget(comm);
+    return MPI_SUCCESS;
+  }
   const std::shared_ptr<State> state = std::move(static_cast<State*>(attribute)->held);
   part(comm, *state);
   return MPI_SUCCESS;
 }
 
-State& make(MPI_Comm comm, const Origin& origin) {
-  std::shared_ptr<State> made = new_state(comm, origin);
-  State& state = *made;
+/// With its origin or its attribute.
+void keep(MPI_Comm comm, const Origin& origin, State& state, std::shared_ptr<State> owner) {
   if (origin.has_state()) {
-    keep_state(comm, std::move(made));
+    keep_state(comm, std::shared_ptr<State>(std::move(owner), &state));
   } else {
     if (const int code = host.Comm_set_attr(comm, keyval, &state); code != MPI_SUCCESS) throw Failure{code, true};
-    state.held = std::move(made);
+    if (owner) state.held = std::move(owner);
   }
+}
+
+State& make(MPI_Comm comm, const Origin& origin) {
+  const bool each_counts = reporting() || recording();
+  if (!simulated && !each_counts && has_one_rank(comm)) {
+    keep(comm, origin, state_of_one(), nullptr);
+    return state_of_one();
+  }
+  std::shared_ptr<State> made = new_state(comm, origin);
+  State& state = *made;
+  keep(comm, origin, state, std::move(made));
   enlist(state);
   return state;
 }
@@ -138,6 +170,7 @@ Found state_of(MPI_Comm comm) {
     if (origin.id == 0 && ranks_are_threads(comm)) return {nullptr, "ranks that are threads"};
     state = &make(comm, origin);
   }
+  if (state == &state_of_one()) state_cache.put(comm, state, generation);
   if (!state->team) return {nullptr, state->passed};
   if (state->formed && !recording()) state_cache.put(comm, state, generation);
   return {state, nullptr};

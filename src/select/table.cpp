@@ -182,8 +182,7 @@ void check_last(const Rule& last, const Source& source) {
   if (!choice.algorithm) source.refuse(which + " may not leave it to the " + to_string(choice));
   const Question hardest{.operation = last.operation, .p = 3, .commutative = false, .nodes = 2};
   const std::string reason = why_not(choice, hardest, true);
-  if (!reason.empty())
-    source.refuse(which + " has to serve everything, but " + choice.algorithm->name + ' ' + reason);
+  if (!reason.empty()) source.refuse(which + " has to serve everything, but " + choice.algorithm->name + ' ' + reason);
 }
 
 toml::table parsed(std::string_view text, const Source& source) {
@@ -281,8 +280,7 @@ std::span<const Rule> default_rules(Operation operation) {
   if (const auto* known = list.load(std::memory_order_acquire)) return *known;
   const std::lock_guard lock(reading);
   if (const auto* known = list.load(std::memory_order_relaxed)) return *known;
-  auto rules =
-      std::make_unique<std::vector<Rule>>(read_plain_list(operation, list_of(default_table, name(operation))));
+  auto rules = std::make_unique<std::vector<Rule>>(read_plain_list(operation, list_of(default_table, name(operation))));
   list.store(rules.get(), std::memory_order_release);
   return *rules.release();
 }

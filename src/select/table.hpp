@@ -61,7 +61,7 @@ struct Rule {
   std::optional<bool> machine_file = {};
   std::string use = {};    ///< what the choice is, valid
   std::string table = {};  ///< "table": the compiled-in one; else the file's name
-  int number = 0;     ///< in its list, from 1
+  int number = 0;          ///< in its list, from 1
 
   /// Read anew each time: of a list few are ever asked.
   Choice choice() const;

@@ -174,7 +174,8 @@ void Endpoint::post(const Target& to, std::uint64_t header, const void* payload,
 int Endpoint::free_slot(std::size_t bytes) {
   const auto all_slots = static_cast<std::uint32_t>(geometry_.slots);
   const std::size_t pages = (bytes + page_bytes - 1) / page_bytes;
-  const bool may_grow = used_slots_ < all_slots && (used_slots_ < 2 * most_behind_ || used_slots_ * pages < pages_at_once);
+  const bool may_grow =
+      used_slots_ < all_slots && (used_slots_ < 2 * most_behind_ || used_slots_ * pages < pages_at_once);
   for (std::uint32_t tried = 0; tried < used_slots_; ++tried) {
     const std::uint32_t slot = next_slot_;
     std::vector<Use>& uses = slot_uses_[slot];
