@@ -3,7 +3,6 @@
 // Cost: for a communicator that this thread knows, a look-up of a few nanoseconds before the operation's own
 // function.
 #include <chrono>
-#include <utility>
 
 #include "interpose/aliases.hpp"
 #include "interpose/background.hpp"
@@ -51,12 +50,10 @@ int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass p
   const char* reason = nullptr;
   State* state = known_state(comm);
   try {
-    if (!state) [[unlikely]] {
-      const Found found = state_of(comm);
+    if (!state || !state->team) [[unlikely]] {
+      const Found found = state_of(comm, form);
       state = found.state;
       reason = found.reason;
-    } else if (!state->team) {
-      reason = std::exchange(state, nullptr)->passed;
     }
     if (state) {
       reason = revoked(comm) ? revoked_communicator : serve(*state, comm);

@@ -26,7 +26,7 @@ void force_what_is_asked_for(MPI_Comm comm, MPI_Info info) {
         throw std::invalid_argument(key + ": " + error.what());
       }
     }();
-    if (!state) state = state_of(comm).state;
+    if (!state) state = state_of(comm, Form::persistent).state;
     if (!state) return;  // the host serves this communicator
     state->own_choices = true;
     state->team->force(operation, wish);

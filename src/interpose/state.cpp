@@ -30,7 +30,8 @@ int keyval = MPI_KEYVAL_INVALID;
 /// By this thread: functions of the program that delete its attributes may still use it, but ours is gone for good.
 OMNES_FAST_THREAD_LOCAL MPI_Comm being_freed;
 
-/// Stands for every communicator of one rank: the host has nothing to do but to copy, and needs no time to begin. Never destroyed.
+/// Stands for every communicator of one rank on which there were blocking calls only: the host has nothing to do but to copy.
+/// Never destroyed.
 State& state_of_one() {
   static State* const the = [] {
     auto* const made = new State;
@@ -98,14 +99,16 @@ void keep(MPI_Comm comm, const Origin& origin, State& state, std::shared_ptr<Sta
   }
 }
 
-State& make(MPI_Comm comm, const Origin& origin) {
+State& make(MPI_Comm comm, const Origin& origin, Form form) {
   const bool each_counts = reporting() || recording();
-  if (!simulated && !each_counts && has_one_rank(comm)) {
+  const bool copies = !simulated && !each_counts && has_one_rank(comm);
+  if (copies && form == Form::blocking) {
     keep(comm, origin, state_of_one(), nullptr);
     return state_of_one();
   }
   std::shared_ptr<State> made = new_state(comm, origin);
   State& state = *made;
+  if (copies) state.repeats.leave_all_to_host();
   keep(comm, origin, state, std::move(made));
   enlist(state);
   return state;
@@ -154,7 +157,7 @@ std::byte* Staging::room(std::size_t bytes) {
   return data_;
 }
 
-Found state_of(MPI_Comm comm) {
+Found state_of(MPI_Comm comm, Form form) {
   const std::uint64_t generation = StateCache::generation(comm);
   if (called_by_host()) return {nullptr, called_by_host_itself};
   if (find_host() != built_for) return {nullptr, "MPI of another family"};
@@ -163,12 +166,13 @@ Found state_of(MPI_Comm comm) {
   if (comm == handles.comm_null) return {nullptr, "null communicator"};
   const Origin origin = origin_of(comm);
   State* state = origin.has_state() ? origin.state.get() : by_attribute(comm);
+  if (state == &state_of_one() && form != Form::blocking) state = nullptr;
   if (!state) {
     if (origin.of_session) return {nullptr, "communicator of a session"};
     if (finalizing()) return {nullptr, "during MPI_Finalize"};
     if (comm == being_freed) return {nullptr, "during MPI_Comm_free"};
     if (origin.id == 0 && ranks_are_threads(comm)) return {nullptr, "ranks that are threads"};
-    state = &make(comm, origin);
+    state = &make(comm, origin, form);
   }
   if (state == &state_of_one()) state_cache.put(comm, state, generation);
   if (!state->team) return {nullptr, state->passed};

@@ -111,8 +111,8 @@ struct Found {
 
 inline constexpr const char* called_by_host_itself = "called by the host itself";
 
-/// The state of the communicator; made if there is none. Nothing is communicated. Throws Failure.
-Found state_of(MPI_Comm comm);
+/// The state of the communicator, for a call in that form; made if there is none. Nothing is communicated. Throws Failure.
+Found state_of(MPI_Comm comm, Form form);
 /// All ranks together, at their first call that omnes serves: `wait` until the lanes are open, or return at once. Throws
 /// Failure.
 void open_lanes(State& state, MPI_Comm comm, bool wait);

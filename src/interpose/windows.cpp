@@ -42,7 +42,7 @@ std::uint64_t name_of(MPI_Win window) {
 /// Whether collectives on the communicator run on omnes: on all its ranks, by the same settings.
 bool serves(MPI_Comm comm) {
   try {
-    return state_of(comm).state != nullptr;
+    return state_of(comm, Form::blocking).state != nullptr;
   } catch (const Failure&) {
     return false;
   }
