@@ -102,14 +102,17 @@ const char* set_up() {
   }
   for (const std::string& line : p.settings.ignored) note(line);
   p.fingerprint = fingerprint_of(p.settings);
-  if (p.settings.off) return "OMNES_OFF";
+  host.Comm_rank(handles.comm_world, &p.rank);
+  host.Comm_size(handles.comm_world, &p.size);
+  p.idle = handles.request_null;
+  if (p.settings.off) {
+    if (p.settings.stats) prepare_report();  // what the host takes for its own
+    return "OMNES_OFF";
+  }
   if (host.Comm_is_revoked && (!host.survives_failures || *host.survives_failures)) may_be_revoked = true;
   int level = 0;
   p.threads = host.Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
-  host.Comm_rank(handles.comm_world, &p.rank);
-  host.Comm_size(handles.comm_world, &p.size);
   if (!make_private_communicator(p.self)) return "no private communicator";
-  p.idle = handles.request_null;
   if (!simulated && host.Irecv(nullptr, 0, handles.byte, 0, 0, p.self, &p.idle) != MPI_SUCCESS)
     return "no private communicator";
   prepare_operators();
