@@ -12,6 +12,7 @@ from omnes import _core, errors
 # In the order in which people meet them.
 _COMMANDS = {
     "run": "Run an MPI program with its collectives on omnes.",
+    "compare": "Run a program on the stock MPI and on omnes, by turns.",
     "bench": "Compare collectives on the stock MPI and on omnes.",
     "predict": "Predict how long algorithms take, for any number of ranks.",
     "explain": "Explain which algorithm runs, and what others would cost.",

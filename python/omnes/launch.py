@@ -69,11 +69,13 @@ def prepare(
     variables: Mapping[str, str] | None = None,
     on_cluster: bool = False,
     notices: str | None = None,
+    yields: bool = False,
 ) -> Launch:
     """The launch of a program (words: its path and arguments). `variables` reach every rank.
 
     `on_cluster`: it will run on an emulated cluster, which sees to it that ranks yield. `notices`: the folder where
-    ranks say that the program is of another family, where that is possible: it was taken from the launcher.
+    ranks say that the program is of another family, where that is possible: it was taken from the launcher. `yields`:
+    ranks that share CPUs yield, also without omnes.
     """
     found = program.inspect(words[0], os.environ)
     chosen, family = _choose_mpi(found, launcher)
@@ -84,7 +86,7 @@ def prepare(
     passed = {name: value for name, value in os.environ.items() if name.startswith("OMNES_")}
     stays = not on_cluster and not may_leave_machine(launcher_options)
     share_cpus = stays and ranks is not None and ranks > cpus.usable_cpus()
-    if with_omnes and share_cpus:
+    if (with_omnes or yields) and share_cpus:
         passed.update({name: value for name, value in chosen.yielding.items() if name not in os.environ})
     passed.update(variables or {})
     if with_omnes:
