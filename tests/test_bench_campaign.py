@@ -79,7 +79,6 @@ def kill_after(records: int, words, folder: Path) -> None:
 
 
 def test_a_run_that_was_killed_goes_on_where_it_was(inputs, tmp_path):
-    pytest.importorskip("matplotlib")
     (tmp_path / "tiny.toml").write_text("launches = 2\n" + PLAN)
     kill_after(4, inputs, tmp_path)
     before = [record for record in records_in(tmp_path) if record["record"] == "cell"]
