@@ -41,3 +41,10 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize("file", tracked("bench/results/*", "docs/*.svg"), ids=lambda file: file.name)
 def test_results_and_pictures_are_small(file):
     assert file.stat().st_size <= MOST_BYTES.get(file.suffix, MOST_BYTES_OF_OTHERS)
+
+
+def test_files_that_the_glossary_names_are_there():
+    files = [f"/{path.relative_to(ROOT)}" for path in tracked("src")]
+    named = set(re.findall(r"`([\w/]+\.[ch]pp)`", (ROOT / "docs/glossary.md").read_text()))
+    assert len(named) > 20
+    assert not [name for name in named if not any(file.endswith(f"/{name}") for file in files)]
