@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,12 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize("file", tracked("bench/results/*", "docs/*.svg"), ids=lambda file: file.name)
 def test_results_and_pictures_are_small(file):
     assert file.stat().st_size <= MOST_BYTES.get(file.suffix, MOST_BYTES_OF_OTHERS)
+
+
+def test_the_picture_is_drawn_from_the_results(tmp_path):
+    drawn = tmp_path / "drawn.svg"
+    subprocess.run([sys.executable, str(ROOT / "bench/picture"), "-o", str(drawn)], check=True)
+    assert drawn.read_text() == (ROOT / "docs/performance.svg").read_text()
 
 
 def test_files_that_the_glossary_names_are_there():

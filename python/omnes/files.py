@@ -31,7 +31,10 @@ def read(path: Path) -> str:
             if facts.st_size > MOST_BYTES:
                 raise OmnesError(f"cannot read {path}: longer than {MOST_BYTES} bytes")
             with gzip.open(file) if path.suffix == ".gz" else file as content:
-                return io.TextIOWrapper(content, encoding="utf-8").read(MOST_BYTES)
+                whole = content.read(MOST_BYTES + 1)
+            if len(whole) > MOST_BYTES:
+                raise OmnesError(f"cannot read {path}: unpacked, longer than {MOST_BYTES} bytes")
+            return io.TextIOWrapper(io.BytesIO(whole), encoding="utf-8").read()  # lines end as in any text file
     except (OSError, ValueError, EOFError, zlib.error) as fault:  # also no text, a name with a zero in it, a torn file
         raise OmnesError(f"cannot read {path}: {said(fault)}") from None
 
