@@ -27,7 +27,7 @@ _COMMANDS = {
     "draw": "Draw what an algorithm does.",
     "verify": "Prove algorithms correct.",
     "topology": "Show the levels of a machine, and the groups of a job.",
-    "map": "Renumber ranks so that those that talk much lie close.",
+    "map": "Renumber ranks so that those that exchange much lie close.",
     "info": "Show the MPIs and the machine as omnes sees them.",
     "demo": "Run an example program on the stock MPI and on omnes.",
 }

@@ -55,4 +55,4 @@ def to_file(what: str) -> Option:
     )
 
 
-for_scripts = click.option("--json", "as_json", is_flag=True, help="For scripts.")
+for_scripts = click.option("--json", "as_json", is_flag=True, help="Print the result for scripts.")

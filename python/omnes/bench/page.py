@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from omnes import files
 from omnes.bench import heatmap, limits
 from omnes.bench.compare import BEST, Table, Times, best_peer, ratios, tables
 from omnes.bench.measure import Cell
@@ -40,8 +41,8 @@ _VARIETY = {
 
 
 def write(records: Records) -> list[Path]:
-    """Writes NAME.md and a heat map for each table beside NAME.jsonl; says which files."""
-    page = records.path.with_suffix(".md")
+    """Writes NAME.md and the heat maps of each table beside NAME.jsonl; says which files."""
+    page = files.beside(records.path, ".md")
     all_tables = list(tables(records))
     cells = [cell for table in all_tables for cell in table.cells]
     lines = [*_head(records, {name for table in all_tables for name in (*table.peers, *table.omnes)}, cells)]

@@ -43,20 +43,20 @@ from omnes.errors import OmnesError
     type=click.Choice(list(session.REDUCTIONS)),
     default="sum",
     show_default=True,
-    help="Or a function of the program; or minima and their places.",
+    help="Sums, a function of the program, or minima with their indices.",
 )
 @click.option(
     "--type",
     "type_name",
     type=click.Choice(list(session.TYPE_BYTES)),
-    help="Of the elements.  [default: double; with minloc double_int]",
+    help="Type of the elements.  [default: double; with minloc double_int]",
 )
 @click.option(
     "--counts",
     type=click.Choice([*session.COUNTS, "both"]),
     default="both",
     show_default=True,
-    help="Of the operations that give a count for each part.",
+    help="Counts, of the operations that take one for each part.",
 )
 @click.option(
     "--buffers",
@@ -65,13 +65,13 @@ from omnes.errors import OmnesError
     show_default=True,
     help="Cold: no call's buffers are in a cache.",
 )
-@click.option("--nonblocking", is_flag=True, help="Measure how much of the I-operations hides behind a computation.")
+@click.option("--nonblocking", is_flag=True, help="Measure overlap: how much of the operation a computation hides.")
 @click.option(
     "--tests",
     type=options.number(0),
     default=0,
     metavar="N",
-    help="With --nonblocking: MPI_Test so many times in the computation.",
+    help="With --nonblocking: number of calls of MPI_Test in the computation.",
 )
 @click.option("--asleep", is_flag=True, help="With --nonblocking: sleep instead of computing, as if a GPU did it.")
 @click.option("--persistent", is_flag=True, help="Measure the blocking, nonblocking and persistent form side by side.")
@@ -93,7 +93,7 @@ from omnes.errors import OmnesError
     "--table",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Compare omnes with this table, as omnes tune writes, and omnes without it.",
+    help="Compare omnes with this table, written by omnes tune, and omnes without it.",
 )
 @click.option(
     "--variant",
@@ -113,20 +113,20 @@ from omnes.errors import OmnesError
     type=options.number(1),
     default=1,
     metavar="N",
-    help="Spread the ranks over so many hosts, emulated on this machine.",
+    help="Number of hosts to spread the ranks over, emulated on this machine.",
 )
 @click.option(
     "--placement",
     type=click.Choice(["block", "cyclic"]),
     default="block",
     show_default=True,
-    help="With --hosts: fill one host after the other, or deal ranks out to them.",
+    help="With --hosts: fill one host after the other, or deal ranks out in turns.",
 )
 @click.option(
     "--bandwidth",
     callback=options.rate,
     metavar="RATE",
-    help="With --hosts: of each host's link, such as 1gbit.  [default: as fast as the kernel copies]",
+    help="With --hosts: rate of each host's link, such as 1gbit.  [default: what the kernel copies]",
 )
 @click.option(
     "--replay",
@@ -141,7 +141,7 @@ from omnes.errors import OmnesError
     default=5,
     show_default=True,
     metavar="N",
-    help="With --replay: so many rounds; 6 or more for confidence.",
+    help="With --replay: number of rounds; at least 6 for confidence intervals.",
 )
 @click.option(
     "--longest-gap",
@@ -149,7 +149,7 @@ from omnes.errors import OmnesError
     default=200.0,
     show_default=True,
     metavar="US",
-    help="With --replay: compute between calls as long as the program did, at most so many us.",
+    help="With --replay: compute between calls as long as the program did, at most this many us.",
 )
 @options.bind
 @click.option(
@@ -159,7 +159,7 @@ from omnes.errors import OmnesError
     default=1.0,
     show_default=True,
     metavar="SECONDS",
-    help="Per cell.",
+    help="Time for a cell.",
 )
 @options.to_file("Everything, with all samples")
 @click.pass_context

@@ -27,14 +27,14 @@ from omnes.guidelines import TOLERANCE, Verdict
 @options.one_mpi
 @options.bind
 @click.option(
-    "--time", "seconds", type=click.FloatRange(0.01), default=0.2, show_default=True, metavar="S", help="Per cell."
+    "--time", "seconds", type=click.FloatRange(0.01), default=0.2, show_default=True, metavar="S", help="For a cell."
 )
 @click.option(
     "--tolerance",
     type=click.FloatRange(0),
     default=TOLERANCE,
     show_default=True,
-    help="As a share: what is within it is no violation.",
+    help="Share by which an operation may be slower before it counts.",
 )
 @options.to_file("All verdicts")
 def command(
@@ -47,7 +47,7 @@ def command(
     tolerance: float,
     to_file: Path | None,
 ) -> None:
-    """Find operations that take longer than others that together do the same, on the stock MPI and on omnes.
+    """Find operations that take longer than others that do the same together, on the stock MPI and on omnes.
 
     Such as an allreduce that takes longer than a reduce and a broadcast, a broadcast of n bytes that takes longer than
     one of 2n, or one of 2n that takes longer than two of n (Träff, Gropp, Thakur 2010). All operations take turns; a

@@ -29,7 +29,7 @@ _FORMATS = {".txt": "text", ".svg": "svg", ".html": "html", ".goal": "goal"}  # 
 @click.option(
     "--nodes", metavar="PATTERN", help="Where ranks lie, for hierarchical ones: 4x8, 4x8:cyclic (nodes x ranks) or 5,3."
 )
-@click.option("--segments", type=options.number(1), default=1, metavar="S", help="Pipeline in so many segments.")
+@click.option("--segments", type=options.number(1), default=1, metavar="S", help="Number of pipeline segments.")
 @click.option(
     "-o",
     "output",
@@ -38,8 +38,8 @@ _FORMATS = {".txt": "text", ".svg": "svg", ".html": "html", ".goal": "goal"}  # 
     help="Write .svg, .html, .txt or .goal.",
 )
 @click.option("--format", "wanted", type=click.Choice(list(_FORMATS.values())), help="Instead of what FILE says.")
-@click.option("-b", "part", default="1K", metavar="BYTES", help="In GOAL: what one part has.")
-@click.option("--json", "as_json", is_flag=True, help="The messages, for scripts.")
+@click.option("-b", "part", default="1K", metavar="BYTES", help="In GOAL: bytes of one part.")
+@click.option("--json", "as_json", is_flag=True, help="Print the messages for scripts.")
 def command(
     what: str,
     ranks: int,
@@ -53,7 +53,8 @@ def command(
     part: str,
     as_json: bool,
 ) -> None:
-    """Draw the messages of an algorithm, round by round. A round is the longest path of messages that must come before.
+    """Draw the messages of an algorithm, round by round. A message's round is the longest path of
+    messages that must come before it.
 
     \b
     omnes draw bcast/knomial -n 8

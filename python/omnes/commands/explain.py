@@ -17,15 +17,15 @@ from omnes.modelling import Machine, Ranks
 
 @click.command()
 @click.argument("operation")
-@click.option("-n", "count", metavar="N", help="Ranks.")
-@click.option("-b", "--bytes", "size", default="8", show_default=True, metavar="BYTES", help="Of one part.")
+@click.option("-n", "count", metavar="N", help="Number of ranks.")
+@click.option("-b", "--bytes", "size", default="8", show_default=True, metavar="BYTES", help="Bytes of one part.")
 @click.option("--nodes", metavar="NODESxRANKS", help="8x4: 8 nodes of 4 ranks; x4: 4 on each.  [default: one node]")
 @options.machine_file()
 @click.option(
     "--table",
     default="",
     metavar="FILE",
-    help="Of rules, such as omnes tune writes; off: none.  [default: OMNES_TABLE, or the user's]",
+    help="Decision table, as omnes tune writes it; off: none.  [default: OMNES_TABLE, or the user's]",
 )
 @click.option("--cyclic", is_flag=True, help="Ranks are dealt to the nodes in turns.  [default: consecutive]")
 @click.option("--ordered", is_flag=True, help="The reduction is the program's own.")

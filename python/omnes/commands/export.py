@@ -21,7 +21,7 @@ _MOST_RANKS = 1 << 16
 @click.argument("table", type=click.Path(path_type=Path), required=False)
 @click.option("--to", "wanted", type=click.Choice(_FORMATS), required=True, help="openmpi: 4.1 and 5; openmpi-json: 6.")
 @click.option(
-    "-n", "largest", type=click.IntRange(2, _MOST_RANKS), required=True, metavar="N", help="For up to so many ranks."
+    "-n", "largest", type=click.IntRange(2, _MOST_RANKS), required=True, metavar="N", help="Maximum number of ranks."
 )
 @click.option(
     "--ranks-per-node", "per_node", type=click.IntRange(1, _MOST_RANKS), metavar="R", help="[default: all on one node]"

@@ -29,13 +29,13 @@ from omnes.regret import Case
 @click.option(
     "-b", "--bytes", "sizes", default="8..2M:4", show_default=True, metavar="SIZES", help="Bytes of one part."
 )
-@click.option("--order", type=click.Choice(["block", "cyclic"]), help="Of ranks on nodes.  [default: both]")
+@click.option("--order", type=click.Choice(["block", "cyclic"]), help="Order of ranks on nodes.  [default: both]")
 @options.machine_file()
 @click.option("--table", default="", metavar="FILE", help="As for omnes explain.")
 @click.option(
     "--above", type=click.FloatRange(1), default=1.1, show_default=True, metavar="TIMES", help="List what is slower."
 )
-@click.option("--most", type=click.IntRange(0), default=40, show_default=True, metavar="N", help="List no more.")
+@click.option("--most", type=click.IntRange(0), default=40, show_default=True, metavar="N", help="List at most N.")
 @options.for_scripts
 def command(
     operations: tuple[str, ...],

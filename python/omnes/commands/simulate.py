@@ -40,16 +40,14 @@ _USUAL_CORES = 16
 )
 @click.option("--placement", default="block", metavar="LIST", help="block, cyclic, or both: block,cyclic.")
 @click.option("-b", "sizes", default="8,1K,16K", metavar="SIZES", help="Bytes of one part, such as 8,1K or 8..1M:8.")
-@click.option("--selector", default=",".join(smpi.SELECTORS), metavar="LIST", help="Rivals, of SimGrid; or none.")
+@click.option("--selector", default=",".join(smpi.SELECTORS), metavar="LIST", help="SimGrid's rivals; or none.")
 @click.option(
     "--algorithm", "algorithms", multiple=True, metavar="A", help="Also omnes with this one: [OP/]NAME[:k=4], [OP/]all."
 )
 @click.option("--named", multiple=True, metavar="NAME", help="Also this algorithm of SimGrid's, such as lr.")
 @click.option("--remap", "remaps", metavar="LIST", help="Also omnes with OMNES_REMAP=: off, exch, reorder.")
 @click.option("--memory", default="2G", metavar="BYTES", help="Leave out cells whose data need more.")
-@click.option(
-    "--patience", type=click.FloatRange(1), default=600, metavar="S", help="Give up a cell after so many seconds."
-)
+@click.option("--patience", type=click.FloatRange(1), default=600, metavar="S", help="Give up a cell after S seconds.")
 @click.option("--cfg", "settings", multiple=True, metavar="KEY:VALUE", help="A setting of SimGrid's.")
 @click.option(
     "-o",
@@ -58,7 +56,7 @@ _USUAL_CORES = 16
     metavar="FILE",
     help="Keep results here, and go on from there.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The results, for scripts.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results for scripts.")
 @click.option(
     "--program",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from omnes import files
 from omnes.bench.applications.campaign import WALL, Key, Measured, Records
 from omnes.bench.applications.description import Description, Figure
 from omnes.bench.applications.running import HEAP, OMNES, STOCK
@@ -28,7 +29,7 @@ _WALL = Figure(WALL, "")
 
 
 def write(records: Records, programs: Sequence[Description]) -> Path:
-    page = records.path.with_suffix(".md")
+    page = files.beside(records.path, ".md")
     page.write_text("\n".join(lines(records, programs)) + "\n")
     return page
 
