@@ -1,0 +1,38 @@
+// What this library keeps once per process: the settings, a private communicator, and what it will report.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "interpose/host/host.hpp"
+#include "model/machine.hpp"
+#include "select/select.hpp"
+#include "select/settings.hpp"
+#include "topology/network.hpp"
+
+namespace omnes::interpose {
+
+struct Process {
+  Settings settings;
+  std::optional<Selector> selector;
+  std::optional<Network> network;                 ///< what is known of switches
+  std::shared_ptr<const model::Machine> machine;  ///< what the user has measured; null: nothing
+  MPI_Request idle;  ///< a receive on `self` that never completes; testing it runs the host's whole progress engine
+  MPI_Comm self;     ///< of this process alone; errors are returned, messages are nobody else's
+  std::uint64_t fingerprint = 0;  ///< of the OMNES_ variables, table and machine, which all ranks must have alike
+  bool threads = false;           ///< several may be in MPI at once
+  int rank = 0;                   ///< in MPI_COMM_WORLD
+  int size = 1;
+};
+
+Process& process();
+
+/// Gets ready to serve, on the first call between MPI_Init and MPI_Finalize. Returns why calls have to go to the host,
+/// or null.
+const char* prepare_process();
+
+/// What is wrong with the settings, once; later, and when all is well, empty.
+std::string take_complaint();
+
+}  // namespace omnes::interpose
