@@ -5,11 +5,14 @@
 #include <atomic>
 #include <iterator>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "interpose/communicator/origins.hpp"
 #include "interpose/communicator/report.hpp"
 #include "interpose/host/failure.hpp"
+#include "interpose/process/process.hpp"
+#include "interpose/process/world.hpp"
 
 namespace omnes::interpose {
 
@@ -83,6 +86,55 @@ void tidy(Membership& m, int number) {
 }
 
 }  // namespace
+
+std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, const char*& passed) {
+  Members members;
+  int inter = 0;
+  check_raised(host.Comm_test_inter(comm, &inter));
+  if (inter) {
+    passed = "intercommunicator";
+    return nullptr;
+  }
+  check_raised(host.Comm_size(comm, &members.p));
+  check_raised(host.Comm_rank(comm, &members.rank));
+  members.ranks = ranks_in_world(comm, members.p);
+  if (members.ranks.empty()) {
+    passed = "ranks of several MPI_COMM_WORLDs";
+    return nullptr;
+  }
+  if (std::shared_ptr<Membership> known = membership_of(members.ranks)) return known;
+  const World& w = *world();
+  const auto introduction = [&](int rank) -> const Introduction& { return w.all[members.ranks[rank]]; };
+
+  TeamSetup setup;
+  setup.p = members.p;
+  setup.rank = members.rank;
+  setup.selector = &*process().selector;
+  setup.machine = process().machine;
+  setup.waiting = w.waiting(members.ranks);
+  setup.waiting.others = &under_way;
+  setup.shares_memory = w.medium.has_value();
+  setup.own_cpus = members.own_cpus = w.own_cpus(members.ranks);
+  setup.host = host_lets_others_go_on();
+  std::unordered_map<std::uint64_t, int> first;  // rank with that memory
+  for (int r = 0; r < members.p; ++r) {
+    if (introduction(r).fingerprint != introduction(0).fingerprint) {
+      passed = "OMNES_ variables or tables differ between ranks";
+      return nullptr;
+    }
+    setup.node.push_back(first.try_emplace(introduction(r).memory, r).first->second);
+    const bool is_here = r == members.rank || (w.medium && introduction(r).memory == introduction(members.rank).memory);
+    if (is_here) members.here.push_back(r);
+  }
+  for (int r = 0; r < members.p; ++r) members.unattended = std::min(members.unattended, introduction(r).unattended);
+  // Alike on all ranks: a rank that needs no messages itself may be needed by others that do.
+  members.messages = members.p > 1 && (!w.medium || first.size() > 1);
+  setup.placement = w.place(members.ranks).placement;
+  auto membership = std::make_shared<Membership>();
+  membership->members = std::move(members);
+  membership->setup = std::move(setup);
+  return membership;
+}
 
 std::shared_ptr<Membership> membership_of(const std::vector<int>& ranks) {
   const std::lock_guard lock(all().mutex);

@@ -25,6 +25,9 @@ struct Membership {
   std::deque<std::unique_ptr<Lanes>> idle;     ///< let go by this rank, oldest first
 };
 
+/// Found out by asking the host. Null where they can have no team: `passed` says why; alike on all ranks. Local. Throws
+/// Failure.
+std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, const char*& passed);
 /// The one of these members; null: they are new.
 std::shared_ptr<Membership> membership_of(const std::vector<int>& ranks);
 /// The one of the kin's members, found by whoever was asked first; null: nobody was.

@@ -1,8 +1,8 @@
 // Where communicators come from: what all their members know of them alike, without asking each other.
 //
-// How: the functions that make one out of another, and that all members of the parent call in the same order, are ours.
-// Each gives its result an identity that follows from the parent's and from the number of such calls on it. As such
-// communicators are also freed by functions that are ours, their state is kept here.
+// How: the functions that make one out of another, and that all members of the parent call in the same order, are ours
+// (makers.cpp). Each gives its result an identity that follows from the parent's and from the number of such calls on it.
+// As such communicators are also freed by functions that are ours, their state is kept here.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +46,14 @@ Origin take_origin(MPI_Comm comm);
 Origin keep_origin(MPI_Comm comm, Origin origin);
 /// Of one whose origin has_state().
 void keep_state(MPI_Comm comm, std::shared_ptr<State> state);
+
+/// Whether all members of the parent are in it, in their order.
+enum class MadeOf { same, others };
+/// What the next communicator made out of `parent` is; `ordered`: all members of the parent make such ones, one after the
+/// other.
+Origin child_of(MPI_Comm parent, MadeOf members, bool ordered);
+/// Keeps it, if `made` is where the communicator is that was made.
+void keep_made(Origin&& origin, const void* made);
 #endif
 
 }  // namespace omnes::interpose

@@ -18,9 +18,9 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "interpose/communicator/members.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
-#include "interpose/progress/formation.hpp"
 #include "interpose/types/types.hpp"
 
 namespace omnes::interpose::record {

@@ -19,6 +19,7 @@
 
 #include "interpose/communicator/record.hpp"
 #include "interpose/host/export.hpp"
+#include "interpose/process/notes.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/process/world.hpp"
 
@@ -53,7 +54,6 @@ struct Totals {
   /// By operation, form, root, the communicator's ranks, nodes and group, size of a part, algorithm.
   std::map<std::tuple<Operation, Form, int, int, int, int, std::size_t, std::string>, Ran> ran;
   std::map<std::tuple<Operation, Form, std::string>, Passed> passed;
-  std::set<std::string> notes;
 
   void add(const State& state) {
     if (!state.team) return;
@@ -163,7 +163,7 @@ std::string to_json(Totals& t) {
             return "{\"operation\":" + quoted(name(operation)) + ",\"form\":" + quoted(name(form)) +
                    ",\"reason\":" + quoted(reason) + counted(item.second.calls, item.second.seconds);
           });
-  text += ",\n\"notes\":" + list(t.notes, [](const auto& item) { return quoted(item); });
+  text += ",\n\"notes\":" + list(all_notes(), [](const auto& item) { return quoted(item); });
   return text + "}\n";
 }
 
@@ -232,11 +232,6 @@ void count_passed(Operation operation, Form form, const char* reason, double sec
   Passed& passed = totals().passed[{operation, form, reason}];
   ++passed.calls;
   passed.seconds += seconds;
-}
-
-void note(const std::string& text) {
-  const std::lock_guard lock(totals().mutex);
-  totals().notes.insert(text);
 }
 
 }  // namespace omnes::interpose

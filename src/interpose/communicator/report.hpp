@@ -2,8 +2,6 @@
 // and why.
 #pragma once
 
-#include <string>
-
 #include "interpose/communicator/state.hpp"
 
 namespace omnes::interpose {
@@ -22,7 +20,5 @@ void enlist(State& state);
 /// The state is about to go: its statistics are kept.
 void retire(State& state);
 void count_passed(Operation operation, Form form, const char* reason, double seconds);
-/// Something worth knowing that is no call.
-void note(const std::string& text);
 
 }  // namespace omnes::interpose

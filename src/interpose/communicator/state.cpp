@@ -1,23 +1,14 @@
 // Finds the state of a communicator: in this thread's cache, with its origin, in the communicator's attribute, or by
 // making it.
-//
-// Opening the lanes is collective, like the call that wants it, and MPI lets only one thread at a time be in a
-// collective of one communicator. So no lock is held meanwhile, and threads of different communicators cannot block
-// each other in different orders on different ranks.
 #include "interpose/communicator/state.hpp"
 
-#include <new>
 #include <utility>
 
 #include "interpose/communicator/membership.hpp"
 #include "interpose/communicator/origins.hpp"
 #include "interpose/communicator/record.hpp"
 #include "interpose/communicator/report.hpp"
-#include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
-#include "interpose/process/process.hpp"
-#include "interpose/process/world.hpp"
-#include "interpose/progress/formation.hpp"
 
 namespace omnes::interpose {
 
@@ -43,8 +34,8 @@ State& state_of_one() {
 
 bool has_one_rank(MPI_Comm comm) {
   int inter = 0, p = 0;
-  if (const int code = host.Comm_test_inter(comm, &inter); code != MPI_SUCCESS) throw Failure{code, true};
-  if (const int code = host.Comm_size(comm, &p); code != MPI_SUCCESS) throw Failure{code, true};
+  check_raised(host.Comm_test_inter(comm, &inter));
+  check_raised(host.Comm_size(comm, &p));
   return p == 1 && !inter;
 }
 
@@ -53,24 +44,6 @@ void part(MPI_Comm comm, State& state) {
   StateCache::forget(comm);
   seal_segments();
   state.detached = true;
-}
-
-/// MPI_Comm_free, or MPI_Comm_disconnect.
-int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
-  if (find_host() != built_for || !comm) return call_host(host.*function, comm);
-  const MPI_Comm handle = *static_cast<MPI_Comm*>(comm);
-  const record::Within within;
-  if (recording()) record::freed(handle);
-  const MPI_Comm before = std::exchange(being_freed, handle);
-  Origin origin = take_origin(handle);
-  if (origin.state) part(handle, *origin.state);
-  const int code = call_host(host.*function, comm);
-  being_freed = before;
-  if (code != MPI_SUCCESS && origin.id != 0) {  // it is still there
-    if (origin.state) origin.state->detached = false;
-    keep_origin(handle, std::move(origin));
-  }
-  return code;
 }
 
 int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
@@ -93,9 +66,23 @@ void keep(MPI_Comm comm, const Origin& origin, State& state, std::shared_ptr<Sta
   if (origin.has_state()) {
     keep_state(comm, std::shared_ptr<State>(std::move(owner), &state));
   } else {
-    if (const int code = host.Comm_set_attr(comm, keyval, &state); code != MPI_SUCCESS) throw Failure{code, true};
+    check_raised(host.Comm_set_attr(comm, keyval, &state));
     if (owner) state.held = std::move(owner);
   }
+}
+
+std::shared_ptr<State> new_state(MPI_Comm comm, const Origin& origin) {
+  std::shared_ptr<Membership> membership = origin.kin ? membership_of(*origin.kin) : nullptr;
+  const char* passed = nullptr;
+  if (!membership) {
+    membership = ask_for_members(comm, passed);
+    if (membership) membership = keep_membership(std::move(membership), origin.kin.get());
+  }
+  std::shared_ptr<State> state =
+      membership ? state_for(std::move(membership)) : State::shared(std::make_unique<State>());
+  state->passed = passed;
+  state->id = origin.id;
+  return state;
 }
 
 State& make(MPI_Comm comm, const Origin& origin) {
@@ -115,8 +102,7 @@ State& make(MPI_Comm comm, const Origin& origin) {
 State* by_attribute(MPI_Comm comm) {
   void* attribute = nullptr;
   int found = 0;
-  if (const int code = host.Comm_get_attr(comm, keyval, &attribute, &found); code != MPI_SUCCESS)
-    throw Failure{code, true};
+  check_raised(host.Comm_get_attr(comm, keyval, &attribute, &found));
   return found ? static_cast<State*>(attribute) : nullptr;
 }
 
@@ -139,27 +125,8 @@ std::shared_ptr<State> State::shared(std::unique_ptr<State> state) {
           }};
 }
 
-std::byte* Staging::room(std::size_t bytes) {
-  if (bytes <= sizeof few_) return few_;
-  if (bytes > bytes_) {
-    std::free(data_);
-    constexpr std::size_t page = 4096;
-    bytes_ = (bytes + page - 1) / page * page;
-    data_ = static_cast<std::byte*>(std::aligned_alloc(page, bytes_));
-    if (!data_) {
-      bytes_ = 0;
-      throw std::bad_alloc();
-    }
-  }
-  return data_;
-}
-
 Found state_of(MPI_Comm comm) {
   const std::uint64_t generation = StateCache::generation(comm);
-  if (called_by_host()) return {nullptr, called_by_host_itself};
-  if (find_host() != built_for) return {nullptr, "MPI of another family"};
-  if (const char* reason = prepare_process()) return {nullptr, reason};
-  if (!world()) return {nullptr, "MPI_Init did not pass through omnes"};
   if (comm == handles.comm_null) return {nullptr, "null communicator"};
   const Origin origin = origin_of(comm);
   State* state = origin.has_state() ? origin.state.get() : by_attribute(comm);
@@ -176,19 +143,18 @@ Found state_of(MPI_Comm comm) {
   return {state, nullptr};
 }
 
-void open_lanes(State& state, MPI_Comm comm, bool wait) {
-  if (state.formed) [[likely]]
-    return;
-  if (!state.begun) begin_formation(state.shared_from_this(), comm, wait);
-  if (!wait) return;
-  end_formation(state, comm);
-  if (!recording())
-    state_cache.put(comm, &state, StateCache::generation(comm));  // nobody frees it while it is in a call
+int free_communicator(MPI_Comm comm, const std::function<int()>& free) {
+  const MPI_Comm before = std::exchange(being_freed, comm);
+  Origin origin = take_origin(comm);
+  if (origin.state) part(comm, *origin.state);
+  const int code = free();
+  being_freed = before;
+  if (code != MPI_SUCCESS && origin.id != 0) {  // it is still there
+    if (origin.state) origin.state->detached = false;
+    keep_origin(comm, std::move(origin));
+  }
+  return code;
 }
-
-OMNES_EXPORT(Comm_free, void* comm) { return free_by(&Host::Comm_free, comm); }
-
-OMNES_EXPORT(Comm_disconnect, void* comm) { return free_by(&Host::Comm_disconnect, comm); }
 
 int prepare_states() { return host.Comm_create_keyval(no_copy, free_state, &keyval, nullptr); }
 

@@ -2,68 +2,25 @@
 #pragma once
 
 #include <atomic>
-#include <cstdlib>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "interpose/communicator/lanes.hpp"
+#include "interpose/communicator/members.hpp"
 #include "interpose/communicator/repeats.hpp"
 #include "interpose/data/neighbors.hpp"
+#include "interpose/data/staging.hpp"
 #include "interpose/host/handle_cache.hpp"
 #include "interpose/host/host.hpp"
-#include "interpose/host/port.hpp"
-#include "interpose/progress/background.hpp"
 #include "runtime/team.hpp"
 
 namespace omnes::interpose {
 
-/// Contiguous memory for what must be packed; grows, and keeps what it has. Aligned for any type. A little is there from the start.
-class Staging {
- public:
-  Staging() = default;
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
-  ~Staging() { std::free(data_); }
-  /// Throws std::bad_alloc.
-  std::byte* room(std::size_t bytes);
-
- private:
-  std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0;
-  alignas(std::max_align_t) std::byte few_[256];  // bytes of one message that goes inline, and some
-};
-
-struct Formation;  // formation.hpp
-
-/// Lanes that were made by one exchange: what they share.
-struct Lanes {
-  Lanes() = default;
-  Lanes(const Lanes&) = delete;
-  Lanes& operator=(const Lanes&) = delete;
-  ~Lanes();
-  std::shared_ptr<shm::Segment> segment;  ///< null where only messages reach
-  shm::Ticket ticket;              ///< of the segment, where later communicators may use it; else without a nonce
-  std::uint32_t times_let_go = 0;  ///< by communicators of this rank that are gone
-  std::unique_ptr<shm::Endpoint> kept[2];  ///< in between
-  Addresses addresses;
-  int first_tag = -1;  ///< of the block that is this rank's
-  Mailbox mailboxes[lanes_per_block];
-};
-
 struct Membership;  // membership.hpp
 
-/// Who the members of a communicator are.
-struct Members {
-  int p = 1;
-  int rank = 0;
-  std::vector<int> ranks;                          ///< in MPI_COMM_WORLD
-  std::vector<int> here;                           ///< on this node, in rank order
-  bool messages = false;                           ///< some do not share memory with this rank
-  Unattended unattended = Unattended::everything;  ///< on all of them
-  bool own_cpus = true;                            ///< none shares a CPU with another rank
-};
-
-/// Made by new_state() (formation.hpp) or taken over from a communicator that is gone (membership.hpp).
+/// Made by state_of(), or taken over from a communicator that is gone (membership.hpp).
 struct State : Members, std::enable_shared_from_this<State> {
   State();
   ~State();
@@ -109,19 +66,16 @@ struct Found {
   const char* reason = nullptr;  ///< why
 };
 
-inline constexpr const char* called_by_host_itself = "called by the host itself";
-
 /// The state of the communicator; made if there is none. Nothing is communicated. Throws Failure.
 Found state_of(MPI_Comm comm);
-/// All ranks together, at their first call that omnes serves: `wait` until the lanes are open, or return at once. Throws
-/// Failure.
-void open_lanes(State& state, MPI_Comm comm, bool wait);
-
 using StateCache = HandleCache<MPI_Comm, State, 512>;
 extern OMNES_FAST_THREAD_LOCAL StateCache state_cache;
 
 /// The communicator's state if this thread knows it and its lanes are open, else null. This is the fast path.
 inline State* known_state(MPI_Comm comm) { return state_cache.find(comm); }
+
+/// Calls `free`, by which the host frees the communicator, and lets its state go unless that fails. Returns its code.
+int free_communicator(MPI_Comm comm, const std::function<int()>& free);
 
 /// Makes what state_of needs; once, after the host is initialised. Returns the host's error code.
 int prepare_states();

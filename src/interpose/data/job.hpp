@@ -2,7 +2,7 @@
 // before each run, and where to bring the result after it.
 //
 // Data without gaps are used where they lie; others pass through staging memory. Which operations need what is for
-// call.cpp, vectors.cpp, reduce.cpp and neighborhood.cpp to say, which fill a Job in.
+// describe/ to say, whose functions fill a Job in.
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ struct Job {
   /// `rank`: whose part is kept; the view has `parts` equal ones.
   void receives(const View& view, Kept kept = Kept::none, int rank = 0, int parts = 1);
   void receives(PartedView&& parts, Kept kept = Kept::none, int rank = 0);
-  /// Operands with gaps (see reduce.cpp); `result` is null on ranks that get none.
+  /// Operands with gaps (see reducing.cpp); `result` is null on ranks that get none.
   void combines_spread(const View& own, const View* result);
   /// The result of this rank's bytes goes to where the operands start.
   void combines_in_place(void* buffer, std::size_t bytes);

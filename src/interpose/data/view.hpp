@@ -5,7 +5,7 @@
 // driver copies block by block: what lies in gaps is not touched.
 #pragma once
 
-#include "interpose/communicator/state.hpp"
+#include "interpose/data/staging.hpp"
 #include "interpose/devices/devices.hpp"
 #include "interpose/types/types.hpp"
 

@@ -9,9 +9,9 @@
 #include <mutex>
 #include <string>
 
-#include "interpose/communicator/report.hpp"
 #include "interpose/devices/drivers.hpp"
 #include "interpose/host/failure.hpp"
+#include "interpose/process/notes.hpp"
 #include "interpose/types/types.hpp"
 
 namespace omnes::interpose::devices {

@@ -12,13 +12,13 @@
 #include "interpose/describe/aliases.hpp"
 #include "interpose/describe/describe.hpp"
 #include "interpose/devices/devices.hpp"
-#include "interpose/exports/windows.hpp"
+#include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
-#include "interpose/process/world.hpp"
-#include "interpose/progress/background.hpp"
+#include "interpose/process/shared_windows.hpp"
 #include "interpose/progress/engine.hpp"
+#include "interpose/progress/formation.hpp"
 
 namespace omnes::interpose {
 
@@ -52,7 +52,7 @@ int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass p
   State* state = known_state(comm);
   try {
     if (!state) [[unlikely]] {
-      const Found found = state_of(comm);
+      const Found found = find_state(comm);
       state = found.state;
       reason = found.reason;
     } else if (!state->team) {
@@ -239,15 +239,6 @@ int requested(Operation operation, Form form, Wide comm, void* request, Describe
   return dispatch(operation, form, comm, serve, pass);
 }
 
-int initialised(int code) {
-  if (code != MPI_SUCCESS || find_host() != built_for) return code;
-  const bool serves = prepare_process() == nullptr;
-  if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(handles.comm_world, complaint);
-  const int met = meet();  // also with OMNES_OFF, which other ranks may not have
-  if (met == MPI_SUCCESS && serves && engine::waiting().oversubscribed) hook_into_host();
-  return met;
-}
-
 Exchange exchange(const void* send, MPI_Count send_count, Wide send_type, void* recv, MPI_Count recv_count,
                   Wide recv_type) {
   return {send, send_count, narrow<MPI_Datatype>(send_type), recv, recv_count, narrow<MPI_Datatype>(recv_type)};
@@ -268,29 +259,6 @@ Parted parted(const void* buffer, Integers counts, Integers places, const MPI_Da
 }
 
 }  // namespace
-
-OMNES_EXPORT(Init, int* argc, char*** argv) {
-  int provided = 0;
-  if (find_host() == built_for)
-    if (const int level = level_to_ask_for(MPI_THREAD_SINGLE); level != MPI_THREAD_SINGLE)
-      return initialised(host.Init_thread(argc, argv, level, &provided));
-  return initialised(host.Init(argc, argv));
-}
-
-OMNES_EXPORT(Init_thread, int* argc, char*** argv, int required, int* provided) {
-  if (find_host() == built_for) required = level_to_ask_for(required);
-  return initialised(host.Init_thread(argc, argv, required, provided));
-}
-
-OMNES_EXPORT(Finalize, void) {
-  if (find_host() != built_for)
-    report_wrong_family(find_host());
-  else if (world())
-    engine::drain();
-  const int code = host.Finalize();
-  forget_states();
-  return code;
-}
 
 #define OMNES_BEFORE(...) __VA_ARGS__ __VA_OPT__(, )
 #define OMNES_AFTER(...) __VA_OPT__(, ) __VA_ARGS__

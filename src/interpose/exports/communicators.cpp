@@ -1,8 +1,11 @@
-// Choices for one communicator: the info key omnes_<operation>, with what OMNES_<OPERATION> accepts as value.
+// Communicators are freed and revoked, and get choices of their own: by the info key omnes_<operation>, with what
+// OMNES_<OPERATION> accepts as value.
 #include <stdexcept>
 #include <string>
 
+#include "interpose/communicator/record.hpp"
 #include "interpose/communicator/state.hpp"
+#include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
 
@@ -26,7 +29,7 @@ void force_what_is_asked_for(MPI_Comm comm, MPI_Info info) {
         throw std::invalid_argument(key + ": " + error.what());
       }
     }();
-    if (!state) state = state_of(comm).state;
+    if (!state) state = find_state(comm).state;
     if (!state) return;  // the host serves this communicator
     state->own_choices = true;
     state->team->force(operation, wish);
@@ -34,7 +37,27 @@ void force_what_is_asked_for(MPI_Comm comm, MPI_Info info) {
   }
 }
 
+/// MPI_Comm_free, or MPI_Comm_disconnect.
+int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
+  if (find_host() != built_for || !comm) return call_host(host.*function, comm);
+  const MPI_Comm handle = *static_cast<MPI_Comm*>(comm);
+  const record::Within within;
+  if (recording()) record::freed(handle);
+  return free_communicator(handle, [&] { return call_host(host.*function, comm); });
+}
+
 }  // namespace
+
+OMNES_EXPORT(Comm_free, void* comm) { return free_by(&Host::Comm_free, comm); }
+
+OMNES_EXPORT(Comm_disconnect, void* comm) { return free_by(&Host::Comm_disconnect, comm); }
+
+#ifdef OMNES_ABI_OMPI
+OMNES_EXPORT_EXTENSION(Comm_revoke, Wide comm) {
+  if (find_host() == built_for) may_be_revoked = host.Comm_is_revoked != nullptr;
+  return call_host(host.Comm_revoke, comm);
+}
+#endif
 
 OMNES_EXPORT(Comm_set_info, Wide comm, Wide info) {
   const bool usable = find_host() == built_for;

@@ -1,5 +1,5 @@
 // Sets the process up: lazily, because not every way to initialise MPI passes through our MPI_Init.
-#include "interpose/process/process.hpp"
+#include "interpose/exports/startup.hpp"
 
 #include <unistd.h>
 
@@ -13,8 +13,16 @@
 #include "interpose/communicator/record.hpp"
 #include "interpose/communicator/report.hpp"
 #include "interpose/communicator/state.hpp"
-#include "interpose/exports/memory.hpp"
+#include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
+#include "interpose/host/inside.hpp"
+#include "interpose/process/notes.hpp"
+#include "interpose/process/own_heap.hpp"
+#include "interpose/process/process.hpp"
+#include "interpose/process/unattended.hpp"
+#include "interpose/process/world.hpp"
+#include "interpose/progress/background.hpp"
+#include "interpose/progress/engine.hpp"
 #include "interpose/types/operators.hpp"
 #include "interpose/types/types.hpp"
 #include "topology/file.hpp"
@@ -119,12 +127,16 @@ const char* set_up() {
   return nullptr;
 }
 
-}  // namespace
-
-Process& process() {
-  static Process* const the = new Process;  // never destroyed: MPI may be finalised by a destructor
-  return *the;
+int initialised(int code) {
+  if (code != MPI_SUCCESS || find_host() != built_for) return code;
+  const bool serves = prepare_process() == nullptr;
+  if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(handles.comm_world, complaint);
+  const int met = meet();  // also with OMNES_OFF, which other ranks may not have
+  if (met == MPI_SUCCESS && serves && engine::waiting().oversubscribed) hook_into_host();
+  return met;
 }
+
+}  // namespace
 
 const char* prepare_process() {
   int flag = 0;
@@ -138,6 +150,37 @@ const char* prepare_process() {
 std::string take_complaint() {
   const std::lock_guard lock(mutex);
   return std::exchange(complaint, {});
+}
+
+Found find_state(MPI_Comm comm) {
+  if (called_by_host()) return {nullptr, called_by_host_itself};
+  if (find_host() != built_for) return {nullptr, "MPI of another family"};
+  if (const char* reason = prepare_process()) return {nullptr, reason};
+  if (!world()) return {nullptr, "MPI_Init did not pass through omnes"};
+  return state_of(comm);
+}
+
+OMNES_EXPORT(Init, int* argc, char*** argv) {
+  int provided = 0;
+  if (find_host() == built_for)
+    if (const int level = level_to_ask_for(MPI_THREAD_SINGLE); level != MPI_THREAD_SINGLE)
+      return initialised(host.Init_thread(argc, argv, level, &provided));
+  return initialised(host.Init(argc, argv));
+}
+
+OMNES_EXPORT(Init_thread, int* argc, char*** argv, int required, int* provided) {
+  if (find_host() == built_for) required = level_to_ask_for(required);
+  return initialised(host.Init_thread(argc, argv, required, provided));
+}
+
+OMNES_EXPORT(Finalize, void) {
+  if (find_host() != built_for)
+    report_wrong_family(find_host());
+  else if (world())
+    engine::drain();
+  const int code = host.Finalize();
+  forget_states();
+  return code;
 }
 
 }  // namespace omnes::interpose

@@ -1,27 +1,18 @@
 // Windows. A program that has made one counts on a barrier to let the host progress, which others need not pay for; the
 // memory of those that ranks share is read in place by collectives.
-#include "interpose/exports/windows.hpp"
-
 #include <unistd.h>
 
 #include <cstring>
 #include <utility>
 #include <vector>
 
-#include "interpose/communicator/state.hpp"
-#include "interpose/exports/memory.hpp"
+#include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
-#include "interpose/process/process.hpp"
+#include "interpose/process/own_heap.hpp"
+#include "interpose/process/shared_windows.hpp"
 
 namespace omnes::interpose {
-
-std::atomic<bool> windows_made{false};
-
-shm::SharedWindows& shared_windows() {
-  static auto& all = *new shm::SharedWindows;
-  return all;
-}
 
 namespace {
 
@@ -42,7 +33,7 @@ std::uint64_t name_of(MPI_Win window) {
 /// Whether collectives on the communicator run on omnes: on all its ranks, by the same settings.
 bool serves(MPI_Comm comm) {
   try {
-    return state_of(comm).state != nullptr;
+    return find_state(comm).state != nullptr;
   } catch (const Failure&) {
     return false;
   }

@@ -4,8 +4,6 @@
 #include <exception>
 #include <new>
 
-#include "interpose/host/export.hpp"
-
 namespace omnes::interpose {
 
 namespace {
@@ -23,13 +21,6 @@ std::string fitting(const std::string& line) {
 }
 
 }  // namespace
-
-#ifdef OMNES_ABI_OMPI
-OMNES_EXPORT_EXTENSION(Comm_revoke, Wide comm) {
-  if (find_host() == built_for) may_be_revoked = host.Comm_is_revoked != nullptr;
-  return call_host(host.Comm_revoke, comm);
-}
-#endif
 
 int raise(MPI_Comm comm, int code) {
   // SMPI's default handler is none, and may not be called.

@@ -15,6 +15,11 @@ struct Failure {
   bool raised = false;  ///< the host has called the error handler itself
 };
 
+/// Of a function of the host on a communicator of the program, whose error handler it calls itself.
+inline void check_raised(int code) {
+  if (code != MPI_SUCCESS) throw Failure{code, true};
+}
+
 /// Whether a communicator may be revoked at all: the host is to survive failures, or this process has revoked one.
 inline constexpr std::atomic<bool>& may_be_revoked = seldom.may_be_revoked;
 /// Whether a process of the communicator has failed and another one has said so (ULFM): then the host complains.

@@ -1,6 +1,7 @@
 // What this library keeps once per process: the settings, a private communicator, and what it will report.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,11 +29,7 @@ struct Process {
 
 Process& process();
 
-/// Gets ready to serve, on the first call between MPI_Init and MPI_Finalize. Returns why calls have to go to the host,
-/// or null.
-const char* prepare_process();
-
-/// What is wrong with the settings, once; later, and when all is well, empty.
-std::string take_complaint();
+/// How many operations have been started and not ended, and formations: when none has, waiting is the host's business.
+extern std::atomic<int> under_way;
 
 }  // namespace omnes::interpose

@@ -16,10 +16,10 @@
 #include <string>
 #include <utility>
 
-#include "interpose/communicator/report.hpp"
-#include "interpose/exports/memory.hpp"
 #include "interpose/host/port.hpp"
 #include "interpose/host/table_of_all.hpp"
+#include "interpose/process/notes.hpp"
+#include "interpose/process/own_heap.hpp"
 #include "interpose/process/process.hpp"
 #include "transport/shm/cma.hpp"
 #include "transport/shm/nonce.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "interpose/host/host.hpp"
-#include "interpose/progress/background.hpp"
+#include "interpose/process/unattended.hpp"
 #include "topology/placing.hpp"
 #include "transport/shm/bulletin.hpp"
 #include "transport/shm/endpoint.hpp"

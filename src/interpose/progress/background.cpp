@@ -10,11 +10,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <stdexcept>
 #include <thread>
 
 #include "interpose/host/port.hpp"
 #include "interpose/process/process.hpp"
+#include "interpose/process/unattended.hpp"
 #include "interpose/progress/engine.hpp"
 
 namespace omnes::interpose {
@@ -40,34 +40,23 @@ struct Background {
   std::atomic<bool> stopping = false;
 };
 auto& background = *new Background;
-// The level that the program wants: without threads of its own, its functions may not be safe in ours.
-int asked_for = MPI_THREAD_SINGLE;  // before there is a thread
-bool has_thread = false;            // from the first operation on
-std::atomic<bool> idle{false};      // the thread, if there is one, waits for news
-
-/// The host allows calls from any thread.
-bool calls_from_any_thread() {
-  int level = 0;
-  return host.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
-}
+bool has_thread = false;        // from the first operation on
+std::atomic<bool> idle{false};  // the thread, if there is one, waits for news
 
 #if defined(OMNES_ABI_OMPI)
 
 // Open MPI's own nonblocking collectives send messages from such a callback, so we may.
 int from_host() {
   if (!poking()) shm::Endpoint::wake_sleepers();
-  return engine::advance(engine::Allowed::everything);
+  return engine::advance(Unattended::everything);
 }
 
 using Change = int (*)(int (*)());
 
 Change change(const char* function) { return reinterpret_cast<Change>(host_data(function)); }
-constexpr const char* registering = "opal_progress_register";
 
-bool has_full_hook() { return change(registering) != nullptr; }
-bool has_hook() { return has_full_hook(); }
 void add_hook() {
-  if (const Change add = change(registering)) add(from_host);
+  if (const Change add = change("opal_progress_register")) add(from_host);
 }
 void remove_hook() {
   if (const Change remove = change("opal_progress_unregister")) remove(from_host);
@@ -79,45 +68,35 @@ std::atomic<bool> hook_removed{false};
 
 // MPICH calls its hooks before it looks for messages, without any of its locks but that of the list of hooks: where it has locks, another
 // thread may wait for that one while it holds one that we would need.
-engine::Allowed allowed_to_hook = engine::Allowed::nothing;
+Unattended allowed_to_hook = Unattended::shared_memory;
 
 int from_host(void* /*thing*/) {
   constexpr int nothing_moved = 0, over = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE
   if (hook_removed) return over;
   const InsideProgress guard;
   if (!poking()) shm::Endpoint::wake_sleepers();
-  engine::advance(allowed_to_hook, allowed_to_hook == engine::Allowed::everything);
+  engine::advance(allowed_to_hook, allowed_to_hook == Unattended::everything);
   return nothing_moved;
 }
 
 using Start = int (*)(int (*)(void*), void*, MPIX_Stream);
-Start starting() { return reinterpret_cast<Start>(host_data("PMPIX_Async_start")); }
 
-bool has_full_hook() { return starting() && host.Request_is_complete && !calls_from_any_thread(); }
-bool has_hook() { return starting() != nullptr; }
 void add_hook() {
-  if (has_full_hook()) allowed_to_hook = engine::Allowed::everything;
-  if (const Start start = starting()) start(from_host, nullptr, MPIX_STREAM_NULL);
+  if (has_full_hook()) allowed_to_hook = Unattended::everything;
+  if (const auto start = reinterpret_cast<Start>(host_data("PMPIX_Async_start")))
+    start(from_host, nullptr, MPIX_STREAM_NULL);
 }
 void remove_hook() { hook_removed = true; }
 
 #else
 
-bool has_full_hook() { return false; }
-bool has_hook() { return false; }
 void add_hook() {}
 void remove_hook() {}
 
 #endif
 
-/// What the thread may do.
-engine::Allowed allowed_to_thread() {
-  if (!calls_from_any_thread()) return engine::Allowed::nothing;
-  return asked_for == MPI_THREAD_MULTIPLE ? engine::Allowed::everything : engine::Allowed::to_call_host;
-}
-
 /// Until nothing has been under way for a while.
-void stand_in(engine::Allowed allowed) {
+void stand_in(Unattended allowed) {
   using Clock = std::chrono::steady_clock;
   auto sleep = longest_sleep;
   unsigned visits = engine::visits();
@@ -137,7 +116,7 @@ void stand_in(engine::Allowed allowed) {
 }
 
 /// Until nothing is left to do, or another bed is better.
-void go_on(engine::Allowed allowed) {
+void go_on(Unattended allowed) {
   shm::WaitPolicy policy;
   policy.oversubscribed = true;  // the program's own work goes first
   policy.yields_reach = false;
@@ -160,7 +139,7 @@ void run() {
     const sched_param no_priority{};
     sched_setscheduler(0, SCHED_BATCH, &no_priority);
   }
-  const engine::Allowed allowed = allowed_to_thread();
+  const Unattended allowed = unattended_by_thread();
   for (;;) {
     {
       std::unique_lock lock(background.mutex);
@@ -179,30 +158,6 @@ void run() {
 }
 
 }  // namespace
-
-Unattended unattended() {
-  if (simulated || has_full_hook()) return Unattended::everything;  // in simulations there are no others
-  switch (allowed_to_thread()) {
-    case engine::Allowed::everything: return Unattended::everything;
-    case engine::Allowed::to_call_host: return Unattended::host_calls;
-    case engine::Allowed::nothing: break;
-  }
-  return Unattended::shared_memory;
-}
-
-bool host_lets_others_go_on() { return simulated || built_for == Family::ompi; }
-
-int level_to_ask_for(int level) {
-  asked_for = level;
-  try {
-    if (Settings::from_environment().async) return MPI_THREAD_MULTIPLE;
-  } catch (const std::invalid_argument&) {
-    // the complaint follows
-  }
-  return level;
-}
-
-bool waits_in_host_wake_others() { return has_hook(); }
 
 void hook_into_host() {
   const std::lock_guard lock(background.mutex);

@@ -23,8 +23,6 @@ namespace omnes::interpose {
 
 namespace engine {
 
-std::atomic<int> under_way{0};
-
 namespace {
 
 void count_under_way(int more) {
@@ -183,13 +181,13 @@ void ended(void* context, int code) {
 void count_moving() { moving_count.store(static_cast<int>(lanes.size() + forming.size()), std::memory_order_relaxed); }
 
 /// Behind the gate. Formations go on here, too.
-bool advance_inside(Allowed allowed = Allowed::everything) {
+bool advance_inside(Unattended allowed = Unattended::everything) {
   bool moved = false;
-  const bool may_call_program = allowed == Allowed::everything;
-  const bool may_call_host = may_call_program || allowed == Allowed::to_call_host;
+  const bool may_call_program = allowed == Unattended::everything;
+  const bool may_call_host = may_call_program || allowed == Unattended::host_calls;
   for (std::size_t i = 0; i < forming.size();) {
     const std::shared_ptr<State> state = forming[i];
-    if (allowed == Allowed::nothing && forms_by_host(*state)) {
+    if (allowed == Unattended::shared_memory && forms_by_host(*state)) {
       ++i;
       continue;
     }
@@ -472,7 +470,7 @@ void forget(MPI_Request request) {
   pending.release();
 }
 
-bool advance(Allowed allowed, bool visit) {
+bool advance(Unattended allowed, bool visit) {
   if (!busy() || !gate.try_enter()) return false;
   const Inside inside(std::adopt_lock);
   if (visit) visit_count.store(visits() + 1, std::memory_order_relaxed);

@@ -19,6 +19,8 @@
 #include "interpose/communicator/state.hpp"
 #include "interpose/data/job.hpp"
 #include "interpose/host/host.hpp"
+#include "interpose/process/process.hpp"
+#include "interpose/process/unattended.hpp"
 
 namespace omnes::interpose {
 
@@ -55,8 +57,7 @@ struct Pending {
   std::atomic<bool> over = false;   ///< it has ended; not if the host was told
 };
 
-/// How many operations have been started and not ended, and formations: when none has, waiting is the host's business.
-extern std::atomic<int> under_way;
+/// Whether any of ours is.
 inline bool busy() { return under_way.load(std::memory_order_relaxed) > 0; }
 
 /// Starts what is described, and makes its request. Throws Failure.
@@ -75,11 +76,9 @@ void complete(Pending& pending);
 /// The program frees its request; the host still has to.
 void forget(MPI_Request request);
 
-/// What a caller may do: everything; all but call functions of the program; not call the host either.
-enum class Allowed : std::uint8_t { everything, to_call_host, nothing };
-
-/// Lets data move. Returns whether anything has moved. `visit`: nothing is left to a thread that stands in; see visits().
-bool advance(Allowed allowed = Allowed::everything, bool visit = true);
+/// Lets data move, as far as the caller may. Returns whether anything has moved. `visit`: nothing is left to a thread that
+/// stands in; see visits().
+bool advance(Unattended allowed = Unattended::everything, bool visit = true);
 /// How often that was so: while the number stays the same, the program is away.
 unsigned visits();
 /// Lets data move, and ends what is complete. Returns whether something has ended.

@@ -4,22 +4,25 @@
 // lanes, the first rank of each node makes a segment, and all ranks exchange tickets and tags; whoever has the tickets
 // may begin, as a new segment is what all queues start from. Only the segment's maker must keep it reachable until all
 // have come.
+//
+// Opening the lanes is collective, like the call that wants it, and MPI lets only one thread at a time be in a
+// collective of one communicator. So no lock is held meanwhile, and threads of different communicators cannot block
+// each other in different orders on different ranks.
 #include "interpose/progress/formation.hpp"
 
 #include <algorithm>
 #include <mutex>
 #include <new>
-#include <numeric>
 #include <string>
-#include <unordered_map>
 
 #include "interpose/communicator/membership.hpp"
-#include "interpose/communicator/origins.hpp"
-#include "interpose/exports/memory.hpp"
-#include "interpose/exports/windows.hpp"
+#include "interpose/communicator/record.hpp"
 #include "interpose/host/failure.hpp"
+#include "interpose/host/inside.hpp"
 #include "interpose/host/table_of_all.hpp"
+#include "interpose/process/own_heap.hpp"
 #include "interpose/process/process.hpp"
+#include "interpose/process/shared_windows.hpp"
 #include "interpose/process/world.hpp"
 #include "interpose/progress/background.hpp"
 #include "interpose/progress/engine.hpp"
@@ -28,26 +31,7 @@ namespace omnes::interpose {
 
 namespace {
 
-OMNES_FAST_THREAD_LOCAL bool inside_host = false;
-
-struct InsideHost {
-  InsideHost() { inside_host = true; }
-  ~InsideHost() { inside_host = before; }
-  const bool before = inside_host;
-};
-
-void check(int code) {
-  if (code != MPI_SUCCESS) throw Failure{code, true};
-}
-
 constexpr int blocking_lane = 0, nonblocking_lane = 1, first_lanes = 2;
-
-/// Segments that some rank may not have found yet: kept reachable by their makers, even when the team is gone.
-struct Unsealed {
-  std::mutex mutex;
-  std::vector<std::shared_ptr<shm::Segment>> segments;
-  std::atomic<int> count = 0;
-} unsealed;
 
 int number_here(const State& state) {
   return static_cast<int>(std::find(state.here.begin(), state.here.end(), state.rank) - state.here.begin());
@@ -102,7 +86,7 @@ void accept(State& state, Lanes& lanes, const std::vector<Offer>& offers) {
 
 /// Runs a collective of the host to its end, while ours go on.
 void finish(MPI_Request request) {
-  for (int flag = 0; !flag; engine::advance()) check(host.Test(&request, &flag, MPI_STATUS_IGNORE));
+  for (int flag = 0; !flag; engine::advance()) check_raised(host.Test(&request, &flag, MPI_STATUS_IGNORE));
 }
 
 void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = false) {
@@ -142,16 +126,12 @@ constexpr std::int64_t longest_sleep_unless_woken = 50'000;
 
 void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   open(state, *lanes, blocking_lane, state.team->lane(), true);
-  if (number_here(state) == 0 && lanes->segment && lanes->segment->waits_for_all()) {
-    const std::lock_guard lock(unsealed.mutex);
-    unsealed.segments.push_back(lanes->segment);
-    ++unsealed.count;
-  }
+  if (number_here(state) == 0 && lanes->segment && lanes->segment->waits_for_all()) keep_reachable(lanes->segment);
   shm::WaitPolicy waiting = state.team->waiting();
   // Only where nothing but shared memory can bring news a rank may sleep.
   if (lanes->segment && !state.messages && process().settings.wait != Wait::spin)
     waiting.asleep = state.team->lane().endpoint()->asleep();
-  if (!waits_in_host_wake_others()) waiting.longest_sleep = longest_sleep_unless_woken;
+  if (!has_hook()) waiting.longest_sleep = longest_sleep_unless_woken;
   waiting.poke = poke;
   state.team->wait_so(waiting);
   state.lanes = std::move(lanes);
@@ -174,7 +154,7 @@ bool try_agreement(State& state) {
     if (!lanes) {
       lanes = std::make_unique<Lanes>();
       if (!make_segment(state, *lanes, first_lanes, lanes->ticket)) {
-        if (unsealed.count.load(std::memory_order_relaxed) > 0) return false;  // they hold descriptors, for a while
+        if (!all_sealed()) return false;  // they hold descriptors, for a while
         lanes->ticket = {};
       }
     }
@@ -198,111 +178,6 @@ bool try_agreement(State& state) {
 }  // namespace
 
 bool forms_by_host(const State& state) { return state.id == 0; }
-
-std::vector<int> ranks_in_world(MPI_Comm comm, int p) {
-  MPI_Group ours, all;
-  check(host.Comm_group(comm, &ours));
-  check(host.Comm_group(handles.comm_world, &all));
-  std::vector<int> ranks(p), in_world(p);
-  std::iota(ranks.begin(), ranks.end(), 0);
-  const int code = host.Group_translate_ranks(ours, p, ranks.data(), all, in_world.data());
-  host.Group_free(&ours);
-  host.Group_free(&all);
-  check(code);
-  if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) in_world.clear();
-  return in_world;
-}
-
-Lanes::~Lanes() {
-  if (first_tag >= 0) return_tags(first_tag);
-}
-
-bool called_by_host() { return inside_host; }
-
-bool ranks_are_threads(MPI_Comm comm) {
-  int flag = 0;
-  if (host.Comm_test_threadcomm) {
-    check(host.Comm_test_threadcomm(comm, &flag));
-    return flag;
-  }
-  // MPICH 4.2 cannot be asked, but the group of such a communicator has its processes only.
-  MPI_Group group;
-  int ranks = 0, processes = 0;
-  check(host.Comm_size(comm, &ranks));
-  check(host.Comm_group(comm, &group));
-  const int code = host.Group_size(group, &processes);
-  host.Group_free(&group);
-  check(code);
-  return processes < ranks;
-}
-
-namespace {
-
-/// Who belongs to the communicator, found out by asking the host. Null where they can have no team: `passed` says why.
-std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, const char*& passed) {
-  Members members;
-  int inter = 0;
-  check(host.Comm_test_inter(comm, &inter));
-  if (inter) {
-    passed = "intercommunicator";
-    return nullptr;
-  }
-  check(host.Comm_size(comm, &members.p));
-  check(host.Comm_rank(comm, &members.rank));
-  members.ranks = ranks_in_world(comm, members.p);
-  if (members.ranks.empty()) {
-    passed = "ranks of several MPI_COMM_WORLDs";
-    return nullptr;
-  }
-  if (std::shared_ptr<Membership> known = membership_of(members.ranks)) return known;
-  const World& w = *world();
-  const auto introduction = [&](int rank) -> const Introduction& { return w.all[members.ranks[rank]]; };
-
-  TeamSetup setup;
-  setup.p = members.p;
-  setup.rank = members.rank;
-  setup.selector = &*process().selector;
-  setup.machine = process().machine;
-  setup.waiting = w.waiting(members.ranks);
-  setup.waiting.others = &engine::under_way;
-  setup.shares_memory = w.medium.has_value();
-  setup.own_cpus = members.own_cpus = w.own_cpus(members.ranks);
-  setup.host = host_lets_others_go_on();
-  std::unordered_map<std::uint64_t, int> first;  // rank with that memory
-  for (int r = 0; r < members.p; ++r) {
-    if (introduction(r).fingerprint != introduction(0).fingerprint) {
-      passed = "OMNES_ variables or tables differ between ranks";
-      return nullptr;
-    }
-    setup.node.push_back(first.try_emplace(introduction(r).memory, r).first->second);
-    const bool is_here = r == members.rank || (w.medium && introduction(r).memory == introduction(members.rank).memory);
-    if (is_here) members.here.push_back(r);
-  }
-  for (int r = 0; r < members.p; ++r) members.unattended = std::min(members.unattended, introduction(r).unattended);
-  // Alike on all ranks: a rank that needs no messages itself may be needed by others that do.
-  members.messages = members.p > 1 && (!w.medium || first.size() > 1);
-  setup.placement = w.place(members.ranks).placement;
-  auto membership = std::make_shared<Membership>();
-  membership->members = std::move(members);
-  membership->setup = std::move(setup);
-  return membership;
-}
-
-}  // namespace
-
-std::shared_ptr<State> new_state(MPI_Comm comm, const Origin& origin) {
-  std::shared_ptr<Membership> membership = origin.kin ? membership_of(*origin.kin) : nullptr;
-  const char* passed = nullptr;
-  if (!membership) {
-    membership = ask_for_members(comm, passed);
-    if (membership) membership = keep_membership(std::move(membership), origin.kin.get());
-  }
-  std::shared_ptr<State> state =
-      membership ? state_for(std::move(membership)) : State::shared(std::make_unique<State>());
-  state->passed = passed;
-  state->id = origin.id;
-  return state;
-}
 
 void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool wait) {
   State& state = *shared;
@@ -332,8 +207,8 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool w
   formation->mine = make_offer(state, *formation->lanes, first_lanes);
   formation->all.resize(state.p);
   constexpr int bytes = sizeof(Offer);
-  check(host.Iallgather(&formation->mine, bytes, handles.byte, formation->all.data(), bytes, handles.byte, comm,
-                        &formation->request));
+  check_raised(host.Iallgather(&formation->mine, bytes, handles.byte, formation->all.data(), bytes, handles.byte, comm,
+                               &formation->request));
   state.formation = std::move(formation);
   engine::forms(shared);
 }
@@ -347,7 +222,7 @@ bool try_formation(State& state) {
   int flag = 0;
   try {
     if (!by_host) return try_agreement(state);
-    check(host.Test(&state.formation->request, &flag, MPI_STATUS_IGNORE));
+    check_raised(host.Test(&state.formation->request, &flag, MPI_STATUS_IGNORE));
     if (!flag) return false;
     const std::unique_ptr<Formation> ended = std::move(state.formation);
     accept(state, *ended->lanes, ended->all);
@@ -377,12 +252,22 @@ void end_formation(State& state, MPI_Comm comm) {
   }
   // If the others are in this call, too, the maker of the segment sees it found at once.
   const shm::Endpoint* const endpoint = state.team->lane().endpoint();
-  if (!endpoint || number_here(state) > 0 || unsealed.count.load(std::memory_order_relaxed) == 0) return;
+  if (!endpoint || number_here(state) > 0 || all_sealed()) return;
   for (int looks = 0; looks < patience && !endpoint->all_have_come(); ++looks) {
     engine::advance();
     waiter.pause();
   }
   seal_segments();
+}
+
+void open_lanes(State& state, MPI_Comm comm, bool wait) {
+  if (state.formed) [[likely]]
+    return;
+  if (!state.begun) begin_formation(state.shared_from_this(), comm, wait);
+  if (!wait) return;
+  end_formation(state, comm);
+  if (!recording())
+    state_cache.put(comm, &state, StateCache::generation(comm));  // nobody frees it while it is in a call
 }
 
 void open_nonblocking(State& state) { open(state, *state.lanes, nonblocking_lane, state.nonblocking); }
@@ -391,7 +276,7 @@ void gather_from_all(const void* mine, void* all, std::size_t bytes, MPI_Comm co
   const InsideHost guard;
   const int count = static_cast<int>(bytes);
   MPI_Request request;
-  check(host.Iallgather(mine, count, handles.byte, all, count, handles.byte, comm, &request));
+  check_raised(host.Iallgather(mine, count, handles.byte, all, count, handles.byte, comm, &request));
   finish(request);
 }
 
@@ -402,7 +287,7 @@ State::Own& take_lane(State& state, MPI_Comm comm) {
     std::vector<int> mine, all(state.own.size());
     for (const State::Own& own : state.own) mine.push_back(own.released);
     const int count = static_cast<int>(all.size());
-    check(host.Iallreduce(mine.data(), all.data(), count, handles.integer, handles.min, comm, &request));
+    check_raised(host.Iallreduce(mine.data(), all.data(), count, handles.integer, handles.min, comm, &request));
     finish(request);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!all[i]) continue;
@@ -422,7 +307,7 @@ State::Own& take_lane(State& state, MPI_Comm comm) {
       } catch (const Failure&) {
         accepted = 0;
       }
-      check(host.Iallreduce(&accepted, &by_all, 1, handles.integer, handles.min, comm, &request));
+      check_raised(host.Iallreduce(&accepted, &by_all, 1, handles.integer, handles.min, comm, &request));
       finish(request);
       if (lanes->segment) lanes->segment->everyone_attached();
       if (!by_all) throw Failure{MPI_ERR_NO_MEM};
@@ -438,18 +323,6 @@ State::Own& take_lane(State& state, MPI_Comm comm) {
   State::Own& own = state.own[index];
   if (!own.lane.is_open()) open(state, *state.own_lanes[index / lanes_per_block], index % lanes_per_block, own.lane);
   return own;
-}
-
-bool seal_segments() {
-  if (unsealed.count.load(std::memory_order_relaxed) == 0) return true;
-  const std::lock_guard lock(unsealed.mutex);
-  std::erase_if(unsealed.segments, [](const std::shared_ptr<shm::Segment>& segment) {
-    if (!shm::Endpoint::all_have_come(*segment)) return false;
-    segment->everyone_attached();
-    return true;
-  });
-  unsealed.count = static_cast<int>(unsealed.segments.size());
-  return unsealed.segments.empty();
 }
 
 }  // namespace omnes::interpose
