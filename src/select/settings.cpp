@@ -21,7 +21,6 @@ namespace omnes::inline select {
 namespace {
 
 constexpr std::string_view prefix = "OMNES_";
-constexpr int fewest_slots = 2, most_slots = 64;
 constexpr std::size_t fewest_slot_bytes = 64;      // one line of the control block
 constexpr std::size_t most_slot_bytes = 64 << 20;  // times slots and ranks: keeps a segment's size sane
 constexpr int most_fake_nodes = 1 << 20;
@@ -86,7 +85,7 @@ std::optional<std::string> users(const char* name) {
 }
 
 std::size_t switch_point(std::string_view text) {
-  if (text == "off") return Settings::never;
+  if (text == "off") return shm::never;
   try {
     return parse_bytes(text);
   } catch (const std::invalid_argument& error) {
@@ -104,7 +103,7 @@ using S = Settings;
 using Text = std::string_view;
 constexpr Variable variables[] = {
     {"ASYNC", [](S& s, Text text) { s.async = flag(text); }},
-    {"DIRECT_COPY", [](S& s, Text text) { s.direct_copy = parse_bytes(text); }, "direct_copy"},
+    {"DIRECT_COPY", [](S& s, Text text) { s.shared_memory.direct_copy = parse_bytes(text); }, "direct_copy"},
     {"FAKE_NODES", [](S& s, Text text) { s.fake_nodes = parse_number(text, 1, most_fake_nodes); }},
     {"HEAP",
      [](S& s, Text text) {
@@ -127,9 +126,10 @@ constexpr Variable variables[] = {
            {{"off", Remap::off}, {"exch", Remap::exchange}, {"reorder", Remap::reorder}, {"auto", Remap::automatic}});
      }},
     {"REPRODUCIBLE", [](S& s, Text text) { s.reproducible = flag(text); }},
-    {"SINGLE_COPY", [](S& s, Text text) { s.single_copy = switch_point(text); }, "single_copy"},
-    {"SLOTS", [](S& s, Text text) { s.slots = parse_number(text, fewest_slots, most_slots); }, "slots"},
-    {"SLOT_BYTES", [](S& s, Text text) { s.slot_bytes = slot_size(text); }, "slot_bytes"},
+    {"SINGLE_COPY", [](S& s, Text text) { s.shared_memory.single_copy = switch_point(text); }, "single_copy"},
+    {"SLOTS", [](S& s, Text text) { s.shared_memory.slots = parse_number(text, shm::min_slots, shm::max_slots); },
+     "slots"},
+    {"SLOT_BYTES", [](S& s, Text text) { s.shared_memory.slot_bytes = slot_size(text); }, "slot_bytes"},
     {"STATS", [](S& s, Text text) { s.stats = folder(text); }},
     {"TABLE", [](S& s, Text text) { s.table = file_or_none(text, read_table); }},
     {"TOPOLOGY", [](S& s, Text text) { s.topology = file(text); }},
@@ -258,31 +258,6 @@ std::string variable_of(Operation operation, bool blocking) {
   if (!blocking) variable += 'I';
   for (const char letter : name(operation)) variable += letter == '_' ? '_' : static_cast<char>(letter - 'a' + 'A');
   return variable;
-}
-
-#if defined(__x86_64__)
-const bool caches_are_fast = __builtin_cpu_is("amd") != 0;
-#else
-const bool caches_are_fast = false;
-#endif
-
-int Settings::slots_for(const Sharing& sharing) const {
-  constexpr int least = 8, for_each_reader = 2, of_all_ranks = 1024;
-  const int wanted = sharing.own_cpus && sharing.fast_caches ? most_slots : for_each_reader * sharing.ranks;
-  return slots.value_or(std::max(least, std::min(wanted, of_all_ranks / sharing.ranks)));
-}
-
-std::size_t Settings::single_copy_from(const Sharing& sharing) const {
-  constexpr std::size_t usual = 96 * 1024;
-  constexpr int one_cache = 8;  // cores of it, usually
-  const bool slots_are_faster =
-      sharing.fast_caches && sharing.own_cpus && sharing.blocking && sharing.ranks <= one_cache;
-  return single_copy.value_or(slots_are_faster ? never : usual);
-}
-
-std::size_t Settings::direct_copy_from(const Sharing& sharing) const {
-  constexpr std::size_t usual = 32 * 1024, with_fast_caches = 16 * 1024;
-  return direct_copy.value_or(sharing.own_cpus && sharing.fast_caches ? with_fast_caches : usual);
 }
 
 Settings Settings::from(const char* const* variables) { return read(variables, {}, {}); }

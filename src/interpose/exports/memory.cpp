@@ -11,7 +11,8 @@ namespace {
 /// The heap for an allocation of so many bytes by MPI_Alloc_mem; null: let the host do it.
 shm::Heap* heap_for(MPI_Aint bytes) {
   if (find_host() != built_for || prepare_process() != nullptr) return nullptr;
-  const bool large = bytes > 0 && static_cast<std::size_t>(bytes) >= process().settings.direct_copy_from({});
+  const bool large =
+      bytes > 0 && static_cast<std::size_t>(bytes) >= process().settings.shared_memory.direct_copy_from({});
   return large ? own_heap() : nullptr;
 }
 

@@ -148,9 +148,9 @@ int least_of_all(bool mine, bool& all) {
 /// lanes.
 bool may_make_segments(const World& w, const Introduction& mine) {
   const auto here = [&](const Introduction& other) { return other.memory == mine.memory; };
-  const Settings& settings = process().settings;
+  const shm::Policy& policy = process().settings.shared_memory;
   for (auto ranks = static_cast<int>(std::ranges::count_if(w.all, here)); ranks > 1; --ranks) {
-    shm::Geometry geometry{ranks, settings.slots_for({.ranks = ranks}), settings.slot_bytes};
+    shm::Geometry geometry{ranks, policy.slots_for({.ranks = ranks}), policy.slot_bytes};
     geometry.lanes = lanes_per_block;
     if (!shm::Segment::may_be_made(geometry.total_bytes())) return false;
   }
@@ -304,7 +304,7 @@ shm::Access access_to(int rank) {
   static std::mutex mutex;
   static auto& heaps = *new std::map<int, std::shared_ptr<const shm::PeerHeap>>;  // by rank; null: cannot be mapped
   shm::Access found;
-  if (process().settings.single_copy != Settings::never) found.pid = the_world->readable[rank];
+  if (process().settings.shared_memory.single_copy != shm::never) found.pid = the_world->readable[rank];
   if (process().settings.heap == HeapUse::off) return found;
   const std::lock_guard lock(mutex);
   const auto [heap, is_new] = heaps.try_emplace(rank);

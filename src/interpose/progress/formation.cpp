@@ -39,17 +39,17 @@ int number_here(const State& state) {
 
 bool shares(const State& state) { return state.here.size() > 1; }
 
-Sharing sharing(const State& state, bool blocking = false) {
+shm::Sharing sharing(const State& state, bool blocking = false) {
   return {static_cast<int>(state.here.size()), state.own_cpus, blocking};
 }
 
 /// As the first of its node. Returns whether there was memory for it.
 bool make_segment(const State& state, Lanes& lanes, int lane_count, shm::Ticket& ticket) {
-  const Settings& settings = process().settings;
-  Sharing wanted = sharing(state);
+  const shm::Policy& policy = process().settings.shared_memory;
+  shm::Sharing wanted = sharing(state);
   const bool in_files = *world()->medium == shm::Medium::file;
   if (in_files) wanted.own_cpus = false;  // fewer slots: /dev/shm may be small
-  shm::Geometry geometry{wanted.ranks, settings.slots_for(wanted), settings.slot_bytes};
+  shm::Geometry geometry{wanted.ranks, policy.slots_for(wanted), policy.slot_bytes};
   geometry.lanes = lane_count;
   std::string error;
   lanes.segment = shm::Segment::create(geometry, in_files ? shm::Medium::file : shm::Medium::pool, ticket, error);
@@ -98,10 +98,10 @@ void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = fal
     std::vector<shm::Access> accesses;
     for (const int r : state.here) accesses.push_back(r == state.rank ? shm::Access{} : access_to(state.ranks[r]));
     endpoint->know_access(accesses);
-    const Settings& settings = process().settings;
-    const Sharing carried = sharing(state, blocking);
-    endpoint->set_single_copy_from(settings.single_copy_from(carried));
-    endpoint->set_direct_copy_from(settings.direct_copy_from(carried), own_heap());
+    const shm::Policy& policy = process().settings.shared_memory;
+    const shm::Sharing carried = sharing(state, blocking);
+    endpoint->set_single_copy_from(policy.single_copy_from(carried));
+    endpoint->set_direct_copy_from(policy.direct_copy_from(carried), own_heap());
     if constexpr (!simulated) endpoint->use_windows(&shared_windows());
     const shm::WaitPolicy& waiting = state.team->waiting();
     if ((waiting.oversubscribed && !waiting.yields_reach) || process().settings.async) endpoint->fence_wakes();

@@ -16,13 +16,12 @@
 
 #include "transport/shm/copy.hpp"
 #include "transport/shm/nonce.hpp"
+#include "transport/shm/policy.hpp"
 
 namespace omnes::shm {
 
 namespace {
 
-// Bytes; a single copy costs a system call of 1 to 2 us but spares the second copy. Settings::single_copy_from() has more.
-constexpr std::size_t default_single_copy_from = 96 * 1024;
 // Calls; so many are a few us of polling, far longer than a reader that is at work needs to free a slot.
 constexpr std::uint16_t patience = 256;
 constexpr std::size_t pages_at_once = 8;  // of slots that are taken into use without a look at what is free
@@ -59,7 +58,7 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
       geometry_(segment_->geometry()),
       layout_(geometry_, segment_->base(lane)),
       rank_(rank),
-      single_copy_from_(default_single_copy_from),
+      single_copy_from_(usual_single_copy_from),
       slot_uses_(geometry_.slots) {
   published_ = {layout_.publish_ring(rank), first, first};
   if (has_several_memories()) {
