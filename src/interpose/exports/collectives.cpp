@@ -3,6 +3,7 @@
 // Cost: for a communicator that this thread knows, a look-up of a few nanoseconds before the operation's own
 // function.
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "interpose/communicator/record.hpp"
@@ -86,6 +87,11 @@ const char* refused(State& state, MPI_Comm comm, const char* reason) {
 /// The host's code for what Team::run returned.
 int code_of(int result) { return result == Lane::truncated ? MPI_ERR_TRUNCATE : result; }
 
+void check_run(int result) {
+  if (result != 0) [[unlikely]]
+    throw Failure{code_of(result)};
+}
+
 // A poke takes some dozens of nanoseconds.
 constexpr std::uint32_t calls_between_pokes = 64;
 
@@ -114,49 +120,60 @@ bool repeat_known(State& state, Operation operation, const Given<Arguments...>& 
   if (asked)
     for (const std::byte* base : {bases.of[0], bases.of[1]})
       if (base && devices::driver_of(base)) return false;
-  if (const int result = state.team->run_again(*known->prepared, bases, &known->op.reduction); result != 0) [[unlikely]]
-    throw Failure{code_of(result)};
+  check_run(state.team->run_again(*known->prepared, bases, &known->op.reduction));
   settle(state, operation);
   return true;
+}
+
+/// Serves a call by what is kept of calls with such arguments, whatever the counts. Nothing: there is no such thing; else
+/// null, or why the host has to serve it.
+template <class... Arguments>
+std::optional<const char*> serve_known(State& state, MPI_Comm comm, Operation operation,
+                                       const Given<Arguments...>& given, bool asked) {
+  const bool revived = state.repeats.revive(given, asked);
+  const bool inherited = !state.formed && state.repeats.find(given, state.p, asked);
+  if (inherited) open_lanes(state, comm, true);
+  if ((asked || revived || inherited) && repeat_known(state, operation, given, asked)) return nullptr;
+  const Repeats::Repeat* const known =
+      state.formed ? state.repeats.resize(given, state.p, state.rank, *state.team) : nullptr;
+  if (!known) return std::nullopt;
+  if (known->prepared->choice.host) [[unlikely]]
+    return known->prepared->why.c_str();
+  check_run(state.team->run(known->prepared, known->call));
+  settle(state, operation);
+  return nullptr;
+}
+
+/// Serves a call like none before: described, prepared, run, and kept.
+template <class... Arguments, class Describe>
+const char* serve_first(State& state, MPI_Comm comm, Operation operation, const Given<Arguments...>& given, bool asked,
+                        Describe describe) {
+  const std::uint64_t forgotten = all_forgotten.load(std::memory_order_acquire);
+  Job job(state.staging);
+  if (const char* reason = describe(state, job)) return refused(state, comm, reason);
+  if (recording()) record::call(state, comm, Form::blocking, job);
+  if (process().threads) job.hold();
+  open_lanes(state, comm, true);
+  if (job.nothing) return nullptr;
+  const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
+  const bool by_host = prepared->choice.host;
+  if (!by_host) [[likely]] {
+    job.load(prepared->in_rows);
+    check_run(state.team->run(prepared, job.call));
+    job.land(prepared->in_rows);
+    settle(state, operation);
+  }
+  const bool each_counts = recording() || (by_host && reporting());
+  if (!each_counts) state.repeats.keep(given, state.p, forgotten, asked, prepared, job);
+  return by_host ? prepared->why.c_str() : nullptr;
 }
 
 template <class... Arguments, class Describe, class Pass>
 int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, Describe describe, Pass pass) {
   const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
     const bool asked = asks(given);
-    const bool revived = state.repeats.revive(given, asked);
-    const bool inherited = !state.formed && state.repeats.find(given, state.p, asked);
-    if (inherited) open_lanes(state, narrow_comm, true);
-    if ((asked || revived || inherited) && repeat_known(state, operation, given, asked)) return nullptr;
-    if (const Repeats::Repeat* known =
-            state.formed ? state.repeats.resize(given, state.p, state.rank, *state.team) : nullptr) {
-      if (known->prepared->choice.host) [[unlikely]]
-        return known->prepared->why.c_str();
-      if (const int result = state.team->run(known->prepared, known->call); result != 0) [[unlikely]]
-        throw Failure{code_of(result)};
-      settle(state, operation);
-      return nullptr;
-    }
-    const std::uint64_t forgotten = all_forgotten.load(std::memory_order_acquire);
-    Job job(state.staging);
-    if (const char* reason = describe(state, job)) return refused(state, narrow_comm, reason);
-    if (recording()) record::call(state, narrow_comm, Form::blocking, job);
-    if (process().threads) job.hold();
-    open_lanes(state, narrow_comm, true);
-    if (job.nothing) return nullptr;
-    const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
-    if (prepared->choice.host) [[unlikely]] {
-      if (!reporting() && !recording())
-        state.repeats.keep(given, state.p, forgotten, asked, prepared, job);  // else each is counted
-      return prepared->why.c_str();
-    }
-    job.load(prepared->in_rows);
-    if (const int result = state.team->run(prepared, job.call); result != 0) [[unlikely]]
-      throw Failure{code_of(result)};
-    job.land(prepared->in_rows);
-    settle(state, operation);
-    if (!recording()) state.repeats.keep(given, state.p, forgotten, asked, prepared, job);
-    return nullptr;
+    if (const auto known = serve_known(state, narrow_comm, operation, given, asked)) return *known;
+    return serve_first(state, narrow_comm, operation, given, asked, describe);
   };
   return dispatch(operation, Form::blocking, comm, serve, pass);
 }
