@@ -64,7 +64,7 @@ class PlanCache {
   Range& find(const Key& key, std::size_t bytes, MakeOne make) {
     Recent* at = &recent_[key.hash() >> (64 - recent_bits)];
     if (at->ranges == nullptr || !(at->key == key)) [[unlikely]] {
-      if (ranges_kept_ >= most_ranges) forget();
+      if (ranges_kept_ >= max_ranges) forget();
       *at = {key, &kinds_[key]};
     }
     Ranges& ranges = *at->ranges;
@@ -79,7 +79,7 @@ class PlanCache {
 
  private:
   /// Ranges that are kept for one communicator; a program that needs more starts over.
-  static constexpr std::size_t most_ranges = 4096;
+  static constexpr std::size_t max_ranges = 4096;
   static constexpr int recent_bits = 4;  // log2 of how many recent kinds of calls are found by one comparison
 
   /// The ranges of calls that are alike but for their sizes, by size.

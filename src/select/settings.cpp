@@ -21,9 +21,9 @@ namespace omnes::inline select {
 namespace {
 
 constexpr std::string_view prefix = "OMNES_";
-constexpr std::size_t fewest_slot_bytes = 64;      // one line of the control block
-constexpr std::size_t most_slot_bytes = 64 << 20;  // times slots and ranks: keeps a segment's size sane
-constexpr int most_fake_nodes = 1 << 20;
+constexpr std::size_t min_slot_bytes = 64;        // one line of the control block
+constexpr std::size_t max_slot_bytes = 64 << 20;  // times slots and ranks: keeps a segment's size sane
+constexpr int max_fake_nodes = 1 << 20;
 /// Where a package lies, as module systems say it.
 constexpr std::string_view reserved[] = {"ROOT", "HOME", "DIR", "VERSION", "PREFIX"};
 
@@ -41,9 +41,9 @@ bool flag(std::string_view text) { return one_of<bool>(text, {{"0", false}, {"1"
 
 std::size_t slot_size(std::string_view text) {
   const std::size_t bytes = parse_bytes(text);
-  if (bytes >= fewest_slot_bytes && bytes <= most_slot_bytes && bytes % fewest_slot_bytes == 0) return bytes;
+  if (bytes >= min_slot_bytes && bytes <= max_slot_bytes && bytes % min_slot_bytes == 0) return bytes;
   throw std::invalid_argument('"' + std::string(text) + "\" is not valid; valid: multiples of " +
-                              bytes_text(fewest_slot_bytes) + " up to " + bytes_text(most_slot_bytes) + " bytes");
+                              bytes_text(min_slot_bytes) + " up to " + bytes_text(max_slot_bytes) + " bytes");
 }
 
 std::string folder(std::string_view text) {
@@ -104,7 +104,7 @@ using Text = std::string_view;
 constexpr Variable variables[] = {
     {"ASYNC", [](S& s, Text text) { s.async = flag(text); }},
     {"DIRECT_COPY", [](S& s, Text text) { s.shared_memory.direct_copy = parse_bytes(text); }, "direct_copy"},
-    {"FAKE_NODES", [](S& s, Text text) { s.fake_nodes = parse_number(text, 1, most_fake_nodes); }},
+    {"FAKE_NODES", [](S& s, Text text) { s.fake_nodes = parse_number(text, 1, max_fake_nodes); }},
     {"HEAP",
      [](S& s, Text text) {
        s.heap = one_of<HeapUse>(
@@ -171,12 +171,12 @@ std::string ignored(std::string_view name) {
     capitals += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     shown += c > ' ' && c <= '~' ? c : '?';
   }
-  const std::size_t most_wrong = std::max<std::size_t>(1, (capitals.size() - prefix.size()) / 3);
+  const std::size_t max_wrong = std::max<std::size_t>(1, (capitals.size() - prefix.size()) / 3);
   const std::vector<std::string> names = all_names();
   const auto far = [&](const std::string& known) { return distance(capitals, known); };
   const auto& nearest = *std::ranges::min_element(names, {}, far);
   return shown + " is ignored: there is no such variable" +
-         (far(nearest) <= most_wrong ? "; did you mean " + nearest + "?" : "");
+         (far(nearest) <= max_wrong ? "; did you mean " + nearest + "?" : "");
 }
 
 void read_variable(Settings& settings, std::string_view name, std::string_view text) {

@@ -18,9 +18,9 @@ namespace omnes::interpose {
 
 namespace {
 
-constexpr std::size_t most_states = 16;
-constexpr std::size_t most_idle_bytes = std::size_t{64} << 20;  // of lanes, as they are sized; few pages are touched
-constexpr std::size_t most_idle = 64;
+constexpr std::size_t max_states = 16;
+constexpr std::size_t max_idle_bytes = std::size_t{64} << 20;  // of lanes, as they are sized; few pages are touched
+constexpr std::size_t max_idle = 64;
 
 struct All {
   std::mutex mutex;  ///< taken before a membership's own
@@ -36,7 +36,7 @@ All& all() {
 }
 
 bool too_many(const Membership& m) {
-  return m.idle.size() > std::clamp(most_idle_bytes / m.idle.front()->segment->bytes(), std::size_t{1}, most_idle);
+  return m.idle.size() > std::clamp(max_idle_bytes / m.idle.front()->segment->bytes(), std::size_t{1}, max_idle);
 }
 
 /// With the mutex. Whether these lanes shall go: only the first member decides, as it hands them out.
@@ -208,11 +208,11 @@ void inherit(std::unique_ptr<State> state) {
     blocking = state->team->lane().close();
     nonblocking = state->nonblocking.close();
     lanes = std::move(state->lanes);
-    state->team->wait_so(m.setup.waiting);  // not in a bed of lanes that are gone
+    state->team->wait_so(m.setup.waiting);  // not on a sleep word of lanes that are gone
   }
   {
     const std::lock_guard lock(m.mutex);
-    if (clean && alike && m.states.size() < most_states) {
+    if (clean && alike && m.states.size() < max_states) {
       state->begin_anew();
       m.states.push_back(std::move(state));
       ++all().idle;

@@ -29,8 +29,8 @@ bool on = false;
 
 namespace {
 
-constexpr std::size_t most_events = 10'000'000;                       // of a rank: 120 MB
-constexpr std::size_t most_bytes_described = std::size_t{256} << 20;  // of all descriptions
+constexpr std::size_t max_events = 10'000'000;                       // of a rank: 120 MB
+constexpr std::size_t max_bytes_described = std::size_t{256} << 20;  // of all descriptions
 
 constexpr const char* op_names[] = {"sum",  "prod", "max", "min",  "land",   "lor",
                                     "lxor", "band", "bor", "bxor", "minloc", "maxloc"};
@@ -158,7 +158,7 @@ struct Recorder {
     if (full) return;
     const auto [at, is_new] = descriptions.try_emplace(description, static_cast<std::uint32_t>(descriptions.size()));
     if (is_new) bytes_described += description.size();
-    full = events.size() == most_events || bytes_described > most_bytes_described;
+    full = events.size() == max_events || bytes_described > max_bytes_described;
     if (full) return;
     const bool follows = within && within->has_events_;
     const std::int64_t gap = follows ? 0 : (within ? within->since_ : now()) - last_end;

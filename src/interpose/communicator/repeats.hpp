@@ -109,7 +109,7 @@ class Given {
 
 class Repeats {
  public:
-  static constexpr int most_words = 6;  // of MPI_Gather and MPI_Scatter
+  static constexpr int max_words = 6;  // of MPI_Gather and MPI_Scatter
 
   /// How a generation is kept of calls whose buffers were asked about, and of others.
   static std::uint64_t mark(std::uint64_t generation, bool asked) { return asked ? ~generation : generation; }
@@ -140,7 +140,7 @@ class Repeats {
       std::uintptr_t offset_ = 0, mask_ = 0;
     };
 
-    std::array<std::uint64_t, most_words> word{};
+    std::array<std::uint64_t, max_words> word{};
     const Generation* watched = &forgotten_at_once;  ///< of the datatype or operation that could be freed
     std::uint64_t generation = nothing_kept;         ///< its generation then
     std::uint64_t sizing = 0;                        ///< the one of `prepared` that has these counts
@@ -231,7 +231,7 @@ class Repeats {
   template <class... Arguments>
   void keep(const Given<Arguments...>& given, int p, std::uint64_t forgotten, bool asked,
             const std::shared_ptr<Prepared>& prepared, const Job& job) {
-    static_assert(Given<Arguments...>::words <= most_words);
+    static_assert(Given<Arguments...>::words <= max_words);
     Repeat& repeat = repeats_[place(given)];
     repeat.generation = nothing_kept;
     if (!describe(repeat, prepared, job, given.send, given.recv, given.arrays > 0)) return;

@@ -5,15 +5,15 @@
 
 namespace omnes::interpose {
 
-const char* PartedView::add(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Count place,
-                            bool place_in_bytes) {
+const char* PartedView::add(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Count displacement,
+                            bool in_bytes) {
   View view;
   if (count != 0) {  // programs give empty parts any datatype, also the null one
     if (const char* reason = view.set(count, type)) return reason;
     if (buffer == MPI_IN_PLACE) return "MPI_IN_PLACE where it is not allowed";
-    // From MPI_BOTTOM, a null address, places are addresses.
+    // From MPI_BOTTOM, a null address, displacements are addresses.
     const auto base = reinterpret_cast<std::uintptr_t>(buffer);
-    const auto distance = static_cast<std::ptrdiff_t>(place) * (place_in_bytes ? 1 : view.info->extent);
+    const auto distance = static_cast<std::ptrdiff_t>(displacement) * (in_bytes ? 1 : view.info->extent);
     view.place_at(reinterpret_cast<std::byte*>(base + static_cast<std::uintptr_t>(distance)));
     if (!view.address && view.bytes > 0 && view.gapless) return "null buffer";
   }
@@ -30,7 +30,7 @@ const char* PartedView::add(const void* buffer, MPI_Count count, MPI_Datatype ty
 }
 
 const char* PartedView::set(const Parted& a, int n, const std::vector<int>* some) {
-  if (n > 0 && (!a.counts || !a.places)) return "null counts or displacements";
+  if (n > 0 && (!a.counts || !a.displacements)) return "null counts or displacements";
   for (int i = 0; i < n; ++i)
     if (a.counts[i] < 0) return negative_count;
   const int count = some ? static_cast<int>(some->size()) : n;
@@ -39,7 +39,8 @@ const char* PartedView::set(const Parted& a, int n, const std::vector<int>* some
   for (int i = 0; i < count; ++i) {
     const int part = some ? (*some)[i] : i;
     const MPI_Datatype type = a.types ? a.types[part] : a.type;
-    if (const char* reason = add(a.buffer, a.counts[part], type, a.places[part], a.types != nullptr)) return reason;
+    if (const char* reason = add(a.buffer, a.counts[part], type, a.displacements[part], a.types != nullptr))
+      return reason;
   }
   return nullptr;
 }

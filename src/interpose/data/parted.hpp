@@ -1,5 +1,5 @@
-// A program's buffer whose parts have counts, places and perhaps datatypes of their own, seen as contiguous bytes: part
-// behind part.
+// A program's buffer whose parts have counts, displacements and perhaps datatypes of their own, seen as contiguous
+// bytes: part behind part.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,11 @@ class Integers {
 /// The arguments that describe such a buffer.
 struct Parted {
   const void* buffer = nullptr;
-  Integers counts, places;              ///< places in extents of `type`; in bytes with `types`
+  Integers counts, displacements;       ///< displacements in extents of `type`; in bytes with `types`
   MPI_Datatype type{};                  ///< of all parts, unless
   const MPI_Datatype* types = nullptr;  ///< each has its own
 
-  /// As far as hosts can tell at a glance: those that look at all compare no elements, and no places.
+  /// As far as hosts can tell at a glance: those that look at all compare no elements, and no displacements.
   bool same_parts(const Parted& other) const {
     return buffer == other.buffer && counts == other.counts && types == other.types && type == other.type;
   }
@@ -67,7 +67,7 @@ class PartedView {
   void keep(int i, std::byte* landed) const;
 
  private:
-  const char* add(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Count place, bool place_in_bytes);
+  const char* add(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Count displacement, bool in_bytes);
   std::size_t before(int i) const;
 
   std::vector<View> views_;

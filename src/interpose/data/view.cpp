@@ -68,7 +68,7 @@ void move_blocks(MPI_Datatype type, std::byte* element, std::size_t offset, Move
     if (host.Type_commit(&inner) != MPI_SUCCESS) return false;
     View blocks;
     if (blocks.set(block.length, inner)) return false;
-    blocks.address = element + block.place;
+    blocks.address = element + block.displacement;
     in_pieces(blocks, offset, move);
     offset += blocks.bytes;
     return true;
@@ -78,7 +78,7 @@ void move_blocks(MPI_Datatype type, std::byte* element, std::size_t offset, Move
 
 /// Bytes in a row.
 struct Run {
-  std::ptrdiff_t place;  // from the element's address
+  std::ptrdiff_t displacement;  // from the element's address
   std::size_t bytes;
 };
 
@@ -95,19 +95,19 @@ class Runs : public std::vector<Run> {
       if (seen_ != block.type) inner_ = std::make_unique<Runs>(block.type);
       seen_ = block.type;
       for (MPI_Count i = 0; i < block.length; ++i)
-        for (const Run& run : *inner_) add(block.place + i * block.extent + run.place, run.bytes);
+        for (const Run& run : *inner_) add(block.displacement + i * block.extent + run.displacement, run.bytes);
       return true;
     });
     if (!all) devices::cannot("a datatype there is made in a way that its blocks cannot be told");
   }
 
  private:
-  void add(std::ptrdiff_t place, std::size_t bytes) {
+  void add(std::ptrdiff_t displacement, std::size_t bytes) {
     if (bytes == 0) return;
-    if (!empty() && back().place + static_cast<std::ptrdiff_t>(back().bytes) == place) {
+    if (!empty() && back().displacement + static_cast<std::ptrdiff_t>(back().bytes) == displacement) {
       back().bytes += bytes;
     } else {
-      push_back({place, bytes});
+      push_back({displacement, bytes});
     }
   }
   /// One with a gap is a pair: a value, and at the end an index.
@@ -131,7 +131,7 @@ void for_each_run(const View& view, Move move) {
   const Runs runs(view.type);
   for (std::size_t i = 0; i < view.count; ++i)
     for (const Run& run : runs)
-      move(view.address + static_cast<std::ptrdiff_t>(i) * view.info->extent + run.place, run.bytes);
+      move(view.address + static_cast<std::ptrdiff_t>(i) * view.info->extent + run.displacement, run.bytes);
 }
 
 }  // namespace

@@ -268,11 +268,11 @@ Exchange receiving(void* recv, MPI_Count count, Wide type) {
   return {nullptr, 0, {}, recv, count, narrow<MPI_Datatype>(type)};
 }
 
-Parted parted(const void* buffer, Integers counts, Integers places, Wide type) {
-  return {buffer, counts, places, narrow<MPI_Datatype>(type), nullptr};
+Parted parted(const void* buffer, Integers counts, Integers displacements, Wide type) {
+  return {buffer, counts, displacements, narrow<MPI_Datatype>(type), nullptr};
 }
-Parted parted(const void* buffer, Integers counts, Integers places, const MPI_Datatype* types) {
-  return {buffer, counts, places, {}, types};
+Parted parted(const void* buffer, Integers counts, Integers displacements, const MPI_Datatype* types) {
+  return {buffer, counts, displacements, {}, types};
 }
 
 }  // namespace
@@ -333,16 +333,16 @@ OMNES_FORMS(Barrier, Ibarrier, Barrier_init, barrier, (), (), barrier(state, job
 
 #define OMNES_NAME(name) name
 #define OMNES_COUNT int
-#define OMNES_PLACE int
+#define OMNES_DISPLACEMENT int
 #include "interpose/exports/collectives.inc"
 #undef OMNES_NAME
 #undef OMNES_COUNT
-#undef OMNES_PLACE
+#undef OMNES_DISPLACEMENT
 
 #ifdef OMNES_LARGE_COUNTS
 #define OMNES_NAME(name) name##_c
 #define OMNES_COUNT MPI_Count
-#define OMNES_PLACE MPI_Aint
+#define OMNES_DISPLACEMENT MPI_Aint
 #include "interpose/exports/collectives.inc"
 #endif
 

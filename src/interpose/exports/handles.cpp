@@ -29,13 +29,13 @@ auto shape_of(const TypeInfo& info) {
 const TypeInfo* shared(const TypeInfo& info) {
   OMNES_FAST_THREAD_LOCAL static const TypeInfo* last = nullptr;
   if (last && shape_of(*last) == shape_of(info)) return last;
-  constexpr std::size_t most_kinds = 4096;
+  constexpr std::size_t max_kinds = 4096;
   static auto& kinds = *new std::map<decltype(shape_of(info)), TypeInfo>;  // lives as long as the process
   static auto& mutex = *new std::mutex;
   const std::lock_guard lock(mutex);
   auto known = kinds.find(shape_of(info));
   if (known == kinds.end()) {
-    if (kinds.size() == most_kinds) return nullptr;
+    if (kinds.size() == max_kinds) return nullptr;
     known = kinds.emplace(shape_of(info), info).first;
     known->second.shared = true;
   }

@@ -41,24 +41,24 @@ int complete(Pending& own, MPI_Status* status) {
 
 /// do_each(pending) for those that the host does not know of.
 template <class Do>
-void for_each_untold(int count, const MPI_Request* requests, Do do_each) {
+void for_each_deferred(int count, const MPI_Request* requests, Do do_each) {
   if (!requests) return;
   for (int i = 0; i < count; ++i)
-    if (Pending* const own = engine::untold(requests[i])) do_each(*own);
+    if (Pending* const own = engine::deferred(requests[i])) do_each(*own);
 }
 
 /// Before the host looks at several requests to say which is complete first.
-void tell_all(int count, const MPI_Request* requests) { for_each_untold(count, requests, engine::tell); }
+void tell_all(int count, const MPI_Request* requests) { for_each_deferred(count, requests, engine::tell); }
 
 /// Before the host is asked whether all are complete: those that it does not know of have ended. It takes them for
 /// inactive; of failures it has to know.
 void tell_failures(int count, const MPI_Request* requests) {
-  for_each_untold(count, requests, [](Pending& own) {
+  for_each_deferred(count, requests, [](Pending& own) {
     if (own.code != MPI_SUCCESS) engine::tell(own);
   });
 }
 
-void complete_all(int count, const MPI_Request* requests) { for_each_untold(count, requests, engine::complete); }
+void complete_all(int count, const MPI_Request* requests) { for_each_deferred(count, requests, engine::complete); }
 
 }  // namespace
 
@@ -84,7 +84,7 @@ void complete_all(int count, const MPI_Request* requests) { for_each_untold(coun
 OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, status), (1, request), watched.all()) {
   find_host();
   if (request) {
-    if (Pending* const own = engine::untold(*request)) {
+    if (Pending* const own = engine::deferred(*request)) {
       engine::wait(*own);
       return complete(*own, status);
     }
@@ -97,7 +97,7 @@ OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, stat
 OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses),
                (count, requests), watched.all()) {
   find_host();
-  for_each_untold(count, requests, [](Pending& own) { engine::wait(own); });
+  for_each_deferred(count, requests, [](Pending& own) { engine::wait(own); });
   tell_failures(count, requests);
   int code = MPI_SUCCESS;
   if (ours()) {
@@ -135,7 +135,7 @@ OMNES_REQUESTS(Test, (MPI_Request * request, int* flag, MPI_Status* status), (re
   find_host();
   if (ours()) engine::progress();
   if (request) {
-    if (Pending* const own = engine::untold(*request)) {
+    if (Pending* const own = engine::deferred(*request)) {
       *flag = own->over.load(std::memory_order_acquire);
       if (*flag) return complete(*own, status);
       if (!in_vain()) poke(nullptr);
@@ -154,7 +154,7 @@ OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status
   find_host();
   if (ours()) engine::progress();
   bool all_over = true;
-  for_each_untold(count, requests, [&](const Pending& own) { all_over &= own.over.load(std::memory_order_acquire); });
+  for_each_deferred(count, requests, [&](const Pending& own) { all_over &= own.over.load(std::memory_order_acquire); });
   if (!all_over) {
     if (!in_vain()) poke(nullptr);
     *flag = 0;
@@ -185,7 +185,7 @@ OMNES_REQUESTS(Testsome, (int count, MPI_Request* requests, int* done, int* indi
 OMNES_EXPORT(Request_get_status, Wide request, int* flag, MPI_Status* status) {
   find_host();
   const auto narrow_request = narrow<MPI_Request>(request);
-  if (Pending* const own = engine::untold(narrow_request)) engine::tell(*own);
+  if (Pending* const own = engine::deferred(narrow_request)) engine::tell(*own);
   if (ours()) {
     engine::progress();
     if (engine::pending(narrow_request) && in_vain()) {

@@ -22,7 +22,7 @@ namespace omnes::interpose {
 namespace {
 
 // What is under way changes, and with it where to wait: about a ms of looks.
-constexpr int looks_in_one_bed = 1000;
+constexpr int looks_at_one_word = 1000;
 
 // How long the thread that stands in for the program sleeps between two looks; the kernel adds its timer slack of about 50 us. It takes some
 // 5 us of a CPU each time, so at most one per cent while operations of others are late, and a rank that is away delays others by that.
@@ -115,15 +115,15 @@ void stand_in(Unattended allowed) {
   }
 }
 
-/// Until nothing is left to do, or another bed is better.
+/// Until nothing is left to do, or another word is better to sleep on.
 void go_on(Unattended allowed) {
   shm::WaitPolicy policy;
   policy.oversubscribed = true;  // the program's own work goes first
   policy.yields_reach = false;
-  const auto bed = engine::bed();
-  policy.asleep = bed.get();
+  const auto word = engine::sleep_word();
+  policy.asleep = word.get();
   shm::Waiter waiter(policy);
-  for (int looks = 0; engine::moving() && looks < looks_in_one_bed; ++looks) {
+  for (int looks = 0; engine::moving() && looks < looks_at_one_word; ++looks) {
     if (engine::advance(allowed, false)) {
       waiter.reset();
     } else {

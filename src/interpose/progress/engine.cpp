@@ -34,7 +34,7 @@ void check(int code) {
   if (code != MPI_SUCCESS) throw Failure{code};
 }
 
-constexpr double most_seconds_to_seal = 10;
+constexpr double max_seconds_to_seal = 10;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -443,7 +443,7 @@ bool start(MPI_Request request) {
   return true;
 }
 
-Pending* untold(MPI_Request request) {
+Pending* deferred(MPI_Request request) {
   Pending* const pending = persistent.find(request);
   return pending && pending->started_by_program && !pending->told ? pending : nullptr;
 }
@@ -479,7 +479,7 @@ bool advance(Unattended allowed, bool visit) {
 
 unsigned visits() { return visit_count.load(std::memory_order_relaxed); }
 
-std::shared_ptr<std::atomic<std::uint32_t>> bed() {
+std::shared_ptr<std::atomic<std::uint32_t>> sleep_word() {
   const Inside inside;
   if (lanes.size() != 1 || !lanes[0].lane->is_open() || lanes[0].state->messages) return nullptr;
   shm::Endpoint* const endpoint = lanes[0].lane->endpoint();
@@ -497,10 +497,10 @@ bool pending(MPI_Request request) { return known.has(request); }
 template <class Condition>
 static void progress_while(Condition condition) {
   shm::WaitPolicy policy = waiting();
-  std::shared_ptr<std::atomic<std::uint32_t>> in_bed;
+  std::shared_ptr<std::atomic<std::uint32_t>> word;
   if (policy.oversubscribed) {
-    in_bed = bed();
-    policy.asleep = in_bed.get();
+    word = sleep_word();
+    policy.asleep = word.get();
   } else if (process().settings.async) {
     policy.oversubscribed = true;  // the thread that this one waits for may be on the same CPU
   }
@@ -552,7 +552,7 @@ void drain() {
     return under_way.load(std::memory_order_relaxed) > static_cast<int>(forming.size());
   };
   // What never comes, others may have lost; they will not look for our segments, or form with us, either.
-  while (operations() || ((busy() || !seal_segments()) && now() - since < most_seconds_to_seal)) {
+  while (operations() || ((busy() || !seal_segments()) && now() - since < max_seconds_to_seal)) {
     progress();
     poke(nullptr);
     waiter.pause();

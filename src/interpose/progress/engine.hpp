@@ -68,7 +68,7 @@ void prepare(std::unique_ptr<Pending> pending, MPI_Request& request);
 /// Starts a request that prepare() made; else false. Throws Failure.
 bool start(MPI_Request request);
 /// The persistent operation whose request this is, if it has been started and the host does not know; else null.
-Pending* untold(MPI_Request request);
+Pending* deferred(MPI_Request request);
 /// The host has to know from now on: the request is active.
 void tell(Pending& pending);
 /// Takes note that the program has completed one that is over.
@@ -100,8 +100,8 @@ void drain();
 
 /// Whether some data are still to move.
 bool moving();
-/// A bed in which a thread can wait for what comes next; null when several things may come, or by other ways.
-std::shared_ptr<std::atomic<std::uint32_t>> bed();
+/// The sleep word on which a thread can wait for what comes next; null when several things may come, or by other ways.
+std::shared_ptr<std::atomic<std::uint32_t>> sleep_word();
 
 /// How threads wait for several things at once.
 const shm::WaitPolicy& waiting();

@@ -16,7 +16,7 @@ inline bool ours() {
 
 // A test in vain runs the host's progress engine, which takes it 0.5 to 1 us: as long as a short operation.
 inline constexpr unsigned looks_between_tests = 16;
-inline constexpr unsigned most_short_looks = 64;  // later ones come after yields, which take longer than a test
+inline constexpr unsigned max_short_looks = 64;  // later ones come after yields, which take longer than a test
 
 /// Repeats test(flag), which returns a code of the host, until it says that it is done.
 template <class Test>
@@ -24,7 +24,7 @@ int until(Test test) {
   shm::Waiter waiter(engine::waiting());
   for (unsigned looks = 0;; ++looks) {
     const bool something = engine::progress();
-    if (something || looks % looks_between_tests == 0 || looks > most_short_looks) {
+    if (something || looks % looks_between_tests == 0 || looks > max_short_looks) {
       int flag = 0;
       const int code = test(&flag);
       if (flag || code != MPI_SUCCESS) return code;

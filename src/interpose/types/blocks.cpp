@@ -87,9 +87,9 @@ bool for_each_block(MPI_Datatype type, const std::function<bool(const Block&)>& 
   const MPI_Datatype first = contents.types[0];
   const MPI_Aint extent = extent_of(first);
   // Of `blocks` blocks, block i has so many elements and begins at so many bytes.
-  const auto listed = [&](MPI_Count blocks, auto length, auto place) {
+  const auto listed = [&](MPI_Count blocks, auto length, auto displacement) {
     for (MPI_Count i = 0; i < blocks; ++i)
-      if (!see({first, length(i), extent, static_cast<MPI_Aint>(place(i))})) return false;
+      if (!see({first, length(i), extent, static_cast<MPI_Aint>(displacement(i))})) return false;
     return true;
   };
   const auto own_length = [&](MPI_Count i) { return n[1 + i]; };

@@ -11,7 +11,7 @@ struct Block {
   MPI_Datatype type;  ///< may not be committed
   MPI_Count length;   ///< in elements, `extent` bytes apart
   MPI_Aint extent;
-  MPI_Aint place;  ///< bytes from where the whole begins
+  MPI_Aint displacement;  ///< bytes from where the whole begins
 };
 
 /// How a type was made (MPI_COMBINER_...), or -1 where the host cannot tell.

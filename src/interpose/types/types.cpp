@@ -150,7 +150,7 @@ bool is_contiguous(MPI_Datatype type, int combiner) {
   std::optional<MPI_Datatype> seen;  // the type of the blocks so far
   return for_each_block(type, [&](const Block& block) {
     if (block.length == 0) return true;
-    if (block.place != end) return false;
+    if (block.displacement != end) return false;
     if (seen != block.type && !is_contiguous(block.type, combiner_of(block.type))) return false;
     seen = block.type;
     end += block.length * block.extent;
