@@ -1,4 +1,4 @@
-// What this library keeps once per process: the settings, a private communicator, and what it will report.
+// What this library keeps once per process: the settings, a private communicator.
 #pragma once
 
 #include <atomic>

@@ -179,6 +179,33 @@ bool try_agreement(State& state) {
 
 bool forms_by_host(const State& state) { return state.id == 0; }
 
+bool try_formation(State& state) {
+  if (state.formed) return true;
+  if (state.broken != 0) throw Failure{state.broken};
+  const bool by_host = forms_by_host(state);
+  if (by_host && inside_progress() && !is_complete(state.formation->request)) return false;
+  const InsideHost guard;
+  int flag = 0;
+  try {
+    if (!by_host) return try_agreement(state);
+    check_raised(host.Test(&state.formation->request, &flag, MPI_STATUS_IGNORE));
+    if (!flag) return false;
+    const std::unique_ptr<Formation> ended = std::move(state.formation);
+    accept(state, *ended->lanes, ended->all);
+    open_first_lanes(state, std::move(ended->lanes));
+  } catch (const Failure& failure) {
+    state.broken = failure.code;
+    throw;
+  } catch (const std::bad_alloc&) {
+    state.broken = MPI_ERR_NO_MEM;
+    throw Failure{MPI_ERR_NO_MEM};
+  }
+  return true;
+}
+
+namespace {
+
+/// `wait`: the caller goes on to end_formation().
 void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool wait) {
   State& state = *shared;
   state.begun = true;
@@ -213,30 +240,7 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool w
   engine::forms(shared);
 }
 
-bool try_formation(State& state) {
-  if (state.formed) return true;
-  if (state.broken != 0) throw Failure{state.broken};
-  const bool by_host = forms_by_host(state);
-  if (by_host && inside_progress() && !is_complete(state.formation->request)) return false;
-  const InsideHost guard;
-  int flag = 0;
-  try {
-    if (!by_host) return try_agreement(state);
-    check_raised(host.Test(&state.formation->request, &flag, MPI_STATUS_IGNORE));
-    if (!flag) return false;
-    const std::unique_ptr<Formation> ended = std::move(state.formation);
-    accept(state, *ended->lanes, ended->all);
-    open_first_lanes(state, std::move(ended->lanes));
-  } catch (const Failure& failure) {
-    state.broken = failure.code;
-    throw;
-  } catch (const std::bad_alloc&) {
-    state.broken = MPI_ERR_NO_MEM;
-    throw Failure{MPI_ERR_NO_MEM};
-  }
-  return true;
-}
-
+/// Waits for it. Throws Failure.
 void end_formation(State& state, MPI_Comm comm) {
   shm::Waiter waiter(state.team->waiting());
   if (!state.formed) {
@@ -259,6 +263,8 @@ void end_formation(State& state, MPI_Comm comm) {
   }
   seal_segments();
 }
+
+}  // namespace
 
 void open_lanes(State& state, MPI_Comm comm, bool wait) {
   if (state.formed) [[likely]]

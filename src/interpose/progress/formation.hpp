@@ -1,10 +1,8 @@
 // How the ranks of a communicator become a team whose lanes are open.
 #pragma once
 
-#include <memory>
-#include <vector>
+#include <cstddef>
 
-#include "interpose/communicator/origins.hpp"
 #include "interpose/communicator/state.hpp"
 
 namespace omnes::interpose {
@@ -14,17 +12,13 @@ namespace omnes::interpose {
 // returns.
 // Where all members are on this node and know the communicator by a number, the first one tells the others through its
 // bulletin which lanes to use: without any call of the host, and without waiting for them.
-/// `wait`: the caller goes on to end_formation().
-void begin_formation(const std::shared_ptr<State>& state, MPI_Comm comm, bool wait);
+/// All ranks together, at their first call that omnes serves: `wait` until the lanes are open, or return at once. Throws
+/// Failure.
+void open_lanes(State& state, MPI_Comm comm, bool wait);
 /// Takes note of it if the exchange is over. Returns whether it is. By one thread at a time. Throws Failure.
 bool try_formation(State& state);
 /// Whether it takes calls of the host.
 bool forms_by_host(const State& state);
-/// Waits for it. Throws Failure.
-void end_formation(State& state, MPI_Comm comm);
-/// Both. All ranks together, at their first call that omnes serves: `wait` until the lanes are open, or return at once.
-/// Throws Failure.
-void open_lanes(State& state, MPI_Comm comm, bool wait);
 
 /// The lane of nonblocking calls, once the lanes are there: programs that need none should not pay for its memory.
 void open_nonblocking(State& state);
