@@ -8,7 +8,7 @@ help:
 	@echo "make demo           set up, then one MPI program on the stock MPI and on omnes, side by side"
 	@echo "make test           set up, then all tests"
 	@echo "make test-cpp       only the C++ tests; likewise test-sanitize, test-python"
-	@echo "make lint format    check, or put right, the formatting and the Python code"
+	@echo "make lint format    check, or put right, the formatting and the Python code; lint also checks includes"
 	@echo "make clean          remove builds (not .venv and .mpi)"
 
 setup:
@@ -47,6 +47,7 @@ test-python: setup
 	@$(venv)/python -m pytest -q -n 2 --durations=10
 
 lint: setup
+	@scripts/check-includes
 	@$(venv)/ruff check .
 	@$(venv)/ruff format --check .
 	@git ls-files '*.[ch]pp' '*.[ch]' | xargs $(venv)/clang-format --dry-run --Werror

@@ -18,8 +18,8 @@ namespace omnes::python {
 
 namespace nb = nanobind;
 
-inline constexpr int most_ranks = 1 << 20;   // of schedules, predictions and choices
-inline constexpr int most_mapped = 1 << 24;  // of mappings, which need no schedules where traffic is recorded
+inline constexpr int max_ranks = 1 << 20;   // of schedules, predictions and choices
+inline constexpr int max_mapped = 1 << 24;  // of mappings, which need no schedules where traffic is recorded
 /// Throw std::invalid_argument, which says what is valid.
 void require_within(const char* what, std::int64_t value, std::int64_t first, std::int64_t last);
 void require_ranks(int p);

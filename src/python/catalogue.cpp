@@ -51,7 +51,7 @@ void require_within(const char* what, std::int64_t value, std::int64_t first, st
                                 std::to_string(first) + ".." + std::to_string(last));
 }
 
-void require_ranks(int p) { require_within("p", p, 1, most_ranks); }
+void require_ranks(int p) { require_within("p", p, 1, max_ranks); }
 
 Operation operation(const std::string& wanted) {
   if (const auto found = operation_named(wanted)) return *found;

@@ -141,12 +141,12 @@ Source of_algorithm(const std::string& operation_name, const std::string& name, 
   if (!found) throw std::invalid_argument("no algorithm '" + name + "' for " + operation_name);
   require_ranks(p);
   require_within("root", root, 0, p - 1);
-  require_within("segments", segments, 1, most_ranks);
+  require_within("segments", segments, 1, max_ranks);
   return {found, {.operation = which, .p = p, .root = root, .radix = radix, .segments = segments}, std::nullopt};
 }
 
 Source of_text(const std::string& text, int p) {
-  require_within("p", p, 0, most_mapped);
+  require_within("p", p, 0, max_mapped);
   std::istringstream lines(text);
   Source source;
   source.recorded = read_traffic(lines, p);
@@ -156,7 +156,7 @@ Source of_text(const std::string& text, int p) {
 
 /// Of (traffic, its ranks among all, how often it counts per part), added up.
 Source sum_of_all(int p, const std::vector<std::tuple<Source*, std::vector<std::int32_t>, double>>& parts) {
-  require_within("p", p, 1, most_mapped);
+  require_within("p", p, 1, max_mapped);
   std::deque<Traffic> made;
   std::vector<Share> shares;
   for (const auto& [source, members, scale] : parts) {

@@ -25,10 +25,10 @@ const Algorithm& algorithm(Operation operation, const std::string& wanted) {
                               valid);
 }
 
-constexpr int most_proved = 1 << 14;  // ranks: a proof looks at the messages of each pair
+constexpr int max_proved = 1 << 14;  // ranks: a proof looks at the messages of each pair
 
 /// Segments times ranks are about as many ops.
-void require_segments(int segments, int p) { require_within("segments", segments, 1, std::max(1, most_ranks / p)); }
+void require_segments(int segments, int p) { require_within("segments", segments, 1, std::max(1, max_ranks / p)); }
 
 using Nodes = std::vector<std::int32_t>;
 
@@ -54,7 +54,7 @@ Schedule schedule(const std::string& operation_name, const std::string& wanted, 
 /// The first fault in the schedules of all ranks; nothing when they are proved.
 std::optional<std::string> proof(const std::string& operation_name, const std::string& wanted, int p, int root,
                                  int radix, int segments, bool in_place) {
-  require_within("p", p, 1, most_proved);
+  require_within("p", p, 1, max_proved);
   require_within("root", root, 0, p - 1);
   require_segments(segments, p);
   const std::string fault = prove(algorithm(operation(operation_name), wanted), p, root, radix, segments, in_place);

@@ -66,13 +66,13 @@ std::vector<std::string> candidates_of(const std::string& name, std::size_t part
 /// Of those that a table may set, where nobody sets them.
 nb::dict default_settings(int ranks, bool own_cpus) {
   require_ranks(ranks);
-  const Settings settings;
-  const Sharing sharing{ranks, own_cpus};
-  const auto text = [](std::size_t from) { return from == Settings::never ? "off" : bytes_text(from); };
+  const shm::Policy policy;
+  const shm::Sharing sharing{ranks, own_cpus};
+  const auto text = [](std::size_t from) { return from == shm::never ? "off" : bytes_text(from); };
   nb::dict d;
-  d["slot_bytes"] = bytes_text(settings.slot_bytes);
-  d["single_copy"] = text(settings.single_copy_from(sharing));
-  d["direct_copy"] = text(settings.direct_copy_from(sharing));
+  d["slot_bytes"] = bytes_text(policy.slot_bytes);
+  d["single_copy"] = text(policy.single_copy_from(sharing));
+  d["direct_copy"] = text(policy.direct_copy_from(sharing));
   return d;
 }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "algorithms/levels.hpp"
+#include "transport/shm/policy.hpp"
 
 namespace omnes::inline select {
 
@@ -13,7 +14,7 @@ namespace {
 /// Bytes of the shortest segments that are tried where all messages pass through shared memory: a slot. Shorter ones took
 /// 1.3 to 1.5 times as long with 2 ranks on 2 cores of an AMD EPYC (Zen 3).
 std::size_t shortest_in_memory() {
-  static const std::size_t bytes = Settings{}.slot_bytes;
+  static const std::size_t bytes = shm::Policy{}.slot_bytes;
   return bytes;
 }
 

@@ -107,7 +107,7 @@ bool drive(Moving&... moving) {
 
 constexpr std::size_t f = 256;  // bytes in the slots of these tests
 // Sequence numbers that wrap soon, but after each ring's first lap: lines that were never written show number 0.
-constexpr std::uint32_t nearly_wrapping = 0U - 2 * static_cast<std::uint32_t>(most_pair_lines);
+constexpr std::uint32_t nearly_wrapping = 0U - 2 * static_cast<std::uint32_t>(max_pair_lines);
 const std::size_t sizes[] = {0,  1,  3,  4,  7,  8,     9, 15,    16,    17,        31,
                              32, 33, 55, 56, 57, f - 1, f, f + 1, 2 * f, 50 * f + 3};
 
