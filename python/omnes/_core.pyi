@@ -61,6 +61,9 @@ def verify(
     operation: str, algorithm: str, p: int, root: int = 0, radix: int = 0, segments: int = 1, in_place: bool = False
 ) -> str | None: ...
 
+# The same for schedules in the text form, one for each rank in order. ordered: reductions combine in rank order.
+def verify_texts(texts: list[str], ordered: bool = False) -> str | None: ...
+
 # Why the algorithm cannot solve such a problem; empty when it can.
 def why_not(
     operation: str,

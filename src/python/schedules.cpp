@@ -11,6 +11,7 @@
 #include "python/bindings.hpp"
 #include "schedule/hierarchy.hpp"
 #include "schedule/text.hpp"
+#include "schedule/verify.hpp"
 
 namespace omnes::python {
 
@@ -59,6 +60,14 @@ std::optional<std::string> proof(const std::string& operation_name, const std::s
   require_segments(segments, p);
   const std::string fault = prove(algorithm(operation(operation_name), wanted), p, root, radix, segments, in_place);
   return fault.empty() ? std::nullopt : std::optional(fault);
+}
+
+/// The same of schedules as text, one for each rank in order.
+std::optional<std::string> proof_of_texts(const std::vector<std::string>& texts, bool ordered) {
+  std::vector<Schedule> schedules;
+  for (const std::string& text : texts) schedules.push_back(from_text(text));
+  const std::optional<Finding> finding = verify(schedules, {.ordered = ordered});
+  return finding ? std::optional(to_text(*finding)) : std::nullopt;
 }
 
 nb::object described(const Blocks& blocks) {
@@ -137,6 +146,7 @@ void bind_schedules(nb::module_& m) {
       },
       arg("operation"), arg("algorithm"), arg("p"), arg("root") = 0, arg("radix") = 0, arg("segments") = 1,
       arg("in_place") = false);
+  m.def("verify_texts", proof_of_texts, arg("texts"), arg("ordered") = false);
   m.def(
       "why_not",
       [](Text operation_name, Text name, int p, int radix, int segments, bool commutative, const Nodes& nodes) {
