@@ -2,13 +2,14 @@
 SHELL := /bin/bash
 venv := .venv/bin
 
-.PHONY: help setup demo test test-cpp test-optimised test-one-definition test-sanitize test-python lint format clean
+.PHONY: help setup demo test test-cpp test-optimised test-one-definition test-sanitize test-python lint format docs clean
 
 help:
 	@echo "make demo           set up, then one MPI program on the stock MPI and on omnes, side by side"
 	@echo "make test           set up, then all tests"
 	@echo "make test-cpp       only the C++ tests; likewise test-sanitize, test-python"
 	@echo "make lint format    check, or put right, the formatting and the Python code"
+	@echo "make docs           build the documentation as a site, and the manual pages"
 	@echo "make clean          remove builds (not .venv and .mpi)"
 
 setup:
@@ -55,6 +56,9 @@ format: setup
 	@$(venv)/ruff check --fix .
 	@$(venv)/ruff format .
 	@git ls-files '*.[ch]pp' '*.[ch]' | xargs $(venv)/clang-format -i
+
+docs: setup
+	@$(venv)/python scripts/docs
 
 clean:
 	rm -rf build dist
