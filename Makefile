@@ -51,6 +51,9 @@ lint: setup
 	@$(venv)/ruff check .
 	@$(venv)/ruff format --check .
 	@git ls-files '*.[ch]pp' '*.[ch]' | xargs $(venv)/clang-format --dry-run --Werror
+	@$(venv)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@PATH="$$PWD/$(venv):$$PATH"; if command -v actionlint >/dev/null; then actionlint; \
+	  else echo "workflows only checked against their schema: no actionlint"; fi
 
 format: setup
 	@$(venv)/ruff check --fix .
