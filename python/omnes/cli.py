@@ -10,7 +10,7 @@ import click
 from omnes import _core, errors
 
 # In the order in which people meet them.
-_COMMANDS = {
+COMMANDS = {
     "run": "Run an MPI program with its collectives on omnes.",
     "compare": "Run a program on the stock MPI and on omnes, by turns.",
     "bench": "Compare collectives on the stock MPI and on omnes.",
@@ -35,10 +35,10 @@ _COMMANDS = {
 
 class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
+        if name not in COMMANDS:
             return None
         return importlib.import_module(f"omnes.commands.{name.replace('-', '_')}").command
 
@@ -62,7 +62,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

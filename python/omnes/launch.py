@@ -125,11 +125,11 @@ def _without_omnes(preloaded: str) -> tuple[list[str], list[tuple[str, str]]]:
 
 def _choose_mpi(found: program.Program, launcher: str | None) -> tuple[Mpi, str | None]:
     if launcher is not None:
-        chosen = mpi.at(launcher, os.environ)
-        family = found.family or chosen.family
-        if family != "abi" and chosen.family and family != chosen.family:
-            raise OmnesError(f"{chosen.launcher} is {chosen.name}, but {found.looked_at}, which is of family {family}")
-        return chosen, family
+        named = mpi.at(launcher, os.environ)
+        family = found.family or named.family
+        if family != "abi" and named.family and family != named.family:
+            raise OmnesError(f"{named.launcher} is {named.name}, but {found.looked_at}, which is of family {family}")
+        return named, family
     if found.family is None and _is_binary_without_mpi(found):
         raise OmnesError(f"no MPI program: {found.looked_at}; if it starts one, name the launcher: --mpirun PATH")
     chosen = mpi.beside(found.libmpi, found.family) if found.libmpi and found.family else None

@@ -41,7 +41,8 @@ class Placing:
 def from_pattern(text: str, cyclic: bool) -> Placing:
     """Consecutive ranks on a node, or dealt to the nodes in turns."""
     if "," in text:
-        sizes, factors = _numbers(text, ","), ()
+        sizes: list[int] = _numbers(text, ",")
+        factors: tuple[int, ...] = ()
     else:
         factors = tuple(_numbers(text, "x"))
         if len(factors) not in _NAMES:

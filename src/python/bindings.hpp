@@ -1,4 +1,4 @@
-// What the parts of the Python module share. docs of the functions: python/omnes/_core.pyi.
+// What the parts of the Python module share. The docstrings are also in python/omnes/_core.pyi: `make stubs`.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -17,6 +17,11 @@
 namespace omnes::python {
 
 namespace nb = nanobind;
+
+/// What functions return, as the stub names it.
+using Dict = nb::typed<nb::dict, nb::str, nb::any>;
+using Dicts = nb::typed<nb::list, Dict>;
+using Names = nb::typed<nb::list, nb::str>;
 
 inline constexpr int max_ranks = 1 << 20;   // of schedules, predictions and choices
 inline constexpr int max_mapped = 1 << 24;  // of mappings, which need no schedules where traffic is recorded

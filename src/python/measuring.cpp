@@ -65,8 +65,12 @@ std::vector<double> time_reduction(const std::string& type, const std::string& o
 }  // namespace
 
 void bind_measuring(nb::module_& m) {
-  m.def("time_copy", time_copy, nb::arg("bytes"), nb::arg("rounds"));
-  m.def("time_reduction", time_reduction, nb::arg("type"), nb::arg("op"), nb::arg("bytes"), nb::arg("rounds"));
+  m.def("time_copy", time_copy, nb::arg("bytes"), nb::arg("rounds"),
+        "Seconds that one core takes to copy so many bytes (up to 2^30): a value for each round.");
+  m.def("time_reduction", time_reduction, nb::arg("type"), nb::arg("op"), nb::arg("bytes"), nb::arg("rounds"),
+        R"(Seconds that one core takes to combine two operands of so many bytes (up to 2^30): a value for each round.
+
+type: f32, f64, i32, i64; op: max, min, prod, sum.)");
 }
 
 }  // namespace omnes::python

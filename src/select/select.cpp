@@ -112,7 +112,7 @@ std::vector<Choice> Selector::candidates(const Question& question) const {
   const Question here = asked(question);
   const auto rules = rules_for(here.operation);
   const auto is_answer = [&](const Rule& rule) { return rule.fits(here) && add(rule.choice()); };
-  std::ranges::any_of(rules, [&](std::span<const Rule> some) { return std::ranges::any_of(some, is_answer); });
+  (void)std::ranges::any_of(rules, [&](std::span<const Rule> some) { return std::ranges::any_of(some, is_answer); });
   // Composed algorithms only as rules spell them: their ways to be composed are too many to try.
   for (const Choice& choice : omnes::candidates(question.operation, question.bytes))
     if (!choice.algorithm->hierarchical &&

@@ -20,7 +20,7 @@ from omnes.bench.parts import buffer_bytes, parts
 from omnes.errors import OmnesError
 from omnes.units import format_seconds, parse_bytes
 
-Limits = dict[str, float]
+Limits = Mapping[str, float]
 
 _NAMES = {
     "handover": "a cache line from one core to the next",

@@ -128,12 +128,12 @@ def _show(verdicts: Sequence[Verdict], specs: Sequence[JobSpec], tolerance: floa
     for case in sorted(worst, key=lambda case: -worst[case]):
         row = [case[0], units.format_bytes(case[1])]
         for spec in specs:
-            one = cases[case].get(spec.name)
-            if one is None:
+            verdict = cases[case].get(spec.name)
+            if verdict is None:
                 row += ["-", "-"]
                 continue
-            factor = f"{one.factor.median:.2f}"
-            row += [units.format_us(one.left), f"[red]{factor}[/]" if one.broken(tolerance) else factor]
+            factor = f"{verdict.factor.median:.2f}"
+            row += [units.format_us(verdict.left), f"[red]{factor}[/]" if verdict.broken(tolerance) else factor]
         table.add_row(*row)
     console = terminal.console()
     if worst:

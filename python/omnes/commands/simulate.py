@@ -14,6 +14,7 @@ from omnes import files, options, programs, terminal
 from omnes.errors import OmnesError
 from omnes.progress import Steps
 from omnes.simulation import cells, platforms, smpi, table
+from omnes.simulation.cells import Contender
 from omnes.units import format_bytes, parse_bytes, parse_counts, parse_sizes
 
 _OPERATIONS = (
@@ -121,7 +122,7 @@ class _Part:
     machine: smpi.Machine
     cells: list[cells.Cell]
     left_out: int  # cells that do not fit into the memory
-    contenders: list[cells.Contender]
+    contenders: list[Contender]
 
 
 def _words(text: str, valid: Sequence[str], what: str) -> list[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
-from omnes import catalogue, cpus, options, progress, units, verification
+from omnes import _core, catalogue, cpus, files, options, progress, units, verification
+from omnes.errors import OmnesError, from_core
 
 
 @click.command()
@@ -19,8 +21,15 @@ from omnes import catalogue, cpus, options, progress, units, verification
 @click.option(
     "-j", "--jobs", type=options.number(1), metavar="N", help="Processes to prove with.  [default: the usable CPUs]"
 )
+@click.option(
+    "--schedules",
+    "path",
+    type=options.FILE,
+    metavar="FILE",
+    help="Prove what the file holds instead: all ranks' schedules, as omnes draw --rank writes one.",
+)
 @options.for_scripts
-def command(what: str | None, ranks: str, jobs: int | None, as_json: bool) -> None:
+def command(what: str | None, ranks: str, jobs: int | None, path: Path | None, as_json: bool) -> None:
     """Prove that algorithms are correct: all roots, in place and not, several radices and numbers of segments.
 
     The proof runs all ranks' schedules symbolically: every block ends with what the operation promises, nothing is
@@ -31,7 +40,12 @@ def command(what: str | None, ranks: str, jobs: int | None, as_json: bool) -> No
     omnes verify
     omnes verify allreduce -n 1..33
     omnes verify bcast/knomial -n 64
+    omnes verify --schedules mine.txt
     """
+    if path is not None:
+        if what:
+            raise OmnesError(f"the file says what to prove: leave out {what}, or --schedules")
+        sys.exit(_prove_file(path, as_json))
     algorithms = catalogue.select(what)
     counts = units.parse_counts(ranks)
     outcomes = []
@@ -50,3 +64,24 @@ def command(what: str | None, ranks: str, jobs: int | None, as_json: bool) -> No
         good = len(algorithms) - len(faults)
         click.echo(f"{good} of {len(algorithms)} algorithms proved on {proved} problems, p = {ranks}")
     sys.exit(1 if faults else 0)
+
+
+def _prove_file(path: Path, as_json: bool) -> int:
+    """The exit code: whether a fault was found. Lines that begin with # are comments."""
+    schedules: list[list[str]] = []
+    for line in files.read(path).splitlines():
+        if line.partition(" p ")[0] in _core.operations():  # the head of the next rank's
+            schedules.append([])
+        if line.strip() and not line.startswith("#"):
+            if not schedules:
+                raise OmnesError(f"{path} begins with '{line}'; expected a schedule's head, such as 'bcast p 4 rank 0'")
+            schedules[-1].append(line)
+    if not schedules:
+        raise OmnesError(f"{path} holds no schedules, such as omnes draw --rank writes")
+    with from_core():
+        fault = _core.verify_texts(["\n".join([*lines, ""]) for lines in schedules])
+    if as_json:
+        click.echo(json.dumps({"proved": fault is None, "ranks": len(schedules), "fault": fault}, indent=2))
+    else:
+        click.echo(f"{path} fails at {fault}" if fault else f"{path} is proved on {len(schedules)} ranks")
+    return 1 if fault else 0
