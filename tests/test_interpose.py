@@ -307,7 +307,10 @@ def test_a_wrong_setting_is_an_error_of_mpi_init(mpi, build):
 def test_switched_off(mpi, build, tmp_path):
     variables = {"OMNES_OFF": "1", "OMNES_STATS": str(tmp_path)}
     expect_ok(mpirun(mpi, 2, build("progress", mpi), variables=variables))
-    assert list(tmp_path.iterdir()) == []
+    for rank in range(2):
+        report = json.loads((tmp_path / f"rank-{rank}.json").read_text())
+        assert report["entries"] == []
+        assert report["passed"] and {entry["reason"] for entry in report["passed"]} == {"OMNES_OFF"}
 
 
 @pytest.mark.parametrize("family", ["ompi", "mpich", "abi"])
