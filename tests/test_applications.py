@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from launching import LIMIT, ROOT, compile_c
-from omnes.bench import settings
 from omnes.bench.applications import campaign, description, installing, page
 from omnes.bench.applications.campaign import WALL, Key, Measured, Records
 from omnes.bench.applications.description import Check, Figure
 from omnes.bench.applications.running import HEAP, OMNES, STOCK, Case, RunFailed, run
 from omnes.bench.applications.statistics import known, ratios
 from omnes.errors import OmnesError
-from omnes.mpi import Mpi
+from omnes.launching.mpi import Mpi
+from omnes.terminal import toml_files
 
 PROGRAM = """
 why = "As little as can be."
@@ -55,7 +55,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_every_file_reads():
-    programs = [description.read(path) for path in settings.pick(ROOT / "bench/programs", [], "program")]
+    programs = [description.read(path) for path in toml_files.pick(ROOT / "bench/programs", [], "program")]
     assert len(programs) >= 10
     assert any(len(program.mpi) == 2 for program in programs)
 

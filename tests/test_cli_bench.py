@@ -13,9 +13,9 @@ from cli import fails, omnes
 from launching import YIELDING
 from omnes.bench import overlap
 from omnes.bench.job import JobSpec, WrongResult
-from omnes.bench.measure import Cell, Samples, checked, ratio
 from omnes.bench.session import FORMS, OPERATIONS, REDUCING, WITH_COUNTS
-from omnes.mpi import Mpi
+from omnes.bench.timing import Cell, Samples, checked, ratio
+from omnes.launching.mpi import Mpi
 
 
 @pytest.fixture(autouse=True)

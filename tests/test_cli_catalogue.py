@@ -10,9 +10,11 @@ from xml.etree import ElementTree
 import pytest
 
 from cli import fails, omnes
-from omnes import _core, catalogue, features, verification
+from omnes import _core
+from omnes.algorithms import catalogue, verification
+from omnes.algorithms.verification import Outcome
 from omnes.drawing import rounds, svg
-from omnes.verification import Outcome
+from omnes.launching import features
 
 ALGORITHMS = [f"{algorithm['operation']}/{algorithm['name']}" for algorithm in _core.catalogue()]
 

@@ -8,9 +8,9 @@ import pytest
 
 from cli import fails, omnes
 from launching import PREFIXES, YIELDING
-from omnes import guidelines
-from omnes.bench.measure import Cell, Samples
 from omnes.bench.session import OPERATIONS
+from omnes.bench.timing import Cell, Samples
+from omnes.models import guidelines
 
 
 def results(times: dict[str, list[float]], part: int, ranks: int) -> dict[Cell, dict[str, Samples]]:

@@ -8,7 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from cli import fails, omnes
-from omnes import _core, placing, recorded, stats
+from omnes import _core
+from omnes.placement import patterns
+from omnes.traces import profile, statistics
 
 
 def mapped(*words: str) -> dict:
@@ -67,12 +69,12 @@ def test_levels_nest():
     ],
 )
 def test_patterns_place_ranks(pattern, cyclic, node):
-    assert placing.from_pattern(pattern, cyclic).nodes() == node
+    assert patterns.from_pattern(pattern, cyclic).nodes() == node
 
 
 def test_wider_and_nearer_levels_of_patterns():
-    assert placing.from_pattern("2x2x1", False).levels == [("node", [0, 1, 2, 3]), ("switch", [0, 0, 1, 1])]
-    assert placing.from_pattern("1x2x2x2", True).levels[0] == ("numa", [0, 2, 0, 2, 1, 3, 1, 3])
+    assert patterns.from_pattern("2x2x1", False).levels == [("node", [0, 1, 2, 3]), ("switch", [0, 0, 1, 1])]
+    assert patterns.from_pattern("1x2x2x2", True).levels[0] == ("numa", [0, 2, 0, 2, 1, 3, 1, 3])
 
 
 def test_traffic_and_placement_from_files(tmp_path):
@@ -164,7 +166,7 @@ def test_bad_traffic(tmp_path):
 def _profile(file, entries, passed=(), ranks=8):
     names = ("operation", "algorithm", "members", "root", "calls", "mean_bytes")
     called = [dict(zip(names, entry)) for entry in entries]
-    file.write_text(json.dumps({**stats.PROFILE, "ranks": ranks, "called": called, "passed": list(passed)}))
+    file.write_text(json.dumps({**statistics.PROFILE, "ranks": ranks, "called": called, "passed": list(passed)}))
     return str(file)
 
 
@@ -199,7 +201,7 @@ def test_a_profile_says_what_is_left_out(tmp_path):
     nothing = _profile(tmp_path / "none.json", entries[:1])
     assert "nothing to map; left out: 2 calls: hier" in fails("map", "--profile", nothing, "--nodes", "2x4")
     assert "of 8 ranks, but 2x2 places 4" in fails("map", "--profile", file, "--nodes", "2x2")
-    (tmp_path / "old.json").write_text(json.dumps(stats.PROFILE))
+    (tmp_path / "old.json").write_text(json.dumps(statistics.PROFILE))
     assert "record it again" in fails("map", "--profile", str(tmp_path / "old.json"), "--nodes", "2x2")
 
 
@@ -208,4 +210,4 @@ def test_a_profile_says_what_is_left_out(tmp_path):
     [("0-3", [0, 1, 2, 3]), ("5", [5]), ("0-6:3,1", [0, 3, 6, 1]), ("7-3:-2,0-1", [7, 5, 3, 0, 1])],
 )
 def test_members_are_runs_of_ranks(text, members):
-    assert recorded.parse_members(text) == members
+    assert profile.parse_members(text) == members

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from omnes import units
 from omnes.errors import OmnesError
+from omnes.terminal import units
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from cli import fails, omnes
-from omnes import _core, files
+from omnes import _core
 from omnes.errors import OmnesError, one_line
+from omnes.terminal import files
 
 MORE = 17 << 20  # bytes: longer than what the core reads
 

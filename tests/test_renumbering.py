@@ -6,7 +6,8 @@ import json
 
 from cli import fails, omnes
 from launching import mpirun
-from omnes import _core, placing
+from omnes import _core
+from omnes.placement import patterns
 
 # Algorithms whose messages cross two nodes of two ranks less when these play others.
 FORCED = {
@@ -72,7 +73,7 @@ def test_explain_says_whether_and_why(monkeypatch):
 
 def test_the_machine_decides(tmp_path, monkeypatch):
     """One whose network is as fast as a node's memory has nothing to gain."""
-    levels = placing.from_pattern("8x8", cyclic=True).levels
+    levels = patterns.from_pattern("8x8", cyclic=True).levels
     machine = _core.default_machine()
     assert _core.renumbering("allgather", "ring", 65536, levels, machine)["renumbered"]
     for slow, quick in {"0.79e-6": "0.033e-6", "0.314e-9": "0.2e-9", "out = 0.22e-9": "out = 0"}.items():

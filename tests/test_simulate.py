@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from cli import fails, omnes
-from omnes import libraries
 from omnes.errors import OmnesError
+from omnes.launching import libraries
 from omnes.simulation import cells, platforms, smpi
 
 HERE = ("--platform", "fat-tree:2x4")

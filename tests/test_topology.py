@@ -12,7 +12,8 @@ import pytest
 from ClusterShell.NodeSet import NodeSet
 
 from cli import fails, omnes
-from omnes import _core, topology
+from omnes import _core
+from omnes.placement import jobs
 
 FOLDER = Path(__file__).parent / "topology"
 CASES = sorted(FOLDER.glob("*.txt"))
@@ -40,8 +41,8 @@ def test_described_machines_and_jobs(case, monkeypatch):
 
 
 def test_paper_example():
-    job = topology.job("node[01-02,48]x36", "package:2 numa:1 core:18 pu:1", str(FOLDER / "four-switches.net"))
-    said = {r: " ".join(topology.members(group) for group in topology.groups_with(job, r)) for r in (0, 1, 36)}
+    job = jobs.job("node[01-02,48]x36", "package:2 numa:1 core:18 pu:1", str(FOLDER / "four-switches.net"))
+    said = {r: " ".join(jobs.members(group) for group in jobs.groups_with(job, r)) for r in (0, 1, 36)}
     assert said == {0: "(0..17) (0,18) (0,36) (0,72)", 1: "(0..17)", 36: "(36..53) (36,54) (0,36)"}
 
 

@@ -14,13 +14,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from omnes.bench import limits, machine
+from omnes.bench import host, limits
 from omnes.bench.job import Job, JobError, JobLost, JobSpec, Spread, WrongResult
-from omnes.bench.measure import ANSWER_SECONDS, Cell, Samples, take_turns
 from omnes.bench.peers import Peer
 from omnes.bench.plan import Plan
 from omnes.bench.records import Key, Measured, Records
 from omnes.bench.session import end_on_sigterm
+from omnes.bench.timing import ANSWER_SECONDS, Cell, Samples, take_turns
 from omnes.errors import OmnesError
 
 # What such variables set would be measured as if it were the MPI's own way; a peer's file is the place for them.
@@ -115,7 +115,7 @@ def _keys(plan: Plan, ranks: int, launch: int) -> list[Key]:
 
 def where(folder: Path) -> Path:
     """The records of this machine's unfinished campaign, or of a new one."""
-    name = machine.name()
+    name = host.name()
     earlier = sorted(folder.glob(f"*-{name}.jsonl"), key=lambda path: path.stat().st_mtime)
     if earlier and not Records(earlier[-1]).ended:
         return earlier[-1]
@@ -142,8 +142,8 @@ def _begin(plans: Sequence[Plan], peers: Sequence[Peer], records: Records) -> No
     }
     if not records.campaign:
         now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-        records.add_campaign({"begun": now, "machine": machine.describe(), **what})
-    if records.campaign["machine"]["name"] != machine.name():
+        records.add_campaign({"begun": now, "machine": host.describe(), **what})
+    if records.campaign["machine"]["name"] != host.name():
         raise OmnesError(f"{records.path} was begun on {records.campaign['machine']['name']}: name a new file")
     for kind, settings in what.items():
         before = records.campaign[kind]

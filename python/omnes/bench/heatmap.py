@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from omnes.bench.compare import BEST, Table, ratios
-from omnes.bench.measure import Cell
+from omnes.bench.timing import Cell
 from omnes.errors import OmnesError
-from omnes.units import format_bytes
+from omnes.terminal.units import format_bytes
 
 _FACTOR = 4.0  # where the colours end
 _COLUMN_INCHES, _ROW_INCHES, _MARGIN_INCHES = 0.5, 0.2, 2.2

@@ -12,9 +12,10 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from omnes import libraries, pypi
+from omnes import pypi
 from omnes.bench.peers import Peer
 from omnes.errors import OmnesError
+from omnes.launching import libraries
 
 _OMNES = Path(__file__).resolve().parents[1]
 _IMPORTED = ("click", "rich", "markdown_it", "mdurl", "pygments")

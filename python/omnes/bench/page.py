@@ -7,10 +7,10 @@ from pathlib import Path
 
 from omnes.bench import heatmap, limits
 from omnes.bench.compare import BEST, Table, Times, best_peer, ratios, tables
-from omnes.bench.measure import Cell
 from omnes.bench.parts import SIZELESS
 from omnes.bench.records import Records
-from omnes.units import format_bytes, format_us, geometric_mean
+from omnes.bench.timing import Cell
+from omnes.terminal.units import format_bytes, format_us, geometric_mean
 
 _HOW = """\
 All jobs of a table are alive at once and take turns in every cell; results are checked before timing. Times are µs per

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from omnes import mpi as mpis
 from omnes import pypi
-from omnes.bench import settings
 from omnes.bench.job import JobSpec
 from omnes.errors import OmnesError
-from omnes.mpi import Mpi
+from omnes.launching import mpi as mpis
+from omnes.launching.mpi import Mpi
+from omnes.terminal import toml_files
 
 # What omnes comes with, whatever table and machine file the user has.
 COMPILED_IN = {"OMNES_TABLE": "off", "OMNES_MACHINE": "off"}
@@ -65,10 +65,10 @@ def _parse_peer(text: str) -> tuple[str, dict[str, str]]:
 
 
 _DEFAULTS = {
-    "why": settings.REQUIRED,
+    "why": toml_files.REQUIRED,
     "packages": [],  # from PyPI; the first is the MPI's
     "prefix": "",  # or an MPI that is here already
-    "family": settings.REQUIRED,
+    "family": toml_files.REQUIRED,
     "omnes": False,
     "variables": {},
     "options": [],  # of the launcher
@@ -108,7 +108,7 @@ class Peer:
 
 
 def read(path: Path) -> Peer:
-    values = settings.over_defaults(settings.load(path), _DEFAULTS, str(path))
+    values = toml_files.over_defaults(toml_files.load(path), _DEFAULTS, str(path))
     if bool(values["packages"]) == bool(values["prefix"]):
         raise OmnesError(f"{path}: give packages or a prefix, one of them")
     if values["only"] not in ("", "shared", "hosts", "named"):

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from omnes import cluster, cpus, units
-from omnes.bench import settings, variety
+from omnes import cluster
+from omnes.bench import variety
 from omnes.bench.job import Spread
-from omnes.bench.measure import STABLE_WIDTH, Cell
 from omnes.bench.parts import buffer_bytes
 from omnes.bench.session import BUFFERS, COUNTS, FORMS, OPERATIONS, REDUCTIONS, TYPE_BYTES, cells
+from omnes.bench.timing import STABLE_WIDTH, Cell
 from omnes.errors import OmnesError
+from omnes.launching import cpus
+from omnes.terminal import toml_files, units
 
 _DEFAULTS = {
-    "why": settings.REQUIRED,
+    "why": toml_files.REQUIRED,
     "ranks": [],  # the whole plan for each; bound ones that have no core each are left out
     "per_core": [],  # or so many for each core
     "hosts": 1,  # that the ranks lie on, of an emulated cluster
@@ -27,11 +29,11 @@ _DEFAULTS = {
     "width": STABLE_WIDTH,  # of the medians' confidence intervals, where a cell may end earlier
     "memory": "1G",  # of one rank's buffers: cells that need more are left out
     "peers": [],  # names; none: all that take part
-    "cells": settings.REQUIRED,  # tables; or the name of a plan beside this one that has the same
+    "cells": toml_files.REQUIRED,  # tables; or the name of a plan beside this one that has the same
 }
 _CELLS_DEFAULTS = {
     "operations": list(OPERATIONS),
-    "sizes": settings.REQUIRED,
+    "sizes": toml_files.REQUIRED,
     "reduction": "sum",
     "type": "",  # the reduction's first
     "counts": ["equal"],
@@ -73,7 +75,7 @@ class Plan:
 
 
 def read(path: Path) -> Plan:
-    values = settings.over_defaults(settings.load(path), _DEFAULTS, str(path))
+    values = toml_files.over_defaults(toml_files.load(path), _DEFAULTS, str(path))
     ranks = _ranks(values["ranks"], values.pop("per_core"), values["bind"], path)
     units.parse_bytes(values["memory"])
     if values["launches"] < 1:
@@ -85,8 +87,8 @@ def read(path: Path) -> Plan:
     if values["hosts"] > 1 and (values["bind"] or any(count % values["hosts"] for count in ranks)):
         raise OmnesError(f"{path}: hosts needs bind = false, and ranks that are multiples of it")
     if isinstance(values["cells"], str):
-        (path_of_cells,) = settings.pick(path.parent, [values["cells"]], "plan")
-        values["cells"] = settings.load(path_of_cells).get("cells", [])
+        (path_of_cells,) = toml_files.pick(path.parent, [values["cells"]], "plan")
+        values["cells"] = toml_files.load(path_of_cells).get("cells", [])
     if not isinstance(values["cells"], list) or not all(isinstance(table, dict) for table in values["cells"]):
         raise OmnesError(f"{path}: cells are tables, [[cells]], or the name of a plan that has some")
     found = dict.fromkeys(cell for table in values["cells"] for cell in _cells(table, f"{path}: cells"))
@@ -104,7 +106,7 @@ def _ranks(ranks: Sequence[int], per_core: Sequence[int], bind: bool, path: Path
 
 
 def _cells(table: dict[str, Any], where: str) -> list[Cell]:
-    values = settings.over_defaults(table, _CELLS_DEFAULTS, where)
+    values = toml_files.over_defaults(table, _CELLS_DEFAULTS, where)
     _known([values["reduction"]], tuple(REDUCTIONS), f"{where}: reduction")
     types = REDUCTIONS[values["reduction"]]
     values["type"] = values["type"] or types[0]

@@ -12,11 +12,13 @@ import click
 from click.core import ParameterSource
 from rich.table import Table
 
-from omnes import cpus, files, mpi, options, terminal, traces, units
-from omnes.bench import limits, load, overlap, peers, replay, report, session
+from omnes.bench import limits, load, overlap, peers, replay, session, side_by_side
 from omnes.bench.job import ONE_HOST, Job, JobSpec, Spread
-from omnes.bench.measure import Cell
+from omnes.bench.timing import Cell
 from omnes.errors import OmnesError
+from omnes.launching import cpus, mpi
+from omnes.terminal import files, options, output, units
+from omnes.traces import events
 
 
 @click.command()
@@ -221,7 +223,7 @@ def command(
     given = _given(ctx)
     if trace_file:
         _refuse_beside_replay(given)
-        trace = traces.load(trace_file)
+        trace = events.load(trace_file)
         if "ranks" in given and ranks != trace.ranks:
             raise OmnesError(f"{trace_file} is of {trace.ranks} ranks, which a replay has, too: leave out -n {ranks}")
         gap = longest_gap * 1e-6
@@ -294,20 +296,20 @@ def command(
         forms = session.FORMS if persistent else ("blocking",)
         results, commands = session.run(specs, todo, ranks, bound, seconds, f"{ranks} ranks", forms, spread)
         samples = [times for of_cell in results.values() for times in of_cell.values()]
-        data.update(cells=report.as_data(specs, results))
+        data.update(cells=side_by_side.as_data(specs, results))
 
         def shown(of_mpi: Sequence[JobSpec], what: str) -> Table:
-            return report.table(of_mpi, results, what)
+            return side_by_side.table(of_mpi, results, what)
 
     data.update(
         unit="seconds per call; mean over a batch's calls of the slowest rank",
-        jobs=report.jobs_as_data(specs, commands),
+        jobs=side_by_side.jobs_as_data(specs, commands),
     )
     if to_file:
         _write(json.dumps(data, indent=2), to_file)
     if str(to_file) != "-":
-        for name, of_mpi in report.by_mpi(specs):
-            terminal.console().print(shown(of_mpi, title(name, ranks, bound, spread)))
+        for name, of_mpi in side_by_side.by_mpi(specs):
+            output.console().print(shown(of_mpi, title(name, ranks, bound, spread)))
     for warning in load.warnings(others, samples):
         click.echo(warning, err=True)
 
@@ -338,7 +340,7 @@ def _refuse_beside_replay(given: set[str]) -> None:
 
 
 def _replay(
-    trace: traces.Trace,
+    trace: events.Trace,
     file: Path,
     places: Sequence[str],
     settings: Sequence[str],
@@ -359,12 +361,12 @@ def _replay(
         data = {"replay": str(file), "ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound, "times": times}
         data.update(longest_gap=longest_gap, busy_cpus=others.taken, load=others.average)
         data.update(unit="seconds in MPI: of an operation those of all ranks, of all the mean of the ranks")
-        data.update(replay.as_data(results, specs), jobs=report.jobs_as_data(specs, results.commands))
+        data.update(replay.as_data(results, specs), jobs=side_by_side.jobs_as_data(specs, results.commands))
         _write(json.dumps(data, indent=2), to_file)
     if str(to_file) == "-":
         return
-    for name, of_mpi in report.by_mpi(specs):
-        terminal.console().print(replay.table(results, of_mpi, f"{file}, {title(name, ranks, bound)}"))
+    for name, of_mpi in side_by_side.by_mpi(specs):
+        output.console().print(replay.table(results, of_mpi, f"{file}, {title(name, ranks, bound)}"))
     for line in replay.verdicts(results, specs):
         click.echo(line)
 
@@ -378,7 +380,7 @@ def _show_limits(ranks: int, to_file: Path | None) -> None:
         table.add_column("", justify="right")
         for row in limits.rows(found):
             table.add_row(*row)
-        terminal.console().print(table)
+        output.console().print(table)
 
 
 def _write(text: str, to_file: Path) -> None:

@@ -11,13 +11,15 @@ from typing import Any
 import click
 from rich.table import Table
 
-from omnes import cpus, files, guidelines, mpi, options, terminal, units
 from omnes.bench import peers, session
 from omnes.bench.job import Job, JobSpec
-from omnes.bench.measure import Cell, measure
+from omnes.bench.timing import Cell, measure
 from omnes.commands.bench import title
 from omnes.errors import OmnesError
-from omnes.guidelines import TOLERANCE, Verdict
+from omnes.launching import cpus, mpi
+from omnes.models import guidelines
+from omnes.models.guidelines import TOLERANCE, Verdict
+from omnes.terminal import files, options, output, units
 
 
 @click.command(name="check-guidelines")
@@ -135,7 +137,7 @@ def _show(verdicts: Sequence[Verdict], specs: Sequence[JobSpec], tolerance: floa
             factor = f"{one.factor.median:.2f}"
             row += [units.format_us(one.left), f"[red]{factor}[/]" if one.broken(tolerance) else factor]
         table.add_row(*row)
-    console = terminal.console()
+    console = output.console()
     if worst:
         console.print(table)
     for spec in specs:

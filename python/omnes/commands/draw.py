@@ -9,9 +9,11 @@ from pathlib import Path
 
 import click
 
-from omnes import _core, catalogue, files, options, units
+from omnes import _core
+from omnes.algorithms import catalogue
 from omnes.drawing import goal, html, rounds, svg, text
 from omnes.errors import OmnesError
+from omnes.terminal import files, options, units
 
 _FORMATS = {".txt": "text", ".svg": "svg", ".html": "html", ".goal": "goal"}  # by the end of the file name
 

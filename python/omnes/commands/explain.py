@@ -10,9 +10,13 @@ from typing import Any
 import click
 from rich.table import Table
 
-from omnes import _core, catalogue, modelling, options, placing, tables, terminal, units
+from omnes import _core
+from omnes.algorithms import catalogue, tables
 from omnes.errors import OmnesError, from_core
-from omnes.modelling import Machine, Ranks
+from omnes.models import prediction
+from omnes.models.prediction import Machine, Ranks
+from omnes.placement import patterns
+from omnes.terminal import options, output, units
 
 
 @click.command()
@@ -55,7 +59,7 @@ def command(
     """
     catalogue.select(operation)
     machine = Machine.load(path)
-    ranks = modelling.groups(count, nodes, machine)
+    ranks = prediction.groups(count, nodes, machine)
     if len(ranks) != 1:
         raise OmnesError("explain one case at a time: one number of ranks")
     if nodes is None:  # one node, as the rules for one node are what most cases are about
@@ -81,11 +85,11 @@ def explain(
 ) -> dict[str, Any]:
     """measured: seconds by candidate, where a table has them. table: a file, or "off"; empty: the environment's.
     cyclic: ranks are dealt to the nodes in turns; times are still those of consecutive ones."""
-    chosen = modelling.chosen(operation, ranks, size, commutative, table, machine.text, host=True)
+    chosen = prediction.chosen(operation, ranks, size, commutative, table, machine.text, host=True)
     names = _core.candidates(operation, size)
     known = (chosen["text"], *(measured or {}))
     names += [name for name in known if name not in (*names, tables.HOST)]
-    costs, excluded = modelling.costs(operation, names, ranks, [size], machine, commutative)
+    costs, excluded = prediction.costs(operation, names, ranks, [size], machine, commutative)
     able: list[dict[str, Any]] = [
         {"candidate": name, "predicted": seconds, "measured": (measured or {}).get(name)}
         for name, (seconds,) in sorted(costs.items(), key=lambda item: item[1])
@@ -113,7 +117,7 @@ def _renumbering(
     if choice == tables.HOST:
         return {"renumbered": False, "text": choice, "gain": 0.0, "why": "as only the algorithms of omnes can be"}
     sizes = [min(ranks.per_node, ranks.count - first) for first in range(0, ranks.count, ranks.per_node)]
-    levels = placing.from_pattern(",".join(map(str, sizes)), cyclic).levels if len(sizes) > 1 else []
+    levels = patterns.from_pattern(",".join(map(str, sizes)), cyclic).levels if len(sizes) > 1 else []
     with from_core():
         return _core.renumbering(operation, choice, size, levels, machine.text, commutative)
 
@@ -138,7 +142,7 @@ def _show(answer: dict[str, Any], title: str) -> None:
         if measured:
             row.append(units.format_us(entry["measured"]) if entry["measured"] is not None else "-")
         table.add_row(*row, notes.get(entry["candidate"], ""))
-    console = terminal.console()
+    console = output.console()
     console.print(table)
     console.print(f"Chosen: {answer['choice']}, by {answer['why']}", markup=False, highlight=False, soft_wrap=True)
     if answer["nodes"] > 1:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
-from omnes import files, mpi
-from omnes.decisions import Decisions, decide
+from omnes.algorithms.selection import Decisions, decide
 from omnes.errors import OmnesError, from_core
 from omnes.exporting import intel, mpich, openmpi, ucc
 from omnes.exporting.counterparts import Notes
+from omnes.launching import mpi
+from omnes.terminal import files
 
 _FORMATS = ("openmpi", "openmpi-json", "mpich", "intel", "ucc")
 _MOST_RANKS = 1 << 16

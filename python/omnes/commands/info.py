@@ -11,7 +11,9 @@ from typing import Any
 
 import click
 
-from omnes import _core, cpus, features, libraries, mpi, options, units
+from omnes import _core
+from omnes.launching import cpus, features, libraries, mpi
+from omnes.terminal import options, units
 
 _SEGMENT_RANKS = (2, 4, 8, 16, 64)
 _OFFERS = {

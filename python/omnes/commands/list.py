@@ -10,8 +10,10 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from omnes import _core, catalogue, options, terminal
+from omnes import _core
+from omnes.algorithms import catalogue
 from omnes.errors import from_core
+from omnes.terminal import options, output
 
 
 @click.command()
@@ -63,7 +65,7 @@ def _list_rules(operation: str | None, table: str, as_json: bool) -> None:
         shown.add_row(f"[bold]{name}[/]")
         for rule in of_one:
             shown.add_row(f"  {escape(rule['use'])}", escape(rule["text"]))
-    terminal.console().print(shown)
+    output.console().print(shown)
 
 
 def _key(algorithm: dict[str, Any]) -> tuple[str, str]:
@@ -105,7 +107,7 @@ def _show(algorithms: list[dict[str, Any]], also: dict[tuple[str, str], list[str
         table.add_row(f"  {algorithm['name']}", text)
         if with_source:
             table.add_row("", f"[dim]from: {algorithm['source']}[/]")
-    terminal.console().print(table)
+    output.console().print(table)
 
 
 def _how_to_force(algorithms: list[dict[str, Any]], operation: str | None) -> str:

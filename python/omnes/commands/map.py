@@ -8,12 +8,15 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from omnes import _core, advice, catalogue, files, options, placing, renumbering, terminal, units
+from omnes import _core
+from omnes.algorithms import catalogue
 from omnes.drawing import traffic as drawing
 from omnes.errors import OmnesError, from_core
-from omnes.placing import Placing
-from omnes.recorded import Recorded
-from omnes.renumbering import Renumbering
+from omnes.placement import patterns, rankfiles, renumbering
+from omnes.placement.patterns import Placing
+from omnes.placement.renumbering import Renumbering
+from omnes.terminal import files, options, output, units
+from omnes.traces.profile import Recorded
 
 
 @click.command()
@@ -36,7 +39,7 @@ from omnes.renumbering import Renumbering
     default="auto",
     help="How groups are found.  [default: auto]",
 )
-@click.option("--format", "kind", type=click.Choice(list(advice.FORMATS)), help="Print what a launcher reads.")
+@click.option("--format", "kind", type=click.Choice(list(rankfiles.FORMATS)), help="Print what a launcher reads.")
 @click.option("--hosts", metavar="NAME,...", help="Names of the nodes for that.  [default: node0,node1 ...]")
 @click.option("--draw", type=options.OUTPUT, metavar="FILE", help="Write .svg or .html.")
 @options.for_scripts
@@ -101,8 +104,8 @@ def command(
     if draw:
         _draw(draw, source, found, where)
     if kind:
-        names = hosts.split(",") if hosts else advice.default_hosts(where)
-        click.echo(advice.render(kind, where, found.real_of, names), nl=False)
+        names = hosts.split(",") if hosts else rankfiles.default_hosts(where)
+        click.echo(rankfiles.render(kind, where, found.real_of, names), nl=False)
     elif as_json:
         click.echo(json.dumps({**found.as_dict(), **({"left_out": left_out} if profile else {})}))
     elif not draw:
@@ -116,7 +119,7 @@ def _placing(nodes: str | None, cyclic: bool, machine: Path | None, ranks: int |
         raise OmnesError("say where ranks lie: one of --nodes 8x8 and --machine FILE")
     if machine and cyclic:
         raise OmnesError("--cyclic goes with --nodes: a file says itself where each rank lies")
-    where = placing.from_file(machine) if machine else placing.from_pattern(nodes or "", cyclic)
+    where = patterns.from_file(machine) if machine else patterns.from_pattern(nodes or "", cyclic)
     if ranks is not None and ranks != where.p:
         raise OmnesError(f"{where.text} places {where.p} ranks, not {ranks}")
     return where
@@ -168,7 +171,7 @@ def _draw(file: Path, source: _core.Traffic, found: Renumbering, where: Placing)
 
 
 def _show(found: Renumbering) -> None:
-    console = terminal.console(highlight=False)
+    console = output.console(highlight=False)
     console.print(f"{found.what}, {found.p} ranks on {found.placement}")
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("bytes within")
@@ -197,7 +200,7 @@ def _show(found: Renumbering) -> None:
 def _show_all(
     where: Placing, nodes: str | None, size: int, method: str, bandwidths: list[float], as_json: bool
 ) -> None:
-    placings = [where] if nodes is None else [placing.from_pattern(nodes, cyclic) for cyclic in (False, True)]
+    placings = [where] if nodes is None else [patterns.from_pattern(nodes, cyclic) for cyclic in (False, True)]
     found = [list(renumbering.find_all(one, size, method, bandwidths)) for one in placings]
     if as_json:
         click.echo(json.dumps([one.as_dict() for column in found for one in column]))

@@ -13,11 +13,14 @@ from pathlib import Path
 
 import click
 
-from omnes import _core, cpus, files, fitting, launch, mpi, options, programs, progress, units
-from omnes.bench import machine
+from omnes import _core, programs
+from omnes.bench import host
 from omnes.bench.job import binding, binding_is_given
-from omnes.bench.measure import Samples
+from omnes.bench.timing import Samples
 from omnes.errors import OmnesError
+from omnes.launching import cpus, launch, mpi
+from omnes.models import costs_file
+from omnes.terminal import files, options, progress, units
 
 ROUNDS = 21  # of everything: enough for a median that a few disturbed rounds do not move
 _LIMIT_SECONDS = 300
@@ -74,7 +77,7 @@ def command(
         launcher=str(chosen.launcher),
         variables=variables,
     )
-    figures = fitting.Figures()
+    figures = costs_file.Figures()
     nodes = 1
     with progress.bar("measuring") as shown:
         task = shown.add_task("starting", total=rounds + 2)
@@ -98,11 +101,11 @@ def command(
         shown.update(task, advance=1)
     where = f"{nodes} nodes" if nodes > 1 else "one node: network = the host MPI's messages within it"
     placed = " on a core each" if bound else ""
-    source = f"measured: {chosen.name}, {ranks} ranks{placed}, {where}; {machine.describe()['processor']}"
+    source = f"measured: {chosen.name}, {ranks} ranks{placed}, {where}; {host.describe()['processor']}"
     per_node = -(-ranks // nodes)
     switch = _core.default_settings(per_node, bound)["single_copy"]
-    single_from = fitting.NEVER if switch == "off" else units.parse_bytes(switch)
-    text = fitting.machine_file(figures, name or platform.node(), source, per_node, copy, reductions, single_from)
+    single_from = costs_file.NEVER if switch == "off" else units.parse_bytes(switch)
+    text = costs_file.machine_file(figures, name or platform.node(), source, per_node, copy, reductions, single_from)
     files.write(output, text)
     if as_json:
         medians = [
@@ -145,11 +148,11 @@ def _records(job: launch.Launch) -> Iterator[dict]:
             raise OmnesError(f"the measuring program failed: {complaint}")
 
 
-def _summary(figures: fitting.Figures) -> Iterator[str]:
+def _summary(figures: costs_file.Figures) -> Iterator[str]:
     network = figures.samples["one_way", 0, 1]
     yield f"a message of the MPI, empty:     {units.format_seconds(network.median)} (± {50 * network.width:.1f} %)"
     if figures.has_memory:
-        memory = figures.samples["publish", fitting.TINY, 1]
+        memory = figures.samples["publish", costs_file.TINY, 1]
         yield f"a publish in shared memory, 8 B:    {units.format_seconds(memory.median)} (± {50 * memory.width:.1f} %)"
     widths = sorted(samples.width for (what, _, _), samples in figures.samples.items() if what != "waits")
     middle, widest = 50 * widths[len(widths) // 2], 50 * widths[-1]

@@ -10,9 +10,12 @@ from typing import Any
 import click
 from rich.table import Table
 
-from omnes import _core, catalogue, modelling, options, progress, terminal, units
+from omnes import _core
+from omnes.algorithms import catalogue
 from omnes.errors import OmnesError, from_core
-from omnes.modelling import PARTS, Machine, Ranks
+from omnes.models import prediction
+from omnes.models.prediction import PARTS, Machine, Ranks
+from omnes.terminal import options, output, progress, units
 
 
 @click.command()
@@ -69,21 +72,21 @@ def command(
     if model == "hockney":
         machine = Machine.load(None)
         constants = (
-            modelling.parse_seconds(alpha),
-            1 / modelling.parse_bandwidth(bandwidth),
-            modelling.parse_seconds(gamma),
+            prediction.parse_seconds(alpha),
+            1 / prediction.parse_bandwidth(bandwidth),
+            prediction.parse_seconds(gamma),
         )
-        rows = list(_by_formula(operation, choice, modelling.groups(counts, nodes, machine), part_sizes, constants))
+        rows = list(_by_formula(operation, choice, prediction.groups(counts, nodes, machine), part_sizes, constants))
         title = f"α = {alpha}, {bandwidth}, γ = {gamma}/B"
     else:
         machine = Machine.load(path)
-        groups = modelling.groups(counts, nodes, machine)
+        groups = prediction.groups(counts, nodes, machine)
         rows = _simulated(operation, choice, groups, part_sizes, machine, reduction, table)
         title = f"machine: {machine.facts['name']} ({machine.facts['source']})"
     if as_json:
         click.echo(json.dumps({"machine": title, "predictions": rows}, indent=2))
     else:
-        terminal.console().print(_table(operation, rows, title, with_formula=model == "hockney"))
+        output.console().print(_table(operation, rows, title, with_formula=model == "hockney"))
 
 
 def _by_formula(
@@ -128,13 +131,13 @@ def _simulated(
             chosen = {}
             if table is not None and not choice:
                 chosen = {
-                    size: modelling.chosen(operation, ranks, size, table=table, machine=machine.text)["text"]
+                    size: prediction.chosen(operation, ranks, size, table=table, machine=machine.text)["text"]
                     for size in sizes
                 }
             for name in dict.fromkeys([*names, *chosen.values()]):
                 shown.update(task, description=f"{name}, {ranks.count} ranks")
-                if choice or not modelling.why_not(operation, name, ranks.count):
-                    for one in modelling.predict(operation, name, ranks, sizes, machine, reduction):
+                if choice or not prediction.why_not(operation, name, ranks.count):
+                    for one in prediction.predict(operation, name, ranks, sizes, machine, reduction):
                         one.pop("finished", None)
                         row = {"algorithm": name, "ranks": ranks.count, "nodes": ranks.nodes, **one}
                         if chosen:

@@ -11,10 +11,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from omnes import modelling, options, progress, regret, units
 from omnes.errors import OmnesError
-from omnes.modelling import Machine, Ranks
-from omnes.regret import Case
+from omnes.models import prediction, quality
+from omnes.models.prediction import Machine, Ranks
+from omnes.models.quality import Case
+from omnes.terminal import options, progress, units
 
 
 @click.command()
@@ -59,14 +60,14 @@ def command(
     omnes regret --nodes 2..16x1..8
     omnes regret bcast reduce --order cyclic --machine cluster.toml --json
     """
-    if unknown := [name for name in operations if name not in regret.OPERATIONS]:
-        raise OmnesError(f"nothing is predicted for '{unknown[0]}'; there are {', '.join(regret.OPERATIONS)}")
+    if unknown := [name for name in operations if name not in quality.OPERATIONS]:
+        raise OmnesError(f"nothing is predicted for '{unknown[0]}'; there are {', '.join(quality.OPERATIONS)}")
     machine = Machine.load(path)
     groups = _groups(nodes, order)
-    names = operations or regret.OPERATIONS
+    names = operations or quality.OPERATIONS
     with progress.bar("predicting") as shown:
         task = shown.add_task("", total=len(groups) * len(names))
-        found = regret.cases(
+        found = quality.cases(
             names, groups, units.parse_sizes(sizes), machine, table, lambda: shown.update(task, advance=1)
         )
     if not found:
@@ -82,9 +83,9 @@ def _groups(nodes: str, order: str | None) -> list[Ranks]:
     if not match:
         raise OmnesError(f"'{nodes}' is no number of nodes and ranks: write 64x8, or 2..64x1,8")
     orders = {None: (False, True), "block": (False,), "cyclic": (True,)}[order]
-    groups = regret.groups(units.parse_sizes(match[1]), units.parse_sizes(match[2]), orders)
-    if not groups or not all(1 < one.count <= modelling.MOST_RANKS for one in groups):
-        raise OmnesError(f"numbers of ranks are 2 to {modelling.MOST_RANKS}")
+    groups = quality.groups(units.parse_sizes(match[1]), units.parse_sizes(match[2]), orders)
+    if not groups or not all(1 < one.count <= prediction.MOST_RANKS for one in groups):
+        raise OmnesError(f"numbers of ranks are 2 to {prediction.MOST_RANKS}")
     return groups
 
 
@@ -114,5 +115,7 @@ def _show(found: Sequence[Case], above: float, most: int) -> None:
     for name in [*names, *(["all"] if len(names) > 1 else [])]:
         mine = [case for case in found if name in ("all", case.operation)]
         over = sum(case.regret > above for case in mine)
-        summary.add_row(name, str(len(mine)), str(over), f"{regret.worst(mine).regret:.2f}", f"{regret.mean(mine):.3f}")
+        summary.add_row(
+            name, str(len(mine)), str(over), f"{quality.worst(mine).regret:.2f}", f"{quality.mean(mine):.3f}"
+        )
     console.print(summary)

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import click
 
-from omnes import _core, files, modelling, tables, units
-from omnes.decisions import OPERATIONS, decide
+from omnes import _core
+from omnes.algorithms import tables
+from omnes.algorithms.selection import OPERATIONS, decide
 from omnes.errors import OmnesError, from_core
-from omnes.modelling import Machine, Ranks
-from omnes.options import FILE, OUTPUT, number
+from omnes.models import prediction
+from omnes.models.prediction import Machine, Ranks
 from omnes.reporting import charts, choices, machine, page, pictures, predictions, ratios, simulated, violations
+from omnes.terminal import files, units
+from omnes.terminal.options import FILE, OUTPUT, number
 
 _REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) and name != "reduce_scatter")
 
@@ -61,7 +64,7 @@ def command(
     charts.require()
     operations = _operations(only)
     model = Machine.load(machine_file)
-    by_ranks = modelling.groups(counts, nodes, model)
+    by_ranks = prediction.groups(counts, nodes, model)
     points = [point for path in measured for point in predictions.read(path)]
     points = [point for point in points if point.operation in operations]
     if measured and not points:

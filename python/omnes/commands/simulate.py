@@ -10,11 +10,13 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from omnes import files, options, programs, terminal
+from omnes import programs
 from omnes.errors import OmnesError
-from omnes.progress import Steps
 from omnes.simulation import cells, platforms, smpi, table
-from omnes.units import format_bytes, parse_bytes, parse_counts, parse_sizes
+from omnes.terminal import files, options
+from omnes.terminal import output as terminal
+from omnes.terminal.progress import Steps
+from omnes.terminal.units import format_bytes, parse_bytes, parse_counts, parse_sizes
 
 _OPERATIONS = (
     "bcast",

@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from omnes import files, options, topology
 from omnes.drawing import boxes, places
 from omnes.errors import OmnesError
+from omnes.placement import jobs
+from omnes.terminal import files, options
 
 _FORMATS = (".svg", ".html")
 _SHOWN_GROUPS = 32  # of one level, as text
@@ -24,7 +25,7 @@ _draw = click.option("--draw", "output", type=options.OUTPUT, metavar="FILE", he
 
 
 @click.group(invoke_without_command=True)
-@click.option("--machine", default="this", metavar="FILE|WORDS", help=topology.MACHINE_HELP)
+@click.option("--machine", default="this", metavar="FILE|WORDS", help=jobs.MACHINE_HELP)
 @_draw
 @options.for_scripts
 @click.pass_context
@@ -38,7 +39,7 @@ def command(context: click.Context, machine: str, output: Path | None, as_json: 
     """
     if context.invoked_subcommand:
         return
-    shown = topology.machine(machine)
+    shown = jobs.machine(machine)
     title = "this machine" if machine == "this" else machine
     _write(output, lambda: (title, places.MACHINE_NOTE, places.machine(shown), shown["text"]), len(shown["cpus"]))
     if as_json:
@@ -46,12 +47,12 @@ def command(context: click.Context, machine: str, output: Path | None, as_json: 
     elif output is None:
         click.echo(shown["text"], nl=False)
         if machine == "this":
-            file = topology.network_file(os.environ.get("OMNES_TOPOLOGY", ""))
+            file = jobs.network_file(os.environ.get("OMNES_TOPOLOGY", ""))
             click.echo(f"network {file or 'not known: there is no OMNES_TOPOLOGY, and no topology.conf of Slurm'}")
 
 
 @command.command()
-@topology.options
+@jobs.options
 @click.option("--rank", type=options.number(0), metavar="R", help="Only the groups that this rank is in.")
 @_draw
 @options.for_scripts
@@ -67,11 +68,11 @@ def groups(
     omnes topology groups --ranks "4x8 cyclic" --machine "package:2 core:4 pu:1"
     omnes topology groups --ranks node[01-04]x36 --network topology.conf --rank 36
     """
-    job = topology.job(ranks, machine, network, levels)
+    job = jobs.job(ranks, machine, network, levels)
     text = _rank(job, rank) if rank is not None else _text(job)
     _write(output, lambda: (_title(job), places.JOB_NOTE, places.job(job), _text(job)), job["p"])
     if as_json:
-        of_rank = {"rank": rank, "groups": topology.groups_with(job, rank)} if rank is not None else None
+        of_rank = {"rank": rank, "groups": jobs.groups_with(job, rank)} if rank is not None else None
         click.echo(json.dumps(of_rank or job))
     elif output is None:
         click.echo(text, nl=False)
@@ -95,8 +96,8 @@ def _title(job: dict[str, Any]) -> str:
 
 
 def _rank(job: dict[str, Any], rank: int) -> str:
-    own = topology.groups_with(job, rank)
-    words = [f"G{index + 1}{topology.members(group)}" for index, group in enumerate(own)]
+    own = jobs.groups_with(job, rank)
+    words = [f"G{index + 1}{jobs.members(group)}" for index, group in enumerate(own)]
     names = ", ".join(f"G{index + 1} {level['level']}" for index, level in enumerate(job["groups"]))
     return f"rank {rank}: {' '.join(words)}\n({names})\n"
 
@@ -104,7 +105,7 @@ def _rank(job: dict[str, Any], rank: int) -> str:
 def _text(job: dict[str, Any]) -> str:
     lines = [_title(job)]
     for index, level in enumerate(job["groups"]):
-        lines += _wrapped(f"G{index + 1} {level['level']}", _first([topology.members(one) for one in level["groups"]]))
+        lines += _wrapped(f"G{index + 1} {level['level']}", _first([jobs.members(one) for one in level["groups"]]))
     lines += [
         f"{'':<3}{level['name']:<8} {level['kind']}: {level['why']}"
         for level in job["left_out"]

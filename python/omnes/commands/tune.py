@@ -11,16 +11,21 @@ from pathlib import Path
 
 import click
 
-from omnes import _core, catalogue, cpus, files, modelling, mpi, options, stats, units
-from omnes.bench import machine, peers
+from omnes import _core
+from omnes.algorithms import catalogue
+from omnes.bench import host, peers
 from omnes.bench.job import JobSpec
 from omnes.bench.records import Records
 from omnes.errors import OmnesError, from_core
-from omnes.modelling import Machine, Ranks
-from omnes.tuning import cases, rules, settings
+from omnes.launching import cpus, mpi
+from omnes.models import prediction
+from omnes.models.prediction import Machine, Ranks
+from omnes.terminal import files, options, units
+from omnes.traces import statistics
+from omnes.tuning import cases, cutoffs, rules
 from omnes.tuning.cases import Case
 from omnes.tuning.search import Found
-from omnes.tuning.session import Session
+from omnes.tuning.tuner import Session
 
 
 @click.command()
@@ -121,11 +126,11 @@ def command(
     if profile:
         if counts or nodes or sizes:
             raise OmnesError("a profile says ranks and sizes itself: leave out -n, --nodes and -b, or --from-profile")
-        recorded = stats.load_profile(profile)
+        recorded = statistics.load_profile(profile)
         with files.expecting(profile, "no profile that omnes run --profile has written"):
             todo = cases.of_profile(recorded, names)
     else:
-        groups = modelling.groups(counts or (None if nodes else str(cpus.usable_cpus())), nodes, model)
+        groups = prediction.groups(counts or (None if nodes else str(cpus.usable_cpus())), nodes, model)
         if nodes is None:
             groups = [Ranks(one.count, one.count) for one in groups]
         if any(one.count < 2 for one in groups):
@@ -145,8 +150,8 @@ def command(
     tuned = _tune_settings(session, of_settings) if of_settings else []
     found = session.run(todo)
     shared_heap = os.environ.get("OMNES_HEAP") == "shared"
-    heads = rules.head(machine.describe(), chosen.name, _groups(todo, bound), session.own_settings)
-    files.write(output, rules.toml(found, heads, shared_heap, settings.toml(tuned)))
+    heads = rules.head(host.describe(), chosen.name, _groups(todo, bound), session.own_settings)
+    files.write(output, rules.toml(found, heads, shared_heap, cutoffs.toml(tuned)))
     with from_core():  # what was written is what omnes reads
         _core.rules(str(output))
     if as_json:
@@ -160,7 +165,7 @@ def command(
 
 def _ranks_of_settings(todo: Sequence[cases.Case]) -> Ranks:
     """The first that share memory."""
-    given = [one.variable for one in settings.SETTINGS if one.variable in os.environ]
+    given = [one.variable for one in cutoffs.SETTINGS if one.variable in os.environ]
     if given:
         raise OmnesError(f"unset what --settings is to find: {' '.join(given)}")
     ranks = next((case.ranks for case in todo if case.ranks.nodes == 1), None)
@@ -169,10 +174,10 @@ def _ranks_of_settings(todo: Sequence[cases.Case]) -> Ranks:
     return ranks
 
 
-def _tune_settings(session: Session, ranks: Ranks) -> list[settings.Tuned]:
+def _tune_settings(session: Session, ranks: Ranks) -> list[cutoffs.Tuned]:
     """What is found holds for the session's jobs."""
     tuned = list(
-        settings.Session(session.records, session.spec, ranks.count, session.bind(ranks), session.seconds).run()
+        cutoffs.Session(session.records, session.spec, ranks.count, session.bind(ranks), session.seconds).run()
     )
     found = {one.setting.variable: one.value for one in tuned if one.changed}
     session.spec = replace(session.spec, variables={**session.spec.variables, **found})

@@ -8,7 +8,9 @@ from dataclasses import asdict
 
 import click
 
-from omnes import catalogue, cpus, options, progress, units, verification
+from omnes.algorithms import catalogue, verification
+from omnes.launching import cpus
+from omnes.terminal import options, progress, units
 
 
 @click.command()

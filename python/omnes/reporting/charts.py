@@ -17,7 +17,7 @@ from html import escape
 from pathlib import Path
 
 from omnes.errors import OmnesError
-from omnes.units import format_bytes, format_seconds
+from omnes.terminal.units import format_bytes, format_seconds
 
 Points = Sequence[tuple[float, float]]
 

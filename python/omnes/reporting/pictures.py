@@ -6,10 +6,13 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from omnes import _core, catalogue, placing, renumbering, units
-from omnes.decisions import Decisions
+from omnes import _core
+from omnes.algorithms import catalogue
+from omnes.algorithms.selection import Decisions
 from omnes.drawing import rounds, svg, traffic
+from omnes.placement import patterns, renumbering
 from omnes.reporting import page
+from omnes.terminal import units
 
 RANKS = 8  # of a schedule
 _MOST_SEGMENTS = 2  # drawn: more say the same again
@@ -57,7 +60,7 @@ def _schedule(operation: str, name: str, segmented: bool, number: int) -> str:
 
 def _traffic(operation: str, name: str) -> str:
     """Of hierarchical ones it would say nothing: they keep to the nodes by themselves."""
-    where = placing.from_pattern(_PLACES, cyclic=False)
+    where = patterns.from_pattern(_PLACES, cyclic=False)
     if catalogue.one(f"{operation}/{name}")["hierarchical"] or _core.why_not(operation, name, where.p):
         return ""
     source = _core.traffic(operation, name, where.p)

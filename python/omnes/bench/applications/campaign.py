@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omnes import files
-from omnes.bench import machine
+from omnes.bench import host
 from omnes.bench.applications.running import HEAP, OMNES, STOCK, WAYS, Case, RunFailed, profile, run
 from omnes.errors import OmnesError
+from omnes.terminal import files
 
 WALL = "wall time"
 # What would be measured as if it were the MPI's own way.
@@ -105,8 +105,8 @@ def measure(cases: Sequence[Case], times: int, records: Records, progress: Progr
         raise OmnesError(f"unset what would change the measurement: {' '.join(set_here)}")
     if not records.campaign:
         now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-        records.add("campaign", None, begun=now, machine=machine.describe())
-    elif records.campaign["machine"]["name"] != machine.name():
+        records.add("campaign", None, begun=now, machine=host.describe())
+    elif records.campaign["machine"]["name"] != host.name():
         raise OmnesError(f"{records.path} was begun on {records.campaign['machine']['name']}: name a new file")
     for number, case in enumerate(cases):
         _measure(case, times, records, lambda what, at=number: progress(at, len(cases), what, None))

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from omnes.bench import settings
 from omnes.errors import OmnesError
+from omnes.terminal import toml_files
 
 # What bench/programs calls an MPI, and the family of its library.
 MPIS = {"openmpi": "ompi", "mpich": "mpich"}
@@ -23,7 +23,7 @@ BETTER = ("less", "more")
 OF = ("last", "sum")
 
 _DEFAULTS = {
-    "why": settings.REQUIRED,
+    "why": toml_files.REQUIRED,
     "packages": [],  # Debian's, on every MPI
     "git": "",  # or its source: a repository
     "commit": "",  # of that, in full
@@ -35,19 +35,19 @@ _DEFAULTS = {
     "output": "",  # files that the program writes, such as *.log, read beside what it prints
     "ranks": [],  # that it can run with; none: any
     "seconds": 300.0,  # of a run, at most: then it hangs
-    "figures": settings.REQUIRED,
-    "checks": settings.REQUIRED,
-    "mpi": settings.REQUIRED,
+    "figures": toml_files.REQUIRED,
+    "checks": toml_files.REQUIRED,
+    "mpi": toml_files.REQUIRED,
 }
 _FIGURE_DEFAULTS = {
-    "name": settings.REQUIRED,
-    "pattern": settings.REQUIRED,
+    "name": toml_files.REQUIRED,
+    "pattern": toml_files.REQUIRED,
     "unit": "s",
     "better": "less",
     "of": "last",  # of several matches; or "sum"
 }
 _CHECK_DEFAULTS = {
-    "pattern": settings.REQUIRED,  # is to be found; with a group: a number, the same as on the stock MPI
+    "pattern": toml_files.REQUIRED,  # is to be found; with a group: a number, the same as on the stock MPI
     "tolerance": 0.0,  # relative, of that number
 }
 _MPI_DEFAULTS = {
@@ -128,14 +128,14 @@ class Description:
 
 def read(path: Path) -> Description:
     where = str(path)
-    values = settings.over_defaults(settings.load(path), _DEFAULTS, where)
+    values = toml_files.over_defaults(toml_files.load(path), _DEFAULTS, where)
     packages, command = values.pop("packages"), values.pop("command")
     values["figures"] = tuple(
-        Figure(**settings.over_defaults(table, _FIGURE_DEFAULTS, f"{where}: figures"))
+        Figure(**toml_files.over_defaults(table, _FIGURE_DEFAULTS, f"{where}: figures"))
         for table in _tables(values["figures"], f"{where}: figures")
     )
     values["checks"] = tuple(
-        Check(**settings.over_defaults(table, _CHECK_DEFAULTS, f"{where}: checks"))
+        Check(**toml_files.over_defaults(table, _CHECK_DEFAULTS, f"{where}: checks"))
         for table in _tables(values["checks"], f"{where}: checks")
     )
     values["mpi"] = _mpis(values["mpi"], packages, command, f"{where}: mpi")
@@ -160,7 +160,7 @@ def _mpis(given: Any, packages: Sequence[str], command: Any, where: str) -> dict
         raise OmnesError(f"{where} is to have one or more of the tables {', '.join(f'[mpi.{name}]' for name in MPIS)}")
     found = {}
     for name, table in given.items():
-        own = settings.over_defaults(table, _MPI_DEFAULTS, f"{where}.{name}")
+        own = toml_files.over_defaults(table, _MPI_DEFAULTS, f"{where}.{name}")
         words = own["command"] or command
         if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
             raise OmnesError(f"{where}.{name}: command is to be a list of words, not {words!r}")

@@ -14,10 +14,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from omnes import mpi as mpis
 from omnes.bench.applications.description import MPIS, Description, fill
 from omnes.errors import OmnesError
-from omnes.mpi import Mpi
+from omnes.launching import mpi as mpis
+from omnes.launching.mpi import Mpi
 
 _MPI_PACKAGES = {"openmpi": ("openmpi-bin", "libopenmpi-dev"), "mpich": ("mpich", "libmpich-dev")}
 _SECONDS = 1800.0  # of a package, a build or a preparation, at most

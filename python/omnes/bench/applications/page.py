@@ -10,7 +10,7 @@ from omnes.bench.applications.campaign import WALL, Key, Measured, Records
 from omnes.bench.applications.description import Description, Figure
 from omnes.bench.applications.running import HEAP, OMNES, STOCK
 from omnes.bench.applications.statistics import LEAST, Known, known, ratios
-from omnes.units import format_about, geometric_mean
+from omnes.terminal.units import format_about, geometric_mean
 
 _HOW = f"""\
 Programs as Debian packages them, or built from their own source: the stock MPI, omnes preloaded (`{OMNES}`), and omnes

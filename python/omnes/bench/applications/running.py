@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from omnes import cpus, launch, stats
 from omnes.bench.applications import installing
 from omnes.bench.applications.description import Description, fill, grid
 from omnes.bench.job import binding
 from omnes.bench.peers import COMPILED_IN
 from omnes.errors import OmnesError
-from omnes.mpi import Mpi
+from omnes.launching import cpus, launch
+from omnes.launching.mpi import Mpi
+from omnes.traces import statistics
 
 # How a program is run: the name of the way, and what is set; no variables: without omnes.
 STOCK, OMNES, HEAP = "stock", "omnes", "omnes heap"
@@ -98,13 +99,13 @@ def _check(case: Case, done: Run, stock: str | None) -> None:
             raise RunFailed(f"it does not say its {figure.name}: nothing matches '{figure.pattern}'")
 
 
-def _run(case: Case, way: str, statistics: Path | None) -> tuple[Run, dict[str, Any] | None]:
+def _run(case: Case, way: str, kept: Path | None) -> tuple[Run, dict[str, Any] | None]:
     with tempfile.TemporaryDirectory(prefix="omnes-application-") as made:
         folder = Path(made) / "run"
         shutil.copytree(case.inputs, folder)
         for name, content in case.program.files.items():
             (folder / name).write_text(fill(content, case.words))
-        started = _launch(case, way, statistics)
+        started = _launch(case, way, kept)
         said = Path(made) / "said"
         seconds, code = _to_the_end(case, started, folder, said)
         text = said.read_text(errors="replace")
@@ -114,14 +115,14 @@ def _run(case: Case, way: str, statistics: Path | None) -> tuple[Run, dict[str, 
         raise RunFailed(f"exit code {code}: {last_words(text)}")
     read = {figure.name: figure.read(text) for figure in case.program.figures}
     figures = {name: value for name, value in read.items() if value is not None}
-    return Run(seconds, text, figures), stats.merge(statistics) if statistics else None
+    return Run(seconds, text, figures), statistics.merge(kept) if kept else None
 
 
-def _launch(case: Case, way: str, statistics: Path | None) -> launch.Launch:
+def _launch(case: Case, way: str, kept: Path | None) -> launch.Launch:
     options, variables = binding(case.mpi, case.bound)
     settings = WAYS[way]
     of_mpi = case.mpi.yielding if case.shared else {}
-    of_omnes = {**(settings or {}), **({"OMNES_STATS": str(statistics)} if statistics else {})}
+    of_omnes = {**(settings or {}), **({"OMNES_STATS": str(kept)} if kept else {})}
     return launch.prepare(
         [fill(word, case.words) for word in case.program.mpi[case.mpi_name].command],
         case.ranks,

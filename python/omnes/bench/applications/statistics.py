@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from omnes.units import percentile
+from omnes.terminal.units import percentile
 
 CONFIDENCE = 0.95
 LEAST = 6  # values: fewer cannot say anything with that confidence

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from omnes import files
 from omnes.errors import OmnesError
+from omnes.terminal import files
 
 REQUIRED = object()  # in place of a default
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from omnes.errors import OmnesError
-from omnes.placing import Placing
+from omnes.placement.patterns import Placing
 
 FORMATS = {
     "openmpi": "rankfile: mpirun --rankfile FILE (Open MPI 5: --map-by rankfile:file=FILE)",

@@ -24,9 +24,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from omnes import _core, files, libraries
+from omnes import _core
 from omnes.errors import OmnesError
-from omnes.units import format_about, format_bytes, format_seconds
+from omnes.launching import libraries
+from omnes.terminal import files
+from omnes.terminal.units import format_about, format_bytes, format_seconds
 
 FORMS = ("blocking", "nonblocking", "persistent")
 _ABOUT = "~"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from omnes.bench.measure import Cell, Samples, ratio
+from omnes.bench.timing import Cell, Samples, ratio
 
 # Left: the specialised operation. Sizes: all move the same n bytes, or parts that are n together.
 _RULES = """

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omnes import _core, files, units
+from omnes import _core
 from omnes.errors import OmnesError, from_core
+from omnes.terminal import files, units
 
 PARTS = ("latency", "bandwidth", "overhead", "reduction", "copy")  # of a critical path
 MOST_RANKS = 1 << 20

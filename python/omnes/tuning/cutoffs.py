@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 
 from omnes import _core
 from omnes.bench.job import Job, JobSpec
-from omnes.bench.measure import Cell, Samples, ratio, take_turns
 from omnes.bench.records import Key, Measured, Records
 from omnes.bench.session import with_jobs
+from omnes.bench.timing import Cell, Samples, ratio, take_turns
+from omnes.terminal.units import format_bytes, geometric_mean, parse_bytes
 from omnes.tuning.search import LEAST_GAIN
-from omnes.units import format_bytes, geometric_mean, parse_bytes
 
 _MESSAGES = ("bcast", "gather", "scatter", "alltoall")  # of one part, between two ranks or from one to all
 _SIZES = tuple(1 << exponent for exponent in range(13, 21))  # 8 KiB to 1 MiB

@@ -17,17 +17,17 @@ from itertools import pairwise
 from typing import Any
 
 from omnes import _core
-from omnes.bench import machine
+from omnes.bench import host
 from omnes.bench.job import Job, JobSpec, Spread
 from omnes.bench.records import Key, Records
 from omnes.bench.session import end_on_sigterm
 from omnes.errors import OmnesError
-from omnes.modelling import Machine, Ranks
-from omnes.progress import Steps
+from omnes.models.prediction import Machine, Ranks
+from omnes.terminal.progress import Steps
+from omnes.terminal.units import format_bytes
 from omnes.tuning import search
 from omnes.tuning.cases import Case, between, candidates
 from omnes.tuning.search import Found
-from omnes.units import format_bytes
 
 
 @dataclass
@@ -60,9 +60,9 @@ class Session:
         }
         if not self.records.campaign:
             now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-            self.records.add_campaign({"begun": now, "machine": machine.describe(), **what})
+            self.records.add_campaign({"begun": now, "machine": host.describe(), **what})
         before = {**self.records.campaign, "machine": self.records.campaign["machine"]["name"]}
-        for name, value in {**what, "machine": machine.name()}.items():
+        for name, value in {**what, "machine": host.name()}.items():
             if before.get(name) != value:
                 raise OmnesError(
                     f"{self.records.path} was begun with another {name} ({before.get(name)}, now {value}): "

@@ -9,8 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from omnes import files, units
 from omnes.errors import OmnesError
+from omnes.terminal import files, units
 
 # By the number of factors, from the widest level to the nearest; the last factor is the ranks on a unit of the nearest.
 _NAMES = {2: ("node",), 3: ("switch", "node"), 4: ("switch", "node", "numa")}

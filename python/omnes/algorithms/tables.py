@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from omnes import _core, files
-from omnes.bench import settings
+from omnes import _core
 from omnes.errors import from_core
-from omnes.modelling import Ranks
+from omnes.models.prediction import Ranks
+from omnes.terminal import files, toml_files
 
 OFF = "off"  # in place of a file: none
 HOST = "host"  # in place of an algorithm: blocking calls are left to the MPI
@@ -25,7 +25,7 @@ def measured(table: str, operation: str, ranks: Ranks, size: int) -> dict[str, f
     file = present(table)
     if file is None:
         return {}
-    known = settings.load(file).get("measured", {})
+    known = toml_files.load(file).get("measured", {})
     with files.expecting(file, "no table as omnes tune writes: [measured] is not as it should be"):
         for entry in known.get(operation, []):
             if (entry["ranks"], entry["nodes"], entry["bytes"]) == (ranks.count, ranks.nodes, size):

@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from omnes import cpus, units
+from omnes.launching import cpus
+from omnes.terminal import units
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 

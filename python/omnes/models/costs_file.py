@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from omnes import _core
-from omnes.bench.measure import Samples
+from omnes.bench.timing import Samples
 
 BURST = 64  # as in costs.c
 TINY = 8  # bytes of what counts as an empty message in shared memory: collectives of nothing end at once

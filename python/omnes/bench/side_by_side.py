@@ -9,9 +9,9 @@ from typing import Any
 from rich.table import Table
 
 from omnes.bench.job import JobSpec
-from omnes.bench.measure import Cell, Samples, ratio
 from omnes.bench.parts import SIZELESS
-from omnes.units import format_bytes, format_us
+from omnes.bench.timing import Cell, Samples, ratio
+from omnes.terminal.units import format_bytes, format_us
 
 Results = Mapping[Cell, Mapping[str, Samples]]
 

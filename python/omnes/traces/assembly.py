@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from omnes.errors import OmnesError, said
-from omnes.traces import FORMAT, OF_REQUESTS, Communicator, Events, Trace, numbers, words_of
+from omnes.traces.events import FORMAT, OF_REQUESTS, Communicator, Events, Trace, numbers, words_of
 
 _HEAD = "omnes calls of a rank 1"
 _UNKNOWN = 0  # the identity of communicators of which src/interpose/origins.cpp knows none

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 
 from omnes.bench import variety
 from omnes.bench.job import Job, WrongResult
-from omnes.mpi import Mpi
-from omnes.units import percentile
+from omnes.launching.mpi import Mpi
+from omnes.terminal.units import percentile
 
 BATCH_SECONDS = 0.004  # of one batch: some thousand small calls, still many batches in a cell's time
 LONGEST_BATCH = 0.016  # seconds, of a slower job that makes as many calls as the fastest

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from omnes import cpus, libraries, mpi, program
-from omnes.arguments import has_option
 from omnes.errors import OmnesError
-from omnes.mpi import Mpi
+from omnes.launching import cpus, libraries, linkage, mpi
+from omnes.launching.arguments import has_option
+from omnes.launching.mpi import Mpi
 
 # The launcher's own ways to say where ranks go: with one of them, the number of slots is the user's business.
 _PLACEMENT = frozenset(
@@ -75,7 +75,7 @@ def prepare(
     `on_cluster`: it will run on an emulated cluster, which sees to it that ranks yield. `notices`: the folder where
     ranks say that the program is of another family, where that is possible: it was taken from the launcher.
     """
-    found = program.inspect(words[0], os.environ)
+    found = linkage.inspect(words[0], os.environ)
     chosen, family = _choose_mpi(found, launcher)
     launch = Launch(chosen, family, [str(chosen.launcher)], chosen.environment(os.environ), [found.looked_at])
     launch.command += _permissions(chosen, ranks, launcher_options)
@@ -121,7 +121,7 @@ def _without_omnes(preloaded: str) -> tuple[list[str], list[tuple[str, str]]]:
     return [word for word in words if os.path.basename(word) not in ours], others
 
 
-def _choose_mpi(found: program.Program, launcher: str | None) -> tuple[Mpi, str | None]:
+def _choose_mpi(found: linkage.Program, launcher: str | None) -> tuple[Mpi, str | None]:
     if launcher is not None:
         chosen = mpi.at(launcher, os.environ)
         family = found.family or chosen.family
@@ -138,7 +138,7 @@ def _choose_mpi(found: program.Program, launcher: str | None) -> tuple[Mpi, str 
     return chosen, found.family or chosen.family
 
 
-def _is_binary_without_mpi(found: program.Program) -> bool:
+def _is_binary_without_mpi(found: linkage.Program) -> bool:
     with found.path.open("rb") as file:
         return file.read(2) != b"#!"
 
@@ -178,7 +178,7 @@ def _with_variables(chosen: Mpi, variables: Mapping[str, str], words: Sequence[s
     return result
 
 
-def _as_launched(word: str, found: program.Program) -> str:
+def _as_launched(word: str, found: linkage.Program) -> str:
     """A bare name is looked up here already: launchers differ in where they look."""
     return word if os.sep in word else str(found.path)
 

@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from omnes import _core, modelling, tables, units
-from omnes.modelling import Ranks
+from omnes import _core
+from omnes.algorithms import tables
+from omnes.models import prediction
+from omnes.models.prediction import Ranks
+from omnes.terminal import units
 
 OPERATIONS = tuple(name for name in _core.operations() if not name.startswith("neighbor"))
 _EVERY = 32  # numbers of ranks up to here are all asked; then powers of two, and what the rules name
@@ -89,7 +92,7 @@ def decide(
 def chosen(table: str, operation: str, p: int, size: int, per_node: int) -> dict[str, Any]:
     """As modelling.chosen says it, for an operation that commutes. Without the model: its choices change at sizes that
     no table names."""
-    return modelling.chosen(operation, Ranks(p, per_node), size, table=table or tables.OFF, model=False)
+    return prediction.chosen(operation, Ranks(p, per_node), size, table=table or tables.OFF, model=False)
 
 
 def _last_level(operation: str, choice: dict[str, Any]) -> dict[str, Any]:

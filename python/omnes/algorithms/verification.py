@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from omnes import _core, catalogue
+from omnes import _core
+from omnes.algorithms import catalogue
 
 RADICES = (2, 3, 4, 5, 8)
 LEADERS = ((1, 1), (3, 2))  # k and segments of hierarchical algorithms, each proved on several placements

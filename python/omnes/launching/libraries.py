@@ -20,7 +20,8 @@ def folder() -> Path:
     Not loaded for that: a packed benchmark has the libraries but no core, which is for one Python only.
     """
     core = importlib.util.find_spec("omnes._core")
-    return Path(core.origin if core and core.origin else __file__).parent / "lib"
+    package = Path(core.origin).parent if core and core.origin else Path(__file__).parents[1]
+    return package / "lib"
 
 
 def path(family: str) -> Path:

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from omnes import _core, cpus, modelling, units
+from omnes import _core
 from omnes.errors import OmnesError
-from omnes.modelling import Machine, Ranks
+from omnes.launching import cpus
+from omnes.models import prediction
+from omnes.models.prediction import Machine, Ranks
+from omnes.terminal import units
 
 # That the model predicts and whose parts all ranks know.
 OPERATIONS = tuple(
@@ -109,7 +112,7 @@ def _cases(
     table: str,
     before: Mapping[Ranks, Sequence[Case]],
 ) -> list[Case]:
-    chosen = {size: modelling.chosen(operation, ranks, size, table=table, machine=machine.text) for size in sizes}
+    chosen = {size: prediction.chosen(operation, ranks, size, table=table, machine=machine.text) for size in sizes}
     tried: dict[str, list[int]] = {}  # by candidate: at which sizes
     for size in sizes:
         likely = _likely(ranks, size, before)
@@ -119,7 +122,7 @@ def _cases(
     costs: dict[int, dict[str, float]] = {size: {} for size in sizes}
     unable: set[str] = set()
     for name, at in tried.items():
-        able, excluded = modelling.costs(operation, [name], ranks, at, machine)
+        able, excluded = prediction.costs(operation, [name], ranks, at, machine)
         unable.update(excluded)
         for size, seconds in zip(at, able.get(name, ())):
             costs[size][name] = seconds

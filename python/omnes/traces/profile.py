@@ -13,9 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omnes import _core, catalogue, files, modelling, stats, tables
+from omnes import _core
+from omnes.algorithms import catalogue, tables
 from omnes.errors import OmnesError, from_core
-from omnes.modelling import Ranks
+from omnes.models import prediction
+from omnes.models.prediction import Ranks
+from omnes.terminal import files
+from omnes.traces import statistics
 
 _REMAPPED = " remap="  # behind an algorithm's name: its ranks were renumbered, which is not the program's doing
 
@@ -28,7 +32,7 @@ class Recorded:
 
     @classmethod
     def load(cls, path: Path) -> Recorded:
-        profile = stats.load_profile(path)
+        profile = statistics.load_profile(path)
         if "called" not in profile:
             raise OmnesError(f"{path} does not say which ranks called what: record it again with omnes run --profile")
         with files.expecting(path, "no profile that omnes run --profile has written"):
@@ -64,7 +68,7 @@ def parse_members(text: str) -> list[int]:
         first, _, last = ends.partition("-")
         by = int(step or 1)
         ranks = range(int(first), int(last or first) + (1 if by > 0 else -1), by)
-        if len(ranks) > modelling.MOST_RANKS:
+        if len(ranks) > prediction.MOST_RANKS:
             raise ValueError(f"'{run}' are more ranks than there can be")
         members += ranks
     return members
@@ -81,7 +85,7 @@ def _part(
     if catalogue.one(f"{operation}/{choice['algorithm']}")["hierarchical"]:
         if len(members) == ranks:
             return None, "hierarchical algorithms of all ranks, which serve any order alike"
-        choice = modelling.chosen(operation, Ranks(len(members), len(members)), round(size), table=tables.OFF)
+        choice = prediction.chosen(operation, Ranks(len(members), len(members)), round(size), table=tables.OFF)
     if len(members) == 1:
         return None, ""
     traffic = _core.traffic(operation, choice["algorithm"], len(members), entry["root"], choice["radix"])

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from omnes import _core, catalogue
-from omnes.placing import Placing
+from omnes import _core
+from omnes.algorithms import catalogue
+from omnes.placement.patterns import Placing
 
 # What is less is rounding.
 _LEAST_GAIN = 1.001

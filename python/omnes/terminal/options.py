@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from omnes.cluster import bytes_per_second
-from omnes.files import Output
-from omnes.modelling import MOST_RANKS
+from omnes.models.prediction import MOST_RANKS
+from omnes.terminal.files import Output
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 

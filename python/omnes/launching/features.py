@@ -7,7 +7,7 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
-from omnes.mpi import Mpi
+from omnes.launching.mpi import Mpi
 
 # Each offer, and the functions of which any one proves it. Open MPI 4 has persistent collectives as an extension.
 OFFERS = {
