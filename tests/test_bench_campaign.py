@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from lab import campaign, pack, peers, plan, pypi
 from launching import LIMIT, PREFIXES, ROOT, YIELDING
-from omnes import _core, pypi
-from omnes.bench import campaign, compare, limits, pack, peers, plan
+from omnes import _core
+from omnes.bench import compare, limits
 from omnes.bench.records import Key, Measured, Records
 from omnes.bench.session import OPERATIONS
 from omnes.bench.timing import Cell, Samples

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from lab import peers, plan
 from launching import LIMIT, PREFIXES, ROOT, YIELDING, the_mpi
-from omnes.bench import compare, peers, plan, variety
+from omnes.bench import compare, variety
 from omnes.bench.job import Job, JobSpec, WrongResult
 from omnes.bench.records import Key, Measured, Records
 from omnes.bench.timing import Cell, Samples, take_turns

@@ -17,9 +17,9 @@ from typing import Any
 
 from rich.table import Table
 
+from lab.applications.running import last_words, stop
 from omnes import _core, programs
-from omnes.bench.applications.running import last_words, stop
-from omnes.bench.applications.statistics import LEAST, Known, known, ratios
+from omnes.bench.confidence import LEAST, Known, known, ratios
 from omnes.bench.job import JobError, JobLost, JobSpec, binding
 from omnes.bench.session import end_on_sigterm
 from omnes.errors import OmnesError

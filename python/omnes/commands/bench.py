@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 from rich.table import Table
 
-from omnes.bench import limits, load, overlap, peers, replay, session, side_by_side
+from omnes.bench import contenders, limits, load, overlap, replay, session, side_by_side
 from omnes.bench.job import ONE_HOST, Job, JobSpec, Spread
 from omnes.bench.timing import Cell
 from omnes.errors import OmnesError
@@ -272,9 +272,9 @@ def command(
     spread = Spread(hosts, placement == "cyclic", bandwidth)
     bound = ranks <= cpus.usable_cores() and hosts == 1 if bind is None else bind
     if table:
-        specs = peers.with_table(mpis, table)
+        specs = contenders.with_table(mpis, table)
     else:
-        specs = peers.jobs(mpis, ranks > cpus.usable_cpus() and hosts == 1, settings, variants)
+        specs = contenders.jobs(mpis, ranks > cpus.usable_cpus() and hosts == 1, settings, variants)
     others = load.look()
     data: dict[str, Any] = {"ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound}
     data.update(busy_cpus=others.taken, load=others.average)
@@ -354,7 +354,11 @@ def _replay(
     mpis = _mpis(places)
     ranks = trace.ranks
     bound = ranks <= cpus.usable_cores() if bind is None else bind
-    specs = peers.with_table(mpis, table) if table else peers.jobs(mpis, ranks > cpus.usable_cpus(), settings, variants)
+    specs = (
+        contenders.with_table(mpis, table)
+        if table
+        else contenders.jobs(mpis, ranks > cpus.usable_cpus(), settings, variants)
+    )
     others = load.look()
     results = replay.run(trace, specs, bound, times, longest_gap)
     if to_file:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from omnes.bench import peers, session
+from omnes.bench import contenders, session
 from omnes.bench.job import Job, JobSpec
 from omnes.bench.timing import Cell, measure
 from omnes.commands.bench import title
@@ -70,7 +70,7 @@ def command(
     if chosen is None:
         raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
     bound = ranks <= cpus.usable_cores() if bind is None else bind
-    specs = peers.jobs([chosen], ranks > cpus.usable_cpus(), ())
+    specs = contenders.jobs([chosen], ranks > cpus.usable_cpus(), ())
     verdicts = _measure(specs, parts, ranks, bound, seconds, names)
     if to_file:
         data = {"mpi": chosen.name, "ranks": ranks, "bound": bound, "tolerance": tolerance}

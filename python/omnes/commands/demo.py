@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from omnes import programs
-from omnes.bench import load, peers, session, side_by_side
+from omnes.bench import contenders, load, session, side_by_side
 from omnes.bench.timing import Samples
 from omnes.commands.bench import title
 from omnes.errors import OmnesError
@@ -53,7 +53,7 @@ def command(place: str | None) -> None:
     console.print(_program(chosen, counts, console))
     for ranks, sizes in parts:
         bound = ranks <= cpus.usable_cores()
-        specs = peers.jobs([chosen], ranks > cpus.usable_cpus(), [])
+        specs = contenders.jobs([chosen], ranks > cpus.usable_cpus(), [])
         todo = session.cells(_OPERATIONS, sizes, "double")
         console.print(f"Measuring {len(todo)} cells on {ranks} ranks, both jobs in turn")
         results, _ = session.run(specs, todo, ranks, bound, _CELL_SECONDS, f"{ranks} ranks")

@@ -13,7 +13,7 @@ import click
 
 from omnes import _core
 from omnes.algorithms import catalogue
-from omnes.bench import host, peers
+from omnes.bench import contenders, host
 from omnes.bench.job import JobSpec
 from omnes.bench.records import Records
 from omnes.errors import OmnesError, from_core
@@ -137,7 +137,7 @@ def command(
             raise OmnesError("one rank has nothing to choose: -n starts at 2")
         todo = cases.of_grid(names, groups, _sizes(sizes or "8..2M:8"))
     options = shlex.split(launcher_options or "")
-    spec = JobSpec("omnes", chosen, True, peers.COMPILED_IN, options=tuple(options))
+    spec = JobSpec("omnes", chosen, True, contenders.COMPILED_IN, options=tuple(options))
 
     def bound(ranks: Ranks) -> bool:
         fits = ranks.count <= cpus.usable_cores() and ranks.nodes == 1 and not options

@@ -1,36 +1,29 @@
-#!/usr/bin/env python3
 """Finds the rules of src/select/default.toml for several nodes whose ranks have a CPU each, among predictions.
 
-Usage: bench/rules [--nodes 2,3,4,6,8,12,16,64x1,2,3,4,8,32] [--bytes 8..2M:4] [--ranks 1024]
+Usage: bench/run rules [--nodes 2,3,4,6,8,12,16,64x1,2,3,4,8,32] [--bytes 8..2M:4] [--ranks 1024]
                    [--within 1.3] [OPERATION]...
 
-How: every candidate is predicted in every case (omnes.regret), beside what the catalogue has also a few compositions.
+How: every candidate is predicted in every case (models/quality), beside what the catalogue has also a few compositions.
 A rule is a box of numbers of nodes, of ranks on each and of bytes, and what is good in all of it: at most `within`
-times the best. The rule that serves most comes first, and so on with the cases that are left (a greedy cover). Where a choice
-cannot run, as lanes of unlike nodes, the next rule is asked; so such a case neither helps a rule nor hinders it.
+times the best. The rule that serves most comes first, and so on with the cases that are left (a greedy cover). Where a
+choice cannot run, as lanes of unlike nodes, the next rule is asked; so such a case neither helps a rule nor hinders it.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
-
-PYTHON = Path(__file__).resolve().parent.parent / ".venv/bin/python"
-if PYTHON.exists() and Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
-    os.execv(PYTHON, [str(PYTHON), __file__, *sys.argv[1:]])
 
 import numpy as np
 
-from omnes.models import (quality)
-from omnes.algorithms import (tables)
-from omnes.terminal import (units)
-from omnes.models.prediction import (Machine)
-from omnes.models.quality import (Case)
+from omnes.algorithms import tables
+from omnes.models import quality
+from omnes.models.prediction import Machine
+from omnes.models.quality import Case
+from omnes.terminal import units
 
 MOST_RULES = 30
 ENDS = 2  # of an interval

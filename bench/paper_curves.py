@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """The curves of Luo, Zhang 2017 up to 8192 ranks: theory, omnes predict, SMPI's simulation, and what was measured.
 
-Usage: bench/paper-curves [-n 16,64,256,1024,4096,8192] [-o NAME] [--page]
+Usage: bench/run paper-curves [-n 16,64,256,1024,4096,8192] [-o NAME] [--page]
 Simulates what NAME.jsonl lacks (omnes simulate; interrupted, it goes on there), and writes NAME.svg and the page
 NAME.md. The same on every machine: minutes up to 1024 ranks; beyond, minutes for a tree, and far more for the others
 (docs/simulation.md). --page: simulates nothing.
@@ -12,22 +11,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import subprocess
 import sys
 from pathlib import Path
 
-PYTHON = Path(__file__).resolve().parent.parent / ".venv/bin/python"
-if PYTHON.exists() and Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
-    os.execv(PYTHON, [str(PYTHON), __file__, *sys.argv[1:]])
-
-from paper import ALPHA, BANDWIDTH, BYTES, EXCHANGE, GAMMA, MEASURED, THEORY, P
-from plain_links import machine_file
-
+from lab.paper import ALPHA, BANDWIDTH, BYTES, EXCHANGE, GAMMA, MEASURED, THEORY, P
+from lab.plain_links import machine_file
 from omnes import _core
 from omnes.reporting import charts
 from omnes.reporting.charts import Series
-from omnes.terminal.units import (format_bytes, format_us, parse_counts)
+from omnes.terminal.units import format_bytes, format_us, parse_counts
 
 SIZES = (128, BYTES)
 PER_NODE = 8
@@ -126,7 +119,7 @@ def page(name: str, curves: dict[tuple[str, int], tuple[Curve, ...]]) -> list[st
     lines = [
         "# The paper's curves up to 8192 ranks",
         "",
-        "Made by `bench/paper-curves`, which simulates what the file of results lacks; `--page` draws what it has. "
+        "Made by `bench/run paper-curves`, which simulates what the file of results lacks; `--page` draws what it has. "
         "Luo, Zhang 2017 measured a cluster of 8192 processes beside closed formulas. Here these stand beside "
         "`omnes predict` ([docs/models.md](../../docs/models.md)) and beside omnes's own code in SimGrid's SMPI "
         "([docs/simulation.md](../../docs/simulation.md)), on one machine with the paper's figures: α = 2.37 µs, a "

@@ -1,4 +1,4 @@
-"""What bench/accuracy and bench/choices measure: all that the model predicts for two ranks."""
+"""What bench/run accuracy and bench/run choices measure: all that the model predicts for two ranks."""
 
 from __future__ import annotations
 

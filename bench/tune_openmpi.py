@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """What rules bring the stock Open MPI: tries all algorithms of coll/tuned, writes a file, measures with and without it.
 
-Usage: bench/tune-openmpi -n 8 --rules RULES.conf [-o PAGE.md] [--mpi PREFIX] [--only bcast,scan]
+Usage: bench/run tune-openmpi -n 8 --rules RULES.conf [-o PAGE.md] [--mpi PREFIX] [--only bcast,scan]
 """
 
 from __future__ import annotations
@@ -14,18 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-PYTHON = Path(__file__).resolve().parent.parent / ".venv/bin/python"
-if PYTHON.exists() and Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
-    os.execv(PYTHON, [str(PYTHON), __file__, *sys.argv[1:]])
-
-from omnes.launching import (mpi)
-from omnes.terminal import (units)
-from omnes.bench import (host)
+from omnes.bench import host
 from omnes.bench.job import Job, JobSpec, WrongResult
-from omnes.bench.timing import (ANSWER_SECONDS, Cell, Samples, ratio, take_turns)
 from omnes.bench.session import with_jobs
-from omnes.launching.cpus import (usable_cores)
+from omnes.bench.timing import ANSWER_SECONDS, Cell, Samples, ratio, take_turns
 from omnes.exporting import openmpi
+from omnes.launching import mpi
+from omnes.launching.cpus import usable_cores
+from omnes.terminal import units
 from omnes.tuning.search import LEAST_GAIN
 
 OPERATIONS = [
@@ -200,7 +195,7 @@ def report(won: list[Won], measured: dict, chosen: mpi.Mpi, p: int) -> list[str]
     lines = [
         "# The stock Open MPI with rules of its own algorithms",
         "",
-        f"{datetime.date.today()}: {chosen.name} on {host.name()}, {p} ranks. Made by `bench/tune-openmpi`: every "
+        f"{datetime.date.today()}: {chosen.name} on {host.name()}, {p} ranks. Made by `bench/run tune-openmpi`: every "
         "algorithm of coll/tuned, forced, took turns with Open MPI's own choice; where one was faster by at least "
         f"{100 * LEAST_GAIN:.0f} % with 95 % confidence, and again in other jobs, the rule file says so. Then the same "
         "library with and without that file, in jobs of their own that took turns; without / with:",

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from omnes.bench.applications.description import MPIS, Description, fill
+from lab.applications.description import MPIS, Description, fill
 from omnes.errors import OmnesError
 from omnes.launching import mpi as mpis
 from omnes.launching.mpi import Mpi
@@ -70,7 +70,7 @@ def _built(program: Description, name: str, words: Mapping[str, str], install: b
     if place.exists():
         return place
     if not install:
-        raise OmnesError(f"{program.name} is not built for {name}: bench/applications --install {program.name}")
+        raise OmnesError(f"{program.name} is not built for {name}: bench/run applications --install {program.name}")
     for tool in ("git", "make"):
         if shutil.which(tool) is None:
             raise OmnesError(f"{program.name} is built from its source, which needs {tool}: install it")
@@ -129,7 +129,7 @@ def _require_packages(what: str, packages: Sequence[str], install: bool) -> None
         return
     names = " ".join(lacking)
     if not install:
-        raise OmnesError(f"{what} needs what Debian calls {names}: bench/applications --install {what}")
+        raise OmnesError(f"{what} needs what Debian calls {names}: bench/run applications --install {what}")
     if shutil.which("apt-get") is None:
         raise OmnesError(f"{what} needs what Debian calls {names}, and there is no apt-get: install them another way")
     as_root = [] if os.geteuid() == 0 else ["sudo", "-n"]

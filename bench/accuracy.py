@@ -1,10 +1,9 @@
-#!/usr/bin/env python3
 """Predictions against measurements: every algorithm, forced, at sizes that omnes measure does not use.
 
 A machine whose CPUs belong to others, too, has faster and slower moments. So each cell takes turns with one that is the
 same in all jobs, and the page tells cells of steady moments, when that took as long as it mostly does, from all cells.
 
-Usage: bench/accuracy MACHINE.toml [-o PAGE.md] [--measured FILE.jsonl] [--hosts 2 --bandwidth 1gbit]
+Usage: bench/run accuracy MACHINE.toml [-o PAGE.md] [--measured FILE.jsonl] [--hosts 2 --bandwidth 1gbit]
 MACHINE.toml: made just before by omnes measure -n 2, or with hosts by
   scripts/emulated-cluster -H 2 --ranks 1 --bandwidth 1gbit -- omnes measure -n 2 -o MACHINE.toml
 FILE.jsonl: the times, for omnes report. Two ranks on this machine; with hosts one on each of so many emulated hosts.
@@ -22,19 +21,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PYTHON = Path(__file__).resolve().parent.parent / ".venv/bin/python"
-if PYTHON.exists() and Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
-    os.execv(PYTHON, [str(PYTHON), __file__, *sys.argv[1:]])
-
-from two_ranks import OPERATIONS, RANKS, SIZES
-
-from omnes import (_core)
-from omnes.launching import (mpi)
-from omnes.terminal import (units)
-from omnes.bench import (timing)
+from lab.two_ranks import OPERATIONS, RANKS, SIZES
+from omnes import _core
+from omnes.bench import timing
 from omnes.bench.job import Job, JobSpec, Spread
-from omnes.bench.timing import (Cell)
-from omnes.models.prediction import (Machine, Ranks, predict)
+from omnes.bench.timing import Cell
+from omnes.launching import mpi
+from omnes.models.prediction import Machine, Ranks, predict
+from omnes.terminal import units
 
 # Operations with one algorithm: for cells of up to so many bytes.
 REFERENCES = {4096: Cell("neighbor_allgather", 8, "double"), 1 << 30: Cell("neighbor_allgather", 262144, "double")}
@@ -183,8 +177,9 @@ def steady(rows: list[Row]) -> list[Row]:
 def summary(rows: list[Row]) -> str:
     errors, factors = [row.error for row in rows], [row.factor for row in rows]
     return (
-        f"{len(rows)} cells: median error {100 * units.percentile(errors, 0.5):.0f} %, 90th percentile "
-        f"{100 * units.percentile(errors, 0.9):.0f} %, within 2x {100 * sum(f <= 2 for f in factors) / len(factors):.1f} %, "
+        f"{len(rows)} cells: median error {100 * units.percentile(errors, 0.5):.0f} %, "
+        f"90th percentile {100 * units.percentile(errors, 0.9):.0f} %, "
+        f"within 2x {100 * sum(f <= 2 for f in factors) / len(factors):.1f} %, "
         f"worst factor {max(factors):.2f}"
     )
 
@@ -196,10 +191,10 @@ def report(rows: list[Row], machine: Machine, place: Place) -> list[str]:
         "# Predictions against measurements",
         "",
         f"{datetime.date.today()}: {machine.facts['source']}; {place}, every algorithm forced. "
-        "Made by `bench/accuracy`; the machine file knows none of these sizes.",
+        "Made by `bench/run accuracy`; the machine file knows none of these sizes.",
         "",
-        f"* Without {len(everything) - len(rows)} of {' and '.join(ONE_WAY)} up to {CLOSED_LOOP} bytes, of which rank 0 "
-        f"makes many ahead of rank 1, so that their rate was measured: {summary(rows)}.",
+        f"* Without {len(everything) - len(rows)} of {' and '.join(ONE_WAY)} up to {CLOSED_LOOP} bytes, of which "
+        f"rank 0 makes many ahead of rank 1, so that their rate was measured: {summary(rows)}.",
         f"* In steady moments, when what takes turns with the cell was within a factor of {STEADY} of its median: "
         f"{summary(at_rest)}.",
         "",

@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """Predictions against simulations: every algorithm by omnes predict, and in SimGrid's SMPI with plain links.
 
-Usage: bench/predicted [-n 16,64] [-b SIZES] [-o NAME] [--page]
+Usage: bench/run predicted [-n 16,64] [-b SIZES] [-o NAME] [--page]
 Simulates what NAME.jsonl lacks (omnes simulate; interrupted, it goes on there), and writes the page NAME.md. The same
 on every machine, in minutes. --page: writes the page of what NAME.jsonl has.
 """
@@ -10,21 +9,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-PYTHON = Path(__file__).resolve().parent.parent / ".venv/bin/python"
-if PYTHON.exists() and Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
-    os.execv(PYTHON, [str(PYTHON), __file__, *sys.argv[1:]])
-
-from plain_links import machine_file
-
-from omnes.models.prediction import (Machine, Ranks, predict)
+from lab.plain_links import machine_file
+from omnes.models.prediction import Machine, Ranks, predict
 from omnes.simulation.cells import SHAPES
-from omnes.terminal.units import (format_bytes, format_us, parse_counts, percentile)
+from omnes.terminal.units import format_bytes, format_us, parse_counts, percentile
 
 # One switch, so that two links are between any two hosts.
 PER_HOST = 4
@@ -110,8 +103,9 @@ def page(everything: list[Row]) -> list[str]:
     lines = [
         "# Predictions against simulations",
         "",
-        f"Made by `bench/predicted`: every algorithm, by `omnes predict` ([docs/models.md](../../docs/models.md)) and run "
-        f"in SimGrid's SMPI ([docs/simulation.md](../../docs/simulation.md)) on `{PLATFORM}`, {PER_HOST} ranks on a host, "
+        f"Made by `bench/run predicted`: every algorithm, by `omnes predict` ([docs/models.md](../../docs/models.md)) "
+        "and run in SimGrid's SMPI ([docs/simulation.md](../../docs/simulation.md)) "
+        f"on `{PLATFORM}`, {PER_HOST} ranks on a host, "
         f"with the network model CM02, its factors 1. Error: |predicted / simulated - 1|.",
         "",
         "| | cells | median error | 90th percentile | worst, predicted / simulated |",

@@ -12,12 +12,13 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from omnes import pypi
-from omnes.bench.peers import Peer
+from lab import pypi
+from lab.peers import Peer
+from omnes import programs
 from omnes.errors import OmnesError
 from omnes.launching import libraries
 
-_OMNES = Path(__file__).resolve().parents[1]
+_OMNES = Path(programs.__file__).resolve().parents[1]
 _IMPORTED = ("click", "rich", "markdown_it", "mdurl", "pygments")
 _NOT_OMNES = ("__pycache__", "_core*.so", "lib")
 _NOT_BENCH = ("results", "__pycache__")

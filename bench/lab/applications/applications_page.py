@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from omnes.bench.applications.campaign import WALL, Key, Measured, Records
-from omnes.bench.applications.description import Description, Figure
-from omnes.bench.applications.running import HEAP, OMNES, STOCK
-from omnes.bench.applications.statistics import LEAST, Known, known, ratios
+from lab.applications.description import Description, Figure
+from lab.applications.measuring import WALL, Key, Measured, Records
+from lab.applications.running import HEAP, OMNES, STOCK
+from omnes.bench.confidence import LEAST, Known, known, ratios
 from omnes.terminal.units import format_about, geometric_mean
 
 _HOW = f"""\
@@ -40,7 +40,7 @@ def lines(records: Records, programs: Sequence[Description]) -> Iterator[str]:
     yield ""
     yield f"{machine['processor']}, {machine['cores']} cores, {machine['cpus']} CPUs; {caches}; memory"
     yield f"{machine['memory']}; {machine['system']}. Load at the start: {machine['load']:.2f}."
-    yield "Made by `bench/applications`."
+    yield "Made by `bench/run applications`."
     yield ""
     yield _HOW
     of = {program.name: program for program in programs}

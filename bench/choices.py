@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """How good choices are: those of the model and of decision tables against the fastest of all, on two ranks.
 
-Usage: bench/choices MACHINE.toml [--table TABLE.toml] [-o PAGE.md] [--measured FILE.jsonl] [--only bcast,scan]
+Usage: bench/run choices MACHINE.toml [--table TABLE.toml] [-o PAGE.md] [--measured FILE.jsonl] [--only bcast,scan]
 MACHINE.toml: made by omnes measure -n 2 just before; TABLE.toml: made by omnes tune -n 2; FILE.jsonl: the times
 """
 
@@ -15,19 +14,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-PYTHON = Path(__file__).resolve().parent.parent / ".venv/bin/python"
-if PYTHON.exists() and Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
-    os.execv(PYTHON, [str(PYTHON), __file__, *sys.argv[1:]])
-
-from two_ranks import OPERATIONS, RANKS, SIZES
-
-from omnes import (_core)
-from omnes.launching import (mpi)
-from omnes.algorithms import (tables)
-from omnes.terminal import (units)
+from lab.two_ranks import OPERATIONS, RANKS, SIZES
+from omnes import _core
+from omnes.algorithms import tables
 from omnes.bench.job import Job, JobSpec
-from omnes.bench.timing import (ANSWER_SECONDS, Cell, Samples, ratio, take_turns)
-from omnes.models.prediction import (Machine)
+from omnes.bench.timing import ANSWER_SECONDS, Cell, Samples, ratio, take_turns
+from omnes.launching import mpi
+from omnes.models.prediction import Machine
+from omnes.terminal import units
 from omnes.tuning.search import Forced
 
 SECONDS = 0.2  # for each that is left at last
@@ -150,8 +144,8 @@ def report(cases: list[Case], machine: Machine, ways: list[str]) -> list[str]:
         "",
         f"{datetime.date.today()}: {machine.facts['source']}; {RANKS} ranks, {len(cases)} cells of "
         f"{len({case.operation for case in cases})} operations at sizes that the machine file does not know. "
-        "Made by `bench/choices`: all algorithms that differ on two ranks took turns in one job; the choices and the "
-        f"{BEST} fastest others were then measured anew. Where a difference to the best may be noise (95 %), it "
+        "Made by `bench/run choices`: all algorithms that differ on two ranks took turns in one job; the choices and "
+        f"the {BEST} fastest others were then measured anew. Where a difference to the best may be noise (95 %), it "
         "counts as none.",
         "",
         f"| | within {NEAR} of the best | within {CLOSE} | within {FAR} | worst | geometric mean |",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -14,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from omnes.bench.applications import installing
-from omnes.bench.applications.description import Description, fill, grid
+from lab.applications import installing
+from lab.applications.description import Description, fill, grid
+from omnes.bench.contenders import COMPILED_IN
 from omnes.bench.job import binding
-from omnes.bench.peers import COMPILED_IN
 from omnes.errors import OmnesError
 from omnes.launching import cpus, launch
 from omnes.launching.mpi import Mpi
+from omnes.launching.processes import last_words, stop
 from omnes.traces import statistics
 
 # How a program is run: the name of the way, and what is set; no variables: without omnes.
@@ -30,8 +28,6 @@ WAYS: Mapping[str, Mapping[str, str] | None] = {
     OMNES: COMPILED_IN,
     HEAP: {**COMPILED_IN, "OMNES_HEAP": "shared"},
 }
-_STOP_SECONDS = 10.0
-_TELLING = re.compile(r"\bOMNES_\w+: |\berror\b|signal|fault|abort|cannot|not found", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -154,19 +150,3 @@ def _to_the_end(case: Case, started: launch.Launch, folder: Path, said: Path) ->
         finally:
             if process.poll() is None:
                 stop(process)
-
-
-def stop(process: subprocess.Popen[Any]) -> None:
-    """The launcher ends its ranks; if it does not, by force."""
-    process.terminate()
-    try:
-        process.wait(_STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def last_words(text: str) -> str:
-    lines = [line.strip(" -=|*%") for line in text.splitlines() if line.strip(" -=|*%")]
-    telling = [line for line in lines if _TELLING.search(line)]
-    return (telling or lines or ["it said nothing"])[-1][:200]

@@ -1,9 +1,8 @@
-#!/usr/bin/env python3
 """What a call costs before any data move: instructions, cache lines and time of calls that wait for nobody, on the
 stock MPI and under omnes; and, where ranks share CPUs, how often they switch in a call.
 
-Usage: bench/overhead [-o PAGE.md] [--mpi PREFIX] [--together 8 16]
-       bench/overhead --lines OPERATION [-o PAGE.md] [--mpi PREFIX]
+Usage: bench/run overhead [-o PAGE.md] [--mpi PREFIX] [--together 8 16]
+       bench/run overhead --lines OPERATION [-o PAGE.md] [--mpi PREFIX]
 Instructions are counted by single steps, on x86-64 only; run it with nothing else beside. --lines tells of one
 operation which functions its lines of code belong to, and what its lines of data are; what others do meanwhile changes
 neither.
@@ -23,20 +22,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PYTHON = Path(__file__).resolve().parent.parent / ".venv/bin/python"
-if PYTHON.exists() and Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
-    os.execv(PYTHON, [str(PYTHON), __file__, *sys.argv[1:]])
-
-import touched
-from listing import listing
-from mapped import Maps
-
-from omnes.launching import (cpus, launch, mpi)
-from omnes import (programs)
-from omnes.terminal import (units)
-from omnes.bench import (limits, host)
+from lab import touched
+from lab.listing import listing
+from lab.mapped import Maps
+from omnes import programs
+from omnes.bench import host, limits
 from omnes.bench.job import binding
 from omnes.errors import OmnesError
+from omnes.launching import cpus, launch, mpi
+from omnes.terminal import units
 
 PROGRAM = Path(__file__).with_suffix(".c")
 ALONE = ("bcast", "scatter", "reduce", "gather", "scatterv", "gatherv")
@@ -70,7 +64,8 @@ def main() -> int:
     lines = [
         f"# What a call {'touches' if given.lines else 'costs by itself'}",
         "",
-        f"{datetime.date.today()}: {here['processor']}, {here['cores']} cores, {chosen.name}. 8 bytes. Made by `bench/overhead`.",
+        f"{datetime.date.today()}: {here['processor']}, {here['cores']} cores, {chosen.name}. 8 bytes. "
+        "Made by `bench/run overhead`.",
         *(one_call(chosen, program, given.lines) if given.lines else alone(chosen, program)),
     ]
     for ranks in () if given.lines else given.together:
@@ -86,9 +81,10 @@ def alone(chosen: mpi.Mpi, program: Path) -> Iterator[str]:
         "",
         "## Calls that wait for nobody",
         "",
-        "2 ranks, bound to cores; rank 0 only sends, into queues that have room. Instructions of a call up to the first store "
-        "into memory that ranks share, and of the whole call, counted by single steps (median of 100 calls); nanoseconds of the "
-        f"whole call, each after a barrier (mean of the middle half of {CALLS} calls, median of {TIMES} jobs).",
+        "2 ranks, bound to cores; rank 0 only sends, into queues that have room. Instructions of a call up to the "
+        "first store into memory that ranks share, and of the whole call, counted by single steps (median of 100 "
+        "calls); nanoseconds of the whole call, each after a barrier "
+        f"(mean of the middle half of {CALLS} calls, median of {TIMES} jobs).",
         "",
         "Other sizes: 8 to 56 bytes, and never those of the call before.",
         "",
@@ -210,9 +206,9 @@ def together(chosen: mpi.Mpi, program: Path, ranks: int, needed: limits.Limits) 
         "",
         f"## {ranks} ranks on {shared} CPUs",
         "",
-        "In a loop. Switches to another process in a call, of all ranks together, and their time: a yield to another process "
-        f"takes {turn * 1e6:.2f} µs here, on {shared} CPUs at once. Median of {TIMES} jobs. {ranks} processes that do nothing "
-        f"but wait for each other, yielding, need {needed['meet'] * 1e6:.1f} µs.",
+        "In a loop. Switches to another process in a call, of all ranks together, and their time: a yield to another "
+        f"process takes {turn * 1e6:.2f} µs here, on {shared} CPUs at once. Median of {TIMES} jobs. {ranks} processes "
+        f"that do nothing but wait for each other, yielding, need {needed['meet'] * 1e6:.1f} µs.",
         "",
         "| | switches, stock | omnes | their time in µs, stock | omnes | µs, stock | omnes | ratio |",
         "|---|---|---|---|---|---|---|---|",

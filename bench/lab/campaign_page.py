@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from omnes.bench import heatmap, limits
+from lab import heatmap
+from omnes.bench import limits
 from omnes.bench.compare import BEST, Table, Times, best_peer, ratios, tables
 from omnes.bench.parts import SIZELESS
 from omnes.bench.records import Records

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lab.applications.running import HEAP, OMNES, STOCK, WAYS, Case, RunFailed, profile, run
 from omnes.bench import host
-from omnes.bench.applications.running import HEAP, OMNES, STOCK, WAYS, Case, RunFailed, profile, run
 from omnes.errors import OmnesError
 from omnes.terminal import files
 
@@ -64,7 +64,7 @@ class Records:
         self.cases: dict[Key, Measured] = {}
         if path.exists():
             whole = files.read(path)
-            with files.expecting(path, "no file of runs: its lines are to be records of bench/applications"):
+            with files.expecting(path, "no file of runs: its lines are to be records of bench/run applications"):
                 for line in whole[: whole.rfind("\n") + 1].splitlines():
                     self._take(json.loads(line))
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from omnes.errors import OmnesError
 
-BUILT = Path(__file__).resolve().parent.parent / "build/editable/lib"
+BUILT = Path(__file__).resolve().parents[2] / "build/editable/lib"
 _WHERE_THE_FILE_SAYS = 2  # e_type of a program that is not moved
 _LAST = 1 << 64  # no address
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from mapped import Maps
-from touched import LINE, Access, Call, Step, lines_of
+from lab.mapped import Maps
+from lab.touched import LINE, Access, Call, Step, lines_of
 
 _WORD = 8  # bytes
 

@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """The simulated table: omnes's own choice against SMPI's four selectors on a fat tree, block and cyclic placement.
 
-Usage: bench/simulated [-n 64,256,1024] [-b SIZES] [-o NAME] [--page]
+Usage: bench/run simulated [-n 64,256,1024] [-b SIZES] [-o NAME] [--page]
 Simulates what NAME.jsonl lacks (omnes simulate; interrupted, it goes on there), and writes the page NAME.md. The same
 on every machine: minutes for 64 ranks, an hour for 256, more for 1024, of which what would take days is left out.
 --page: writes the page of what NAME.jsonl has.
@@ -11,18 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
 
-PYTHON = Path(__file__).resolve().parent.parent / ".venv/bin/python"
-if PYTHON.exists() and Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
-    os.execv(PYTHON, [str(PYTHON), __file__, *sys.argv[1:]])
-
 from omnes.simulation import smpi
-from omnes.terminal.units import (format_bytes, format_us, geometric_mean, parse_counts, parse_sizes)
+from omnes.terminal.units import format_bytes, format_us, geometric_mean, parse_counts, parse_sizes
 
 PLATFORM = "fat-tree:64x16:leaf=8"
 MEMORY, PATIENCE = "4G", 1200  # bytes of a cell's data; seconds without an answer
@@ -96,7 +90,7 @@ def page(path: Path, ranks: list[int], sizes: list[int]) -> list[str]:
     lines = [
         "# omnes and SMPI's selectors on a simulated cluster",
         "",
-        f"Made by `bench/simulated`: `{PLATFORM}`, 16 ranks on a host, simulated by SimGrid's SMPI "
+        f"Made by `bench/run simulated`: `{PLATFORM}`, 16 ranks on a host, simulated by SimGrid's SMPI "
         "([docs/simulation.md](../../docs/simulation.md)). A ratio is the time of the fastest of "
         f"{', '.join(smpi.SELECTORS)} over that of omnes as it chooses by itself: above 1, omnes is faster; beside it "
         f"omnes's time in µs. `-`: no result: data of more than {MEMORY}, nothing for {PATIENCE} s, or not tried.",

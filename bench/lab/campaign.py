@@ -14,10 +14,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from lab.peers import Peer
+from lab.plan import Plan
 from omnes.bench import host, limits
 from omnes.bench.job import Job, JobError, JobLost, JobSpec, Spread, WrongResult
-from omnes.bench.peers import Peer
-from omnes.bench.plan import Plan
 from omnes.bench.records import Key, Measured, Records
 from omnes.bench.session import end_on_sigterm
 from omnes.bench.timing import ANSWER_SECONDS, Cell, Samples, take_turns

@@ -1,23 +1,16 @@
-#!/usr/bin/env python3
 """The paper's Table 5 (16 KiB, 8192 processes) beside its theory and simulations, and what theory leaves out.
 
-Usage: bench/paper-table-5 [-o PAGE.md]     (a minute; the same on every machine)
+Usage: bench/run paper-table-5 [-o PAGE.md]     (a minute; the same on every machine)
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
-import os
 import sys
 from pathlib import Path
 
-PYTHON = Path(__file__).resolve().parent.parent / ".venv/bin/python"
-if PYTHON.exists() and Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
-    os.execv(PYTHON, [str(PYTHON), __file__, *sys.argv[1:]])
-
-from paper import ALPHA, BANDWIDTH, BYTES, EXCHANGE, GAMMA, MEASURED, THEORY, P
-
+from lab.paper import ALPHA, BANDWIDTH, BYTES, EXCHANGE, GAMMA, MEASURED, THEORY, P
 from omnes import _core
 
 MACHINE = """
@@ -53,7 +46,7 @@ WHY = {
     "bcast": """The same tree downwards should cost what Reduce costs, less γ, yet takes 3.5 and 3.0 times as
         long. What Reduce does not have: a parent's messages to its children are under way at once and
         share its link, so the child with the largest subtree waits as long as a leaf. Where links are
-        shared so, in SimGrid, this tree takes 3.5 times as long as Reduce (`bench/paper-curves`), so that
+        shared so, in SimGrid, this tree takes 3.5 times as long as Reduce (`bench/run paper-curves`), so that
         is the likely term; theory and our simulation send one message after the other. That the paper's
         curve jumps at 8192 remains without a reason.""",
     "gather": """The root takes in 134 MB: at 3183 MB/s that is the 42 ms of theory and simulation; measured are
@@ -89,10 +82,11 @@ def page() -> list[str]:
     lines = [
         "# The paper's Table 5 beside its theory",
         "",
-        f"{datetime.date.today()}, made by `bench/paper-table-5`. Luo, Zhang 2017: 8192 processes, parts of 16 KiB, "
-        "microseconds, with 12 and 8 processes per node. Theory: the paper's formulas with its figures, α = 2.37 µs, "
-        "3183 MB/s from one to all, Sendrecv's 569 (8 per node) and 450 MB/s (12 per node) from all to all. "
-        "Simulation: the same figures, with a card for each node that its processes share (8 · 569 and 12 · 450 MB/s).",
+        f"{datetime.date.today()}, made by `bench/run paper-table-5`. Luo, Zhang 2017: 8192 processes, parts of "
+        "16 KiB, microseconds, with 12 and 8 processes per node. Theory: the paper's formulas with its figures, "
+        "α = 2.37 µs, 3183 MB/s from one to all, Sendrecv's 569 (8 per node) and 450 MB/s (12 per node) from all to "
+        "all. Simulation: the same figures, with a card for each node that its processes share "
+        "(8 · 569 and 12 · 450 MB/s).",
         "",
         "| operation | algorithm | measured 12 / 8 | theory 12 / 8 | measured / theory "
         "| simulated 12 / 8 | measured / simulated |",

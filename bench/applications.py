@@ -1,27 +1,19 @@
-#!/usr/bin/env python3
 """Real programs, unmodified: the stock MPI against omnes; README.md beside this file says how to use it."""
 
 from __future__ import annotations
 
 import datetime
-import os
-import sys
 from pathlib import Path
-
-HERE = Path(__file__).resolve().parent
-PYTHON = HERE.parent / ".venv/bin/python"
-if PYTHON.exists() and Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
-    os.execv(PYTHON, [str(PYTHON), __file__, *sys.argv[1:]])
 
 import click
 
-from omnes.terminal import (progress)
-from omnes.bench import (host)
-from omnes.terminal import (toml_files)
-from omnes.bench.applications import campaign, description, installing, page
-from omnes.bench.applications.running import Case
+from lab.applications import applications_page, description, installing, measuring
+from lab.applications.running import Case
+from omnes.bench import host
 from omnes.errors import OmnesError
+from omnes.terminal import progress, toml_files
 
+HERE = Path(__file__).resolve().parent
 RANKS = (2, 4, 8)
 
 
@@ -52,9 +44,9 @@ def main(
     was measured is kept: the same command goes on where it was interrupted.
 
     \b
-    bench/applications --install lammps scalapack-lu
-    bench/applications lammps scalapack-lu -n 2 --times 10
-    bench/applications --page --results bench/results/NAME
+    bench/run applications --install lammps scalapack-lu
+    bench/run applications lammps scalapack-lu -n 2 --times 10
+    bench/run applications --page --results bench/results/NAME
     """
     programs = [description.read(path) for path in toml_files.pick(HERE / "programs", list(names), "program")]
     if only_list:
@@ -65,7 +57,7 @@ def main(
         bring(programs, mpis, True, bool(names))
         return
     default = HERE / "results" / f"{datetime.date.today()}-{host.name()}-applications"
-    records = campaign.Records(Path(f"{results or default}.jsonl"))
+    records = measuring.Records(Path(f"{results or default}.jsonl"))
     if only_page and not records.campaign:
         raise OmnesError(f"no results in {records.path}; name some: --results FILE, without its ending")
     if not only_page:
@@ -79,10 +71,10 @@ def main(
             raise OmnesError("nothing to measure: no program is installed (--install), or none runs with so many ranks")
         click.echo(f"== results: {records.path}", err=True)
         with progress.Steps("cases") as steps:
-            campaign.measure(cases, times, records, steps.begin)
+            measuring.measure(cases, times, records, steps.begin)
     everything = {path.stem: description.read(path) for path in toml_files.pick(HERE / "programs", [], "program")}
     everything.update((program.name, program) for program in programs)
-    click.echo(page.write(records, list(everything.values())))
+    click.echo(applications_page.write(records, list(everything.values())))
 
 
 def bring(programs, mpis, install, named):
