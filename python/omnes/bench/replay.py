@@ -17,13 +17,13 @@ from typing import Any
 
 from rich.table import Table
 
-from lab.applications.running import last_words, stop
 from omnes import _core, programs
 from omnes.bench.confidence import LEAST, Known, known, ratios
 from omnes.bench.job import JobError, JobLost, JobSpec, binding
 from omnes.bench.session import end_on_sigterm
 from omnes.errors import OmnesError
 from omnes.launching import launch
+from omnes.launching.processes import last_words, stop
 from omnes.terminal import progress
 from omnes.terminal.units import format_us, percentile
 from omnes.traces.events import FORMS, LISTS, MAKERS, OF_REQUESTS, OPS, TYPES, Trace, numbers, words_of
