@@ -70,7 +70,17 @@ def main() -> int:
 
 
 def simulate(operations: list[str], ranks: list[int], sizes: str, results: Path) -> None:
-    words = [*operations, "-n", ",".join(map(str, ranks)), "--ppn", str(PER_HOST), "--platform", PLATFORM, "-b", sizes]
+    words = [
+        *operations,
+        "-n",
+        ",".join(map(str, ranks)),
+        "--nodes",
+        f"x{PER_HOST}",
+        "--platform",
+        PLATFORM,
+        "-b",
+        sizes,
+    ]
     words += ["--algorithm", "all", "--selector", "none", "-o", str(results)]
     for setting in PLAIN:
         words += ["--cfg", setting]

@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def simulate(ranks: int, sizes: str, results: Path) -> None:
-    where = ["-n", str(ranks), "--placement", "block,cyclic", "--platform", PLATFORM]
+    where = ["-n", str(ranks), "--nodes", "block,cyclic", "--platform", PLATFORM]
     limits = ["--memory", MEMORY, "--patience", str(PATIENCE), "-o", str(results)]
     for most, operations in FOR_MANY.items() if ranks >= MANY else [(max(parse_sizes(sizes)), ())]:
         if small := ",".join(str(size) for size in parse_sizes(sizes) if size <= most):

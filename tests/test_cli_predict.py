@@ -80,7 +80,7 @@ def test_explain_names_choice_rule_runner_up_and_the_excluded(monkeypatch):
             "recursive_doubling needs a power-of-two number of ranks",
         ),
         (("predict", "bcast", "-n", "4", "--nodes", "2x4"), "--nodes 2x4 are 8 ranks, but -n is 4"),
-        (("predict", "bcast", "-n", "4", "--nodes", "two"), "'two' is no number of nodes and ranks"),
+        (("predict", "bcast", "-n", "4", "--nodes", "two"), "'two' says not where ranks lie"),
         (("predict", "bcast", "-n", "2M"), "numbers of ranks are 1 to 1048576"),
         (("predict", "neighbor_alltoall/linear", "-n", "4"), "operations among neighbors depend on the topology"),
         (
@@ -88,7 +88,7 @@ def test_explain_names_choice_rule_runner_up_and_the_excluded(monkeypatch):
             "no formula for bcast/chain; there are bcast/knomial",
         ),
         (("predict", "bcast", "-n", "4", "--model", "hockney", "--alpha", "2"), "'2' is no time"),
-        (("predict", "bcast", "-n", "4", "--machine", "nowhere.toml"), "cannot read nowhere.toml"),
+        (("predict", "bcast", "-n", "4", "--costs", "nowhere.toml"), "cannot read nowhere.toml"),
         (("explain", "bcast", "-n", "4..8"), "explain one case at a time"),
         (("measure", "-o", "nowhere/machine.toml"), "cannot write nowhere/machine.toml: no folder nowhere"),
     ],
@@ -100,7 +100,7 @@ def test_wrong_input_is_one_clear_line(words: tuple[str, ...], complaint: str):
 def test_a_wrong_machine_file_is_named(tmp_path: Path):
     wrong = tmp_path / "machine.toml"
     wrong.write_text(_core.default_machine().replace("version = 1", "version = 9"))
-    assert fails("predict", "bcast", "-n", "4", "--machine", str(wrong)).endswith(
+    assert fails("predict", "bcast", "-n", "4", "--costs", str(wrong)).endswith(
         "machine.toml: machine file: version: valid: 1"
     )
 
@@ -169,5 +169,5 @@ def test_measure_writes_a_machine_file(tmp_path: Path):
     result = omnes("measure", "-n", "2", "-o", str(output), "--rounds", "5", "--mpi", str(the_mpi("openmpi").launcher))
     assert result.exit_code == 0 and "a publish in shared memory" in result.output
     assert _core.described_machine(output.read_text())["levels"] == ["node", "network"]
-    rows = predictions("allreduce", "-n", "2", "-b", "8,1M", "--machine", str(output))
+    rows = predictions("allreduce", "-n", "2", "-b", "8,1M", "--costs", str(output))
     assert all(0 < row["seconds"] < 1 for row in rows)

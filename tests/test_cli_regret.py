@@ -67,8 +67,8 @@ def test_a_good_choice_regrets_nothing():
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("gatherv",), "nothing is predicted for 'gatherv'; there are barrier"),
-        (("--nodes", "8"), "'8' is no number of nodes and ranks"),
+        (("gatherv",), "no operation that is predicted 'gatherv'; did you mean 'gather'? there are barrier"),
+        (("--nodes", "8"), "'8' says not where ranks lie"),
         (("--nodes", "1x1"), "numbers of ranks are 2 to"),
         (("alltoall", "--nodes", "64x8", "-b", "4M"), "would take more than 1G"),
     ],

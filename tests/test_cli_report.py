@@ -19,7 +19,7 @@ from omnes.reporting.charts import Series
 
 pytest.importorskip("matplotlib", reason="reports need matplotlib, which scripts/setup installs")
 
-SMALL = ("--only", "barrier,scan", "--ranks", "2..8")
+SMALL = ("--only", "barrier,scan", "--scale", "2..8")
 BENCH = ROOT / "bench/results/2026-11-21-epyc-2-cores-large-messages.jsonl"
 
 
@@ -110,7 +110,7 @@ def test_the_first_line_of_the_docs(tmp_path):
 
 def test_what_no_data_are_given_for_is_left_out(tmp_path):
     page = tmp_path / "report.html"
-    omnes("report", "-o", str(page), "--only", "barrier", "--ranks", "2..4")
+    omnes("report", "-o", str(page), "--only", "barrier", "--scale", "2..4")
     assert Parts(page.read_text()).sections == ["machine", "predictions", "choices", "schedules"]
 
 

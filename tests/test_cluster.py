@@ -263,7 +263,7 @@ def test_slurm(cluster, build, tmp_path, vendor, before, options):
 
 
 def test_a_benchmark_across_hosts(cluster):
-    words = ["-n", "2", "--hosts", "2", "--bandwidth", "1gbit", "barrier", "--time", "0.05", "--json", "-"]
+    words = ["--nodes", "2x1", "--bandwidth", "1gbit", "barrier", "--time", "0.05", "--json"]
     result = omnes("bench", *words, "--mpi", str(the_mpi("openmpi").launcher))
     assert result.exit_code == 0, result.output
     data = json.loads(result.stdout)

@@ -141,7 +141,7 @@ def test_waits_name_what_they_wait_for(recorded):
 def test_a_trace_is_replayed(recorded, on, tmp_path):
     """Each on both MPIs, stock and under omnes; some results are checked in the program."""
     result = tmp_path / "replay.json"
-    words = ["--times", 1, "--longest-gap", 20, "--mpi", PREFIXES[on], "--json", result]
+    words = ["--times", 1, "--longest-gap", 20, "--mpi", PREFIXES[on], f"--json={result}"]
     done = run("bench", "--replay", recorded[0], *words)
     assert "times as fast as stock" in done.stdout and "95 %" not in done.stdout
     data = json.loads(result.read_text())
@@ -291,7 +291,7 @@ def test_a_call_that_is_too_large_is_one_line(tmp_path):
     [
         (["-n", "4"], "is of 1 ranks, which a replay has, too: leave out -n 4"),
         (["bcast"], "the trace says what is called; --replay goes with -n, --mpi"),
-        (["--hosts", "2"], "the trace says what is called"),
+        (["--nodes", "2x1"], "the trace says what is called"),
     ],
 )
 def test_what_a_replay_does_not_go_with(tmp_path, words, said):

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from omnes import _core, errors
+from omnes.terminal import spellings
 
 # In the order in which people meet them.
 _COMMANDS = {
@@ -40,6 +41,14 @@ class LazyGroup(click.Group):
         if name not in _COMMANDS:
             return None
         return importlib.import_module(f"omnes.commands.{name.replace('-', '_')}").command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args[0].startswith("-"):
+            errors.one_of(args[0], _COMMANDS, "command")
+        name, command, words = super().resolve_command(ctx, args)
+        return name, command, spellings.current(name or "", words)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """A program's words may be any bytes; all other words become text sooner or later."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from omnes import _core
-from omnes.errors import OmnesError
+from omnes.errors import UsageError, one_of
 
 ROOTED = tuple(_core.rooted_operations())
 REDUCTIONS = tuple(_core.reductions())
@@ -18,22 +18,20 @@ def select(what: str | None) -> list[dict[str, Any]]:
     if what is None:
         return algorithms
     operation, slash, name = what.partition("/")
-    if operation not in _core.operations():
-        raise OmnesError(f"no operation '{operation}'; there are {', '.join(_core.operations())}")
+    one_of(operation, _core.operations(), "operation")
     of_operation = [algorithm for algorithm in algorithms if algorithm["operation"] == operation]
     if not slash:
         return of_operation
     chosen = [algorithm for algorithm in of_operation if name in (algorithm["name"], *algorithm["aliases"])]
     if not chosen:
-        have = ", ".join(algorithm["name"] for algorithm in of_operation) or "none yet"
-        raise OmnesError(f"no {operation} algorithm '{name}'; there are {have}")
+        one_of(name, [algorithm["name"] for algorithm in of_operation], f"{operation} algorithm")
     return chosen
 
 
 def one(what: str) -> dict[str, Any]:
     """The algorithm that OPERATION/ALGORITHM names."""
     if "/" not in what:
-        raise OmnesError(
+        raise UsageError(
             f"'{what}' names no algorithm: write OPERATION/ALGORITHM, such as bcast/knomial (omnes list shows all)"
         )
     return select(what)[0]

@@ -15,7 +15,7 @@ from omnes import programs
 from omnes.bench import contenders, load, session, side_by_side
 from omnes.bench.timing import Samples
 from omnes.commands.bench import title
-from omnes.errors import OmnesError
+from omnes.errors import OmnesError, UsageError
 from omnes.launching import cpus, launch, mpi
 from omnes.terminal import options, output
 
@@ -85,7 +85,7 @@ def _program(chosen: mpi.Mpi, counts: Sequence[int], console: Console) -> Table:
                     so_far.append(_run_once(path, chosen, ranks, with_omnes))
         norms = [norm for so_far in runs.values() for norm, _ in so_far]
         if max(norms) - min(norms) > _TOLERANCE * max(norms):
-            raise OmnesError(f"cg on {ranks} ranks computed different results: {min(norms)} and {max(norms)}")
+            raise UsageError(f"cg on {ranks} ranks computed different results: {min(norms)} and {max(norms)}")
         times = [sorted(seconds for _, seconds in runs[with_omnes]) for with_omnes in (False, True)]
         stock, omnes = (of_side[0] for of_side in times)
         table.add_row("cg", str(ranks), f"{stock * 1e3:.1f}", f"{omnes * 1e3:.1f}", _ratio(*times))
@@ -113,7 +113,7 @@ def _run_once(path: str, chosen: mpi.Mpi, ranks: int, with_omnes: bool) -> tuple
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise OmnesError(f"{where} did not end in {_LIMIT_SECONDS} s") from None
+        raise UsageError(f"{where} did not end in {_LIMIT_SECONDS} s") from None
     match = re.search(r"norm ([\d.e+]+), ([\d.]+) seconds", done.stdout)
     if done.returncode != 0 or not match:
         complaint = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from rich.table import Table
 
 from omnes import _core
 from omnes.algorithms import catalogue, tables
-from omnes.errors import OmnesError, from_core
+from omnes.errors import UsageError, from_core
 from omnes.models import prediction
 from omnes.models.prediction import Machine, Ranks
 from omnes.placement import patterns
@@ -23,15 +22,14 @@ from omnes.terminal import options, output, units
 @click.argument("operation")
 @click.option("-n", "count", metavar="N", help="Ranks.")
 @click.option("-b", "--bytes", "size", default="8", show_default=True, metavar="BYTES", help="Of one part.")
-@click.option("--nodes", metavar="NODESxRANKS", help="8x4: 8 nodes of 4 ranks; x4: 4 on each.  [default: one node]")
-@options.machine_file()
+@options.nodes("one node")
+@options.costs_file()
 @click.option(
     "--table",
     default="",
     metavar="FILE",
     help="Of rules, such as omnes tune writes; off: none.  [default: OMNES_TABLE, or the user's]",
 )
-@click.option("--cyclic", is_flag=True, help="Ranks are dealt to the nodes in turns.  [default: consecutive]")
 @click.option("--ordered", is_flag=True, help="The reduction is the program's own.")
 @options.for_scripts
 def command(
@@ -41,9 +39,9 @@ def command(
     nodes: str | None,
     path: Path | None,
     table: str,
-    cyclic: bool,
     ordered: bool,
-    as_json: bool,
+    to_csv: Path | None,
+    to_json: Path | None,
 ) -> None:
     """Explain a choice: the rule that fired, all candidates with predicted cost, who was excluded and why, and whether
     ranks would be renumbered.
@@ -53,24 +51,27 @@ def command(
 
     \b
     omnes explain allreduce -n 2 -b 64K
-    omnes explain bcast --nodes 8x8 -b 1M --machine cluster.toml
+    omnes explain bcast --nodes 8x8 -b 1M --costs cluster.toml
     omnes explain allreduce -n 2 -b 64K --table table.toml
-    omnes explain allgather --nodes 8x8 --cyclic -b 64K
+    omnes explain allgather --nodes "8x8 cyclic" -b 64K
     """
     catalogue.select(operation)
     machine = Machine.load(path)
     ranks = prediction.groups(count, nodes, machine)
     if len(ranks) != 1:
-        raise OmnesError("explain one case at a time: one number of ranks")
-    if nodes is None:  # one node, as the rules for one node are what most cases are about
-        ranks = [Ranks(ranks[0].count, ranks[0].count)]
+        raise UsageError("explain one case at a time: one number of ranks")
+    cyclic = ranks[0].cyclic
+    per_node = ranks[0].per_node if nodes else ranks[0].count  # rules for one node are what most cases are about
+    case = Ranks(ranks[0].count, per_node)
     bytes_ = units.parse_bytes(size)
-    measured = tables.measured(table, operation, ranks[0], bytes_)
-    answer = explain(operation, ranks[0], bytes_, machine, not ordered, measured, table, cyclic)
-    if as_json:
-        click.echo(json.dumps(answer, indent=2))
-    else:
-        _show(answer, f"{operation}, {units.format_bytes(bytes_)}, {ranks[0]}")
+    measured = tables.measured(table, operation, case, bytes_)
+    answer = explain(operation, case, bytes_, machine, not ordered, measured, table, cyclic)
+    case_of_all = {name: answer[name] for name in ("operation", "ranks", "nodes", "bytes")}
+    candidates = [
+        {**case_of_all, **entry, "chosen": entry["candidate"] == answer["choice"]} for entry in answer["candidates"]
+    ]
+    if output.deliver(to_json, answer, to_csv, candidates):
+        _show(answer, f"{operation}, {units.format_bytes(bytes_)}, {case}")
 
 
 def explain(
@@ -117,7 +118,9 @@ def _renumbering(
     if choice == tables.HOST:
         return {"renumbered": False, "text": choice, "gain": 0.0, "why": "as only the algorithms of omnes can be"}
     sizes = [min(ranks.per_node, ranks.count - first) for first in range(0, ranks.count, ranks.per_node)]
-    levels = patterns.from_pattern(",".join(map(str, sizes)), cyclic).levels if len(sizes) > 1 else []
+    levels = (
+        patterns.placing(",".join(map(str, sizes)) + (" cyclic" if cyclic else "")).levels if len(sizes) > 1 else []
+    )
     with from_core():
         return _core.renumbering(operation, choice, size, levels, machine.text, commutative)
 

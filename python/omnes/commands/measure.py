@@ -21,6 +21,7 @@ from omnes.errors import OmnesError
 from omnes.launching import cpus, launch, mpi
 from omnes.models import costs_file
 from omnes.terminal import files, options, progress, units
+from omnes.terminal.output import deliver
 
 ROUNDS = 21  # of everything: enough for a median that a few disturbed rounds do not move
 _LIMIT_SECONDS = 300
@@ -36,14 +37,14 @@ _TYPES, _OPERATIONS = ("f64", "f32", "i32", "i64"), ("sum", "prod", "max", "min"
     type=options.OUTPUT,
     required=True,
     metavar="FILE",
-    help="The machine file (TOML).",
+    help="The file of costs (TOML), which other commands take as --costs.",
 )
 @click.option("--name", help="Of the machine.  [default: the host's]")
 @options.one_mpi
 @click.option(
     "--rounds", type=click.IntRange(5, 64), default=ROUNDS, show_default=True, help="Repetitions of each figure."
 )
-@click.option("--json", "as_json", is_flag=True, help="Also print all medians, for scripts.")
+@options.for_scripts
 @click.argument("launcher_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- LAUNCHER OPTIONS]")
 def command(
     ranks: int,
@@ -51,7 +52,8 @@ def command(
     name: str | None,
     place: str | None,
     rounds: int,
-    as_json: bool,
+    to_csv: Path | None,
+    to_json: Path | None,
     launcher_options: tuple[str, ...],
 ) -> None:
     """Measure what messages, copies and reductions cost, for omnes predict and explain. Less than a minute.
@@ -107,13 +109,11 @@ def command(
     single_from = costs_file.NEVER if switch == "off" else units.parse_bytes(switch)
     text = costs_file.machine_file(figures, name or platform.node(), source, per_node, copy, reductions, single_from)
     files.write(output, text)
-    if as_json:
-        medians = [
-            {"what": what, "bytes": size, "pairs": pairs, "seconds": samples.median, "interval": samples.interval}
-            for (what, size, pairs), samples in figures.samples.items()
-        ]
-        click.echo(json.dumps({"source": source, "figures": medians}, indent=2))
-    else:
+    medians = [
+        {"what": what, "bytes": size, "pairs": pairs, "seconds": samples.median, "interval": samples.interval}
+        for (what, size, pairs), samples in figures.samples.items()
+    ]
+    if deliver(to_json, {"source": source, "figures": medians}, to_csv, medians):
         click.echo(f"{output}: {source}")
         for line in _summary(figures):
             click.echo(f"  {line}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,11 +9,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from omnes.errors import OmnesError
-from omnes.models import prediction, quality
+from omnes.errors import OmnesError, UsageError, one_of
+from omnes.models import quality
 from omnes.models.prediction import Machine, Ranks
 from omnes.models.quality import Case
-from omnes.terminal import options, progress, units
+from omnes.placement import patterns
+from omnes.terminal import options, output, progress, units
 
 
 @click.command()
@@ -24,14 +23,14 @@ from omnes.terminal import options, progress, units
     "--nodes",
     default="2..1024x1..64",
     show_default=True,
-    metavar="NODESxRANKS",
-    help="Nodes, and ranks on each: 64x8, or 2..64x1,8 (2 to 64 doubling, with 1 rank and with 8).",
+    metavar="WHERE",
+    help="Nodes, and ranks on each: 64x8, or 2..64x1,8 (2 to 64 doubling, with 1 rank and with 8); of ranks in order "
+    "(block), dealt to the nodes ('64x8 cyclic') or, where neither is said, both.",
 )
 @click.option(
     "-b", "--bytes", "sizes", default="8..2M:4", show_default=True, metavar="SIZES", help="Bytes of one part."
 )
-@click.option("--order", type=click.Choice(["block", "cyclic"]), help="Of ranks on nodes.  [default: both]")
-@options.machine_file()
+@options.costs_file()
 @click.option("--table", default="", metavar="FILE", help="As for omnes explain.")
 @click.option(
     "--above", type=click.FloatRange(1), default=1.1, show_default=True, metavar="TIMES", help="List what is slower."
@@ -42,12 +41,12 @@ def command(
     operations: tuple[str, ...],
     nodes: str,
     sizes: str,
-    order: str | None,
     path: Path | None,
     table: str,
     above: float,
     most: int,
-    as_json: bool,
+    to_csv: Path | None,
+    to_json: Path | None,
 ) -> None:
     """List where another algorithm would be faster than the one that omnes chooses, by its own predictions.
 
@@ -58,12 +57,12 @@ def command(
     \b
     omnes regret scan --nodes 64x8 -b 16K
     omnes regret --nodes 2..16x1..8
-    omnes regret bcast reduce --order cyclic --machine cluster.toml --json
+    omnes regret bcast reduce --nodes "2..64x8 cyclic" --costs cluster.toml --json
     """
-    if unknown := [name for name in operations if name not in quality.OPERATIONS]:
-        raise OmnesError(f"nothing is predicted for '{unknown[0]}'; there are {', '.join(quality.OPERATIONS)}")
+    for name in operations:
+        one_of(name, quality.OPERATIONS, "operation that is predicted")
     machine = Machine.load(path)
-    groups = _groups(nodes, order)
+    groups = _groups(nodes)
     names = operations or quality.OPERATIONS
     with progress.bar("predicting") as shown:
         task = shown.add_task("", total=len(groups) * len(names))
@@ -72,20 +71,18 @@ def command(
         )
     if not found:
         raise OmnesError(f"no case: the parts of {nodes} ranks would take more than 1G of each rank")
-    if as_json:
-        click.echo(json.dumps({"machine": machine.facts["name"], "cases": [case.record for case in found]}, indent=1))
-    else:
+    records = [case.record for case in found]
+    if output.deliver(to_json, {"machine": machine.facts["name"], "cases": records}, to_csv, records):
         _show(found, above, most)
 
 
-def _groups(nodes: str, order: str | None) -> list[Ranks]:
-    match = re.fullmatch(r"([\d.,:]+)x([\d.,:]+)", nodes)
-    if not match:
-        raise OmnesError(f"'{nodes}' is no number of nodes and ranks: write 64x8, or 2..64x1,8")
-    orders = {None: (False, True), "block": (False,), "cyclic": (True,)}[order]
-    groups = quality.groups(units.parse_sizes(match[1]), units.parse_sizes(match[2]), orders)
-    if not groups or not all(1 < one.count <= prediction.MOST_RANKS for one in groups):
-        raise OmnesError(f"numbers of ranks are 2 to {prediction.MOST_RANKS}")
+def _groups(nodes: str) -> list[Ranks]:
+    where = patterns.parse(nodes)
+    if not where.alike or not where.nodes or not where.ranks:
+        raise UsageError(f"'{nodes}' is no number of nodes and ranks: write 64x8, or 2..64x1,8")
+    groups = quality.groups(where.nodes, where.ranks, where.orders or (False, True))
+    if not groups or not all(1 < one.count <= patterns.MOST_RANKS for one in groups):
+        raise UsageError(f"numbers of ranks are 2 to {patterns.MOST_RANKS}")
     return groups
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from omnes import _core
-from omnes.errors import OmnesError, from_core
+from omnes.errors import UsageError, from_core
 from omnes.launching import arguments, launch
 from omnes.terminal import files, options
 from omnes.traces import assembly, events, statistics
@@ -94,13 +94,13 @@ def command(
     """
     split: arguments.Arguments = ctx.obj
     if not split.program:
-        raise OmnesError("no program given: omnes run [-n N] [mpirun options] [--] PROGRAM [ARGS]")
+        raise UsageError("no program given: omnes run [-n N] [mpirun options] [--] PROGRAM [ARGS]")
     want_report = with_stats or stats_json is not None or profile is not None
     if want_report and no_omnes:
         option = "--profile" if profile else "--stats"
-        raise OmnesError(f"--no-omnes runs without omnes, so there are no statistics: drop {option}")
+        raise UsageError(f"--no-omnes runs without omnes, so there are no statistics: drop {option}")
     if record and no_omnes:
-        raise OmnesError("--no-omnes runs without omnes, which records the calls: drop --record")
+        raise UsageError("--no-omnes runs without omnes, which records the calls: drop --record")
     place = os.getcwd() if launch.may_leave_machine(split.launcher) and os.access(".", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix=".omnes-stats-", dir=place) as folder:
         prepared = launch.prepare(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import textwrap
@@ -13,9 +12,10 @@ from typing import Any
 import click
 
 from omnes.drawing import boxes, places
-from omnes.errors import OmnesError
+from omnes.errors import UsageError
 from omnes.placement import jobs
 from omnes.terminal import files, options
+from omnes.terminal.output import deliver
 
 _FORMATS = (".svg", ".html")
 _SHOWN_GROUPS = 32  # of one level, as text
@@ -25,26 +25,24 @@ _draw = click.option("--draw", "output", type=options.OUTPUT, metavar="FILE", he
 
 
 @click.group(invoke_without_command=True)
-@click.option("--machine", default="this", metavar="FILE|WORDS", help=jobs.MACHINE_HELP)
+@click.option("--shape", "machine", default="this", metavar="FILE|WORDS", help=jobs.MACHINE_HELP)
 @_draw
-@options.for_scripts
+@options.json_only
 @click.pass_context
-def command(context: click.Context, machine: str, output: Path | None, as_json: bool) -> None:
+def command(context: click.Context, machine: str, output: Path | None, to_json: Path | None) -> None:
     """Show which CPUs share a core, a cache, a memory, a socket: on this machine or a described one.
 
     \b
     omnes topology
-    omnes topology --machine "package:2 numa:4 l3:2 core:8 pu:2" --draw machine.svg
-    omnes topology groups --ranks "8x8 cyclic"
+    omnes topology --shape "package:2 numa:4 l3:2 core:8 pu:2" --draw machine.svg
+    omnes topology groups --nodes "8x8 cyclic"
     """
     if context.invoked_subcommand:
         return
     shown = jobs.machine(machine)
     title = "this machine" if machine == "this" else machine
     _write(output, lambda: (title, places.MACHINE_NOTE, places.machine(shown), shown["text"]), len(shown["cpus"]))
-    if as_json:
-        click.echo(json.dumps(shown, indent=2))
-    elif output is None:
+    if deliver(to_json, shown) and output is None:
         click.echo(shown["text"], nl=False)
         if machine == "this":
             file = jobs.network_file(os.environ.get("OMNES_TOPOLOGY", ""))
@@ -55,26 +53,24 @@ def command(context: click.Context, machine: str, output: Path | None, as_json: 
 @jobs.options
 @click.option("--rank", type=options.number(0), metavar="R", help="Only the groups that this rank is in.")
 @_draw
-@options.for_scripts
+@options.json_only
 def groups(
-    ranks: str, machine: str, network: str, levels: str, rank: int | None, output: Path | None, as_json: bool
+    ranks: str, machine: str, network: str, levels: str, rank: int | None, output: Path | None, to_json: Path | None
 ) -> None:
     """Show who acts with whom on which level: the first of a group leads it, and acts for it on the next level.
 
-    Without --ranks, the job has a rank on each core of the machine.
+    Without --nodes, the job has a rank on each core of the machine.
 
     \b
     omnes topology groups
-    omnes topology groups --ranks "4x8 cyclic" --machine "package:2 core:4 pu:1"
-    omnes topology groups --ranks node[01-04]x36 --network topology.conf --rank 36
+    omnes topology groups --nodes "4x8 cyclic" --shape "package:2 core:4 pu:1"
+    omnes topology groups --nodes node[01-04]x36 --network topology.conf --rank 36
     """
     job = jobs.job(ranks, machine, network, levels)
     text = _rank(job, rank) if rank is not None else _text(job)
     _write(output, lambda: (_title(job), places.JOB_NOTE, places.job(job), _text(job)), job["p"])
-    if as_json:
-        of_rank = {"rank": rank, "groups": jobs.groups_with(job, rank)} if rank is not None else None
-        click.echo(json.dumps(of_rank or job))
-    elif output is None:
+    of_rank = {"rank": rank, "groups": jobs.groups_with(job, rank)} if rank is not None else None
+    if deliver(to_json, of_rank or job) and output is None:
         click.echo(text, nl=False)
 
 
@@ -82,9 +78,9 @@ def _write(output: Path | None, content: Callable[[], tuple[str, str, boxes.Box,
     if output is None:
         return
     if output.suffix not in _FORMATS:
-        raise OmnesError(f"cannot write {output}: the file name must end in {', '.join(_FORMATS)}")
+        raise UsageError(f"cannot write {output}: the file name must end in {', '.join(_FORMATS)}")
     if size > _DRAWN:
-        raise OmnesError(f"cannot draw {size} ranks or CPUs; at most {_DRAWN}")
+        raise UsageError(f"cannot draw {size} ranks or CPUs; at most {_DRAWN}")
     title, note, box, text = content()
     files.write(output, boxes.svg(title, note, box) if output.suffix == ".svg" else boxes.html(title, note, box, text))
     click.echo(f"wrote {output}", err=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
 from omnes.algorithms import catalogue, verification
 from omnes.launching import cpus
 from omnes.terminal import options, progress, units
+from omnes.terminal.output import deliver
 
 
 @click.command()
@@ -21,8 +22,8 @@ from omnes.terminal import options, progress, units
 @click.option(
     "-j", "--jobs", type=options.number(1), metavar="N", help="Processes to prove with.  [default: the usable CPUs]"
 )
-@options.for_scripts
-def command(what: str | None, ranks: str, jobs: int | None, as_json: bool) -> None:
+@options.json_only
+def command(what: str | None, ranks: str, jobs: int | None, to_json: Path | None) -> None:
     """Prove that algorithms are correct: all roots, in place and not, several radices and numbers of segments.
 
     The proof runs all ranks' schedules symbolically: every block ends with what the operation promises, nothing is
@@ -44,9 +45,7 @@ def command(what: str | None, ranks: str, jobs: int | None, as_json: bool) -> No
             shown.update(task, advance=1, description=f"{outcome.name} p={outcome.p}")
     faults = verification.smallest_faults(outcomes)
     proved = sum(outcome.proved for outcome in outcomes)
-    if as_json:
-        click.echo(json.dumps({"proved": proved, "outcomes": [asdict(outcome) for outcome in outcomes]}, indent=2))
-    else:
+    if deliver(to_json, {"proved": proved, "outcomes": [asdict(outcome) for outcome in outcomes]}):
         for fault in faults:
             click.echo(f"{fault.name} fails at {fault.fault}")
         good = len(algorithms) - len(faults)

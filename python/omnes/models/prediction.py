@@ -10,10 +10,11 @@ from typing import Any
 
 from omnes import _core
 from omnes.errors import OmnesError, from_core
+from omnes.placement import patterns
+from omnes.placement.patterns import Ranks
 from omnes.terminal import files, units
 
 PARTS = ("latency", "bandwidth", "overhead", "reduction", "copy")  # of a critical path
-MOST_RANKS = 1 << 20
 
 
 @dataclass
@@ -37,49 +38,11 @@ class Machine:
             raise OmnesError(f"{name}: {fault}") from None
 
 
-@dataclass(frozen=True)
-class Ranks:
-    """How many there are, on nodes of so many each: in order, or dealt to them in turns."""
-
-    count: int
-    per_node: int
-    cyclic: bool = False
-
-    @property
-    def nodes(self) -> int:
-        return -(-self.count // self.per_node)
-
-    @property
-    def node_of_each(self) -> list[int]:
-        if self.cyclic:
-            return [rank % self.nodes for rank in range(self.count)]
-        return [rank // self.per_node for rank in range(self.count)]
-
-    def __str__(self) -> str:
-        where = "one node" if self.nodes == 1 else f"{self.nodes} nodes of {self.per_node}"
-        return f"{self.count} ranks on {where}{', cyclic' if self.cyclic else ''}"
-
-
 def groups(counts: str | None, nodes: str | None, machine: Machine) -> list[Ranks]:
-    """The groups that -n and --nodes ask for: '16..8192' doubles; '8x4' is 8 nodes of 4 ranks, 'x4' 4 ranks on each."""
-    per_node, asked = machine.facts["ranks_per_node"], None
-    if nodes is not None:
-        match = re.fullmatch(r"(\d*)x(\d+)", nodes)
-        if not match or not 1 <= units.whole(match[2]) <= MOST_RANKS or match[1] == "0":
-            raise OmnesError(f"'{nodes}' is no number of nodes and ranks: write 8x4 (8 nodes of 4 ranks) or x4")
-        per_node = int(match[2])
-        asked = units.whole(match[1]) * per_node if match[1] else None
-    if counts is None:
-        if asked is None:
-            raise OmnesError("say how many ranks: -n 64, -n 16..8192, or --nodes 8x8")
-        sizes = [asked]
-    else:
-        sizes = units.parse_sizes(counts)
-        if asked is not None and sizes != [asked]:
-            raise OmnesError(f"--nodes {nodes} are {asked} ranks, but -n is {counts}: leave out one of them")
-    if not all(1 <= count <= MOST_RANKS for count in sizes):
-        raise OmnesError(f"numbers of ranks are 1 to {MOST_RANKS}")
-    return [Ranks(count, per_node) for count in sizes]
+    """The groups that -n and --nodes ask for: '16..8192' doubles; without --nodes, nodes are those of the machine."""
+    return patterns.groups(
+        units.parse_sizes(counts) if counts else [], patterns.parse(nodes or ""), machine.facts["ranks_per_node"]
+    )
 
 
 def predict(

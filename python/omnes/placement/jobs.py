@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
 from omnes import _core
-from omnes.errors import OmnesError, from_core
+from omnes.errors import OmnesError, UsageError, from_core
+from omnes.placement import patterns
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -18,7 +20,7 @@ MACHINE_HELP = "Nodes are like this: an XML file of lstopo, words such as 'packa
 
 
 def options(command: _Command) -> _Command:
-    """Adds --ranks, --machine, --network and --levels, which job() takes."""
+    """Adds --nodes, --shape, --network and --levels, which job() takes."""
     for option in (
         click.option(
             "--levels",
@@ -34,12 +36,13 @@ def options(command: _Command) -> _Command:
             metavar="FILE",
             help="The switches of the nodes: lines '<node> <switch>', or Slurm's topology.conf.",
         ),
-        click.option("--machine", default="", metavar="FILE|WORDS", help=MACHINE_HELP),
+        click.option("--shape", "machine", default="", metavar="FILE|WORDS", help=MACHINE_HELP),
         click.option(
-            "--ranks",
+            "--nodes",
+            "ranks",
             default="",
-            metavar="FILE|PATTERN",
-            help="8x8, '8x8 cyclic', 48,36 or node[01-16]x36; or a file, '<node> [<CPUs>]' for each rank.",
+            metavar="WHERE",
+            help=f"{patterns.HELP} Also node[01-16]x36, and '8x8 unbound'.",
         ),
     ):
         command = option(command)
@@ -55,7 +58,25 @@ def job(ranks: str, machine: str = "", network: str = "", levels: str = "") -> d
             _core.network(network)
         except ValueError as fault:
             raise OmnesError(f"{_OF_NETWORK}: {fault}") from None
+    if patterns.parse(ranks).switches:
+        return _with_switches(ranks, machine, network, levels)
     return read(_core.job, ranks or f"1x{_cores(machine)}", machine, network_file(network), levels)
+
+
+def _with_switches(ranks: str, machine: str, network: str, levels: str) -> dict[str, Any]:
+    """The core reads switches from a network's file, and NUMA nodes from the words of a machine."""
+    pattern = patterns.parse(ranks)
+    (nodes,), (on_each,) = pattern.nodes, pattern.ranks
+    if (network and network != os.environ.get(_OF_NETWORK)) or (machine and pattern.numas):
+        raise UsageError(f"'{ranks}' says itself which switches and NUMA nodes there are: leave out what else does")
+    if pattern.numas:
+        machine = f"numa:{pattern.numas} core:{on_each // pattern.numas} pu:1"
+    if nodes * on_each > patterns.MOST_RANKS:
+        raise UsageError(f"'{ranks}' is more than {patterns.MOST_RANKS} ranks")
+    with tempfile.NamedTemporaryFile("w", suffix=".net") as file:
+        file.writelines(f"node{node} switch{node * pattern.switches // nodes}\n" for node in range(nodes))
+        file.flush()
+        return read(_core.job, " ".join([f"{nodes}x{on_each}", *ranks.split()[1:]]), machine, file.name, levels)
 
 
 def network_file(wanted: str) -> str:

@@ -12,7 +12,6 @@ from omnes.algorithms.selection import Decisions
 from omnes.drawing import rounds, svg, traffic
 from omnes.placement import patterns, renumbering
 from omnes.reporting import page
-from omnes.terminal import units
 
 RANKS = 8  # of a schedule
 _MOST_SEGMENTS = 2  # drawn: more say the same again
@@ -50,7 +49,7 @@ def section(decisions: Sequence[Decisions], operations: Sequence[str]) -> page.S
 def _schedule(operation: str, name: str, segmented: bool, number: int) -> str:
     algorithm = catalogue.one(f"{operation}/{name}")
     segments = _MOST_SEGMENTS if segmented and algorithm["segmented"] else 1
-    nodes = units.parse_nodes(f"2x{RANKS // 2}", RANKS) if algorithm["hierarchical"] else []
+    nodes = patterns.placing(f"2x{RANKS // 2}").nodes() if algorithm["hierarchical"] else []
     if _core.why_not(operation, name, RANKS, segments=segments, nodes=nodes):
         return ""
     root = 0 if operation in catalogue.ROOTED else None

@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from omnes.errors import OmnesError
-from omnes.models.prediction import MOST_RANKS
+from omnes.placement.patterns import MOST_RANKS
 from omnes.terminal import files, units
 
 KINDS = "fat-tree:HOSTSxCORES, torus:XxYx...:cores=C, dragonfly:GROUPSxCHASSISxROUTERSxHOSTS:cores=C, or an XML file"

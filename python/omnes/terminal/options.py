@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from omnes.cluster import bytes_per_second
-from omnes.models.prediction import MOST_RANKS
+from omnes.placement.patterns import HELP, MOST_RANKS
 from omnes.terminal.files import Output
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -23,9 +23,9 @@ def number(least: int) -> click.IntRange:
     return click.IntRange(least, MOST_RANKS)
 
 
-def machine_file(what_for: str = "") -> Option:
+def costs_file(what_for: str = "") -> Option:
     return click.option(
-        "--machine",
+        "--costs",
         "path",
         type=FILE,
         metavar="FILE",
@@ -45,14 +45,18 @@ one_mpi = click.option("--mpi", "place", metavar="PREFIX", help="This MPI instea
 bind = click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")
 
 
-def to_file(what: str) -> Option:
-    return click.option(
-        "--json",
-        "to_file",
-        type=Output(allow_dash=True),
-        metavar="FILE",
-        help=f"{what}; - for the standard output.",
-    )
+def nodes(default: str, usual: str | None = None) -> Option:
+    return click.option("--nodes", default=usual, metavar="WHERE", help=f"{HELP}  [default: {default}]")
 
 
-for_scripts = click.option("--json", "as_json", is_flag=True, help="For scripts.")
+def _to_file(form: str, what: str) -> Option:
+    parameter = f"to_{form}"
+    return click.option(f"--{form}", parameter, type=Output(allow_dash=True), metavar="[=FILE]", help=what)
+
+
+json_only = _to_file("json", "For scripts.")
+
+
+def for_scripts(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What is printed, as JSON and as comma-separated values: where no file is named, instead of the text."""
+    return _to_file("json", "For scripts.")(_to_file("csv", "The figures, as a table.")(command))

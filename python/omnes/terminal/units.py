@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-from omnes.errors import OmnesError
+from omnes.errors import UsageError
 
 MOST_BYTES = 1 << 50  # of a part: far beyond any memory, and times all ranks still a number of 64 bits
 MOST_COUNTED = 1 << 20  # numbers that a range may stand for
@@ -23,10 +23,10 @@ def parse_bytes(text: str) -> int:
     """'16K' -> 16384."""
     match = re.fullmatch(r"(\d+)([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not match:
-        raise OmnesError(f"'{text}' is no size: write bytes such as 8, 16K or 4M")
+        raise UsageError(f"'{text}' is no size: write bytes such as 8, 16K or 4M")
     size = whole(match[1]) * _SUFFIX[match[2].upper()]
     if size > MOST_BYTES:
-        raise OmnesError(f"'{text}' is too large: sizes are up to {format_bytes(MOST_BYTES)}")
+        raise UsageError(f"'{text}' is too large: sizes are up to {format_bytes(MOST_BYTES)}")
     return size
 
 
@@ -61,7 +61,7 @@ def parse_sizes(text: str) -> list[int]:
         high = parse_bytes(last)
         factor = whole(factor_text) if factor_text.isdecimal() else (0 if factor_text else 2)
         if low < 1 or high < low or factor < 2:
-            raise OmnesError(
+            raise UsageError(
                 f"'{part}' is no range of sizes: write FROM..TO or FROM..TO:FACTOR, such as 8..4M or 1K..1M:4"
             )
         while low <= high:
@@ -78,9 +78,9 @@ def parse_counts(text: str) -> list[int]:
         low = whole(match[1]) if match else 0
         high = whole(match[2]) if match and match[2] else low
         if low < 1 or high < low:
-            raise OmnesError(f"'{text}' is no range: write numbers from 1 on such as 8, 1..17 or 2,4,8")
+            raise UsageError(f"'{text}' is no range: write numbers from 1 on such as 8, 1..17 or 2,4,8")
         if high - low >= MOST_COUNTED:
-            raise OmnesError(f"'{text}' stands for too many numbers: at most {MOST_COUNTED} in a range")
+            raise UsageError(f"'{text}' stands for too many numbers: at most {MOST_COUNTED} in a range")
         counts.extend(range(low, high + 1))
     return list(dict.fromkeys(counts))
 
@@ -112,21 +112,3 @@ def percentile(values: Sequence[float], fraction: float) -> float:
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
-
-
-def parse_nodes(text: str, ranks: int) -> list[int]:
-    """The node of each rank: '2x4' is 2 nodes of 4 ranks, '2x4:cyclic' the same filled in turn, '5,3' unequal nodes."""
-    pattern, _, order = text.partition(":")
-    match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", pattern)
-    if match and whole(match[1]) * whole(match[2]) != ranks:
-        raise OmnesError(f"'{text}' places {whole(match[1]) * whole(match[2])} ranks, but there are {ranks}")
-    sizes = [int(match[2])] * int(match[1]) if match else []
-    if not match and not order and re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", pattern):
-        sizes = [whole(size) for size in pattern.split(",")]
-    if not sizes or order not in ("", "block", "cyclic"):
-        raise OmnesError(f"'{text}' is no pattern of nodes: write NODESxRANKS, NODESxRANKS:cyclic or RANKS,RANKS,...")
-    if sum(sizes) != ranks:
-        raise OmnesError(f"'{text}' places {sum(sizes)} ranks, but there are {ranks}")
-    if order == "cyclic":
-        return [rank % len(sizes) for rank in range(ranks)]
-    return [node for node, size in enumerate(sizes) for _ in range(size)]

@@ -18,6 +18,7 @@ from omnes.algorithms import catalogue, tables
 from omnes.errors import OmnesError, from_core
 from omnes.models import prediction
 from omnes.models.prediction import Ranks
+from omnes.placement import patterns
 from omnes.terminal import files
 from omnes.traces import statistics
 
@@ -68,7 +69,7 @@ def parse_members(text: str) -> list[int]:
         first, _, last = ends.partition("-")
         by = int(step or 1)
         ranks = range(int(first), int(last or first) + (1 if by > 0 else -1), by)
-        if len(ranks) > prediction.MOST_RANKS:
+        if len(ranks) > patterns.MOST_RANKS:
             raise ValueError(f"'{run}' are more ranks than there can be")
         members += ranks
     return members
