@@ -169,8 +169,8 @@ def test_where_the_stock_mpi_is_wrong_it_says_so_and_leaves_that_mpi_out(capsys)
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("sort",), "no operation 'sort' to measure; there are barrier, bcast"),
-        (("iscan",), "no operation 'iscan' to measure"),
+        (("sort",), "no operation 'sort'; there are barrier, bcast"),
+        (("iscan",), "no operation 'iscan'; did you mean 'scan'?"),
         (("bcast", "--counts", "unequal"), "only these have unequal counts: gatherv, "),
         (("--persistent", "--nonblocking"), "two measurements: give one of them"),
         (("--tests", "3"), "add --nonblocking"),

@@ -214,7 +214,7 @@ def test_the_keyboard_is_enough(full, browser):
 
 def test_wrong_input_is_one_line(tmp_path):
     page = str(tmp_path / "page.html")
-    assert "no operation 'brodcast' to report on" in fails("report", "-o", page, "--only", "brodcast")
+    assert "no operation 'brodcast'; did you mean 'bcast'?" in fails("report", "-o", page, "--only", "brodcast")
     bad = tmp_path / "bad"
     bad.write_text("[1]")
     assert "line 1 is no measurement" in fails("report", "-o", page, "--measured", str(bad))

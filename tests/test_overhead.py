@@ -38,7 +38,7 @@ def test_lines_are_named(said):
 def touched(monkeypatch):
     pytest.importorskip("capstone")
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    return importlib.import_module("touched")
+    return importlib.import_module("lab.touched")
 
 
 @pytest.mark.parametrize(

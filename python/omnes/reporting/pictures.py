@@ -59,7 +59,7 @@ def _schedule(operation: str, name: str, segmented: bool, number: int) -> str:
 
 def _traffic(operation: str, name: str) -> str:
     """Of hierarchical ones it would say nothing: they keep to the nodes by themselves."""
-    where = patterns.from_pattern(_PLACES, cyclic=False)
+    where = patterns.placing(_PLACES)
     if catalogue.one(f"{operation}/{name}")["hierarchical"] or _core.why_not(operation, name, where.p):
         return ""
     source = _core.traffic(operation, name, where.p)
