@@ -2,13 +2,15 @@
 SHELL := /bin/bash
 venv := .venv/bin
 
-.PHONY: help setup demo test test-cpp test-optimised test-one-definition test-sanitize test-python lint format clean
+.PHONY: help setup demo test test-cpp test-optimised test-one-definition test-sanitize test-python lint format docs stubs clean
 
 help:
 	@echo "make demo           set up, then one MPI program on the stock MPI and on omnes, side by side"
 	@echo "make test           set up, then all tests"
 	@echo "make test-cpp       only the C++ tests; likewise test-sanitize, test-python"
-	@echo "make lint format    check, or put right, the formatting and the Python code"
+	@echo "make lint format    check, or put right, the formatting and the Python code; lint also checks includes"
+	@echo "make stubs          write what python/omnes/_core.pyi says of the compiled core"
+	@echo "make docs           build the documentation as a site, and the manual pages"
 	@echo "make clean          remove builds (not .venv and .mpi)"
 
 setup:
@@ -47,14 +49,28 @@ test-python: setup
 	@$(venv)/python -m pytest -q -n 2 --durations=10
 
 lint: setup
+	@scripts/check-includes
 	@$(venv)/ruff check .
 	@$(venv)/ruff format --check .
 	@git ls-files '*.[ch]pp' '*.[ch]' | xargs $(venv)/clang-format --dry-run --Werror
+	@$(venv)/mypy
+	@$(venv)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@PATH="$$PWD/$(venv):$$PATH"; if command -v actionlint >/dev/null; then actionlint; \
+	  else echo "workflows only checked against their schema: no actionlint"; fi
 
 format: setup
 	@$(venv)/ruff check --fix .
 	@$(venv)/ruff format .
 	@git ls-files '*.[ch]pp' '*.[ch]' | xargs $(venv)/clang-format -i
+
+# Of the docstrings and signatures in src/python.
+stubs: setup
+	@$(venv)/python -m nanobind.stubgen --quiet --module omnes._core --pattern-file src/python/stub.txt \
+	  --output-file python/omnes/_core.pyi --marker-file python/omnes/py.typed
+	@$(venv)/ruff format --quiet python/omnes/_core.pyi
+
+docs: setup
+	@$(venv)/python scripts/docs
 
 clean:
 	rm -rf build dist

@@ -9,7 +9,7 @@ import click
 from lab import campaign, campaign_page, pack, peers, plan
 from omnes.bench.records import Records
 from omnes.errors import OmnesError
-from omnes.terminal import progress, toml_files
+from omnes.terminal import files, progress, toml_files
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parent / ".cache"
@@ -39,7 +39,7 @@ def main(
     bench/run
     bench/run bound --peer openmpi-5 --peer omnes-openmpi-5
     bench/run --pack /tmp/bench --peer openmpi-5 --peer omnes-openmpi-5
-    bench/run --page --results bench/results/2026-11-22-xeon-2-cores-bound
+    bench/run --page --results bench/results/xeon-bound
     """
     plans = [plan.read(path) for path in toml_files.pick(HERE / "plans", list(plan_names), "plan")]
     chosen = [peers.read(path) for path in toml_files.pick(HERE / "peers", list(peer_names), "peer")]
@@ -50,7 +50,8 @@ def main(
     if folder:
         click.echo(pack.pack(HERE, chosen, CACHE, Path(folder)))
         return
-    records = Records(Path(f"{results}.jsonl") if results else campaign.where(HERE / "results"))
+    path = Path(f"{results}.jsonl") if results else campaign.where(HERE / "results")
+    records = Records(files.packed(path) if only_page else path)
     if only_page and not records.campaign:
         raise OmnesError(f"no results in {records.path}; name some: --results FILE, without its ending")
     if not only_page:

@@ -11,7 +11,7 @@ from lab.applications import applications_page, description, installing, measuri
 from lab.applications.running import Case
 from omnes.bench import host
 from omnes.errors import OmnesError
-from omnes.terminal import progress, toml_files
+from omnes.terminal import files, progress, toml_files
 
 HERE = Path(__file__).resolve().parent
 RANKS = (2, 4, 8)
@@ -57,7 +57,8 @@ def main(
         bring(programs, mpis, True, bool(names))
         return
     default = HERE / "results" / f"{datetime.date.today()}-{host.name()}-applications"
-    records = measuring.Records(Path(f"{results or default}.jsonl"))
+    path = Path(f"{results or default}.jsonl")
+    records = measuring.Records(files.packed(path) if only_page else path)
     if only_page and not records.campaign:
         raise OmnesError(f"no results in {records.path}; name some: --results FILE, without its ending")
     if not only_page:

@@ -20,6 +20,7 @@ from lab.plain_links import machine_file
 from omnes import _core
 from omnes.reporting import charts
 from omnes.reporting.charts import Series
+from omnes.terminal import files
 from omnes.terminal.units import format_bytes, format_us, parse_counts
 
 SIZES = (128, BYTES)
@@ -74,7 +75,7 @@ def simulate(ranks: int, results: Path) -> None:
 def read(path: Path) -> dict[tuple[str, int, str], Curve]:
     """By operation, bytes and contender; what came last counts."""
     times: dict[tuple[str, int, str], dict[float, float]] = {}
-    for line in path.read_text().splitlines():
+    for line in files.read(files.packed(path)).splitlines():
         one = json.loads(line)
         if "seconds" in one:
             times.setdefault((one["operation"], one["bytes"], one["contender"]), {})[one["ranks"]] = one["seconds"]
@@ -127,7 +128,7 @@ def page(name: str, curves: dict[tuple[str, int], tuple[Curve, ...]]) -> list[st
         "MB/s where all send to all, as the paper does; for Barrier, where it has no formula, ⌈lb p⌉ α. Reductions "
         "take no time in SMPI, nor in this machine.",
         "",
-        f"![curves]({name}.svg)",
+        f"The curves: `{name}.svg`, which `bench/run paper-curves --page` draws.",
         "",
         "## At the most ranks that were simulated",
         "",

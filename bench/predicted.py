@@ -17,6 +17,7 @@ from pathlib import Path
 from lab.plain_links import machine_file
 from omnes.models.prediction import Machine, Ranks, predict
 from omnes.simulation.cells import SHAPES
+from omnes.terminal import files
 from omnes.terminal.units import format_bytes, format_us, parse_counts, percentile
 
 # One switch, so that two links are between any two hosts.
@@ -90,7 +91,7 @@ def simulate(operations: list[str], ranks: list[int], sizes: str, results: Path)
 def rows(results: Path) -> list[Row]:
     machine = Machine(MACHINE)
     found = {}
-    for line in results.read_text().splitlines():
+    for line in files.read(files.packed(results)).splitlines():
         one = json.loads(line)
         name, _, choice = one["contender"].partition(" ")
         if choice and "seconds" in one:

@@ -16,6 +16,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from omnes.simulation import smpi
+from omnes.terminal import files
 from omnes.terminal.units import format_bytes, format_us, geometric_mean, parse_counts, parse_sizes
 
 PLATFORM = "fat-tree:64x16:leaf=8"
@@ -61,7 +62,7 @@ def simulate(ranks: int, sizes: str, results: Path) -> None:
 def read(path: Path) -> dict[tuple[int, str], Times]:
     """By ranks and placement; of omnes what came last."""
     tables: dict[tuple[int, str], Times] = defaultdict(lambda: defaultdict(dict))
-    for line in path.read_text().splitlines():
+    for line in files.read(files.packed(path)).splitlines():
         one = json.loads(line)
         times = tables[one["ranks"], one["placement"]][one["operation"], one["bytes"]]
         times[one["contender"]] = one.get("seconds")

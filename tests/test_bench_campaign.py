@@ -81,7 +81,6 @@ def kill_after(records: int, words, folder: Path) -> None:
 
 
 def test_a_run_that_was_killed_goes_on_where_it_was(inputs, tmp_path):
-    pytest.importorskip("matplotlib")
     (tmp_path / "tiny.toml").write_text("launches = 2\n" + PLAN)
     kill_after(4, inputs, tmp_path)
     before = [record for record in records_in(tmp_path) if record["record"] == "cell"]
@@ -103,7 +102,8 @@ def test_a_run_that_was_killed_goes_on_where_it_was(inputs, tmp_path):
     page = (tmp_path / "results.md").read_text()
     assert "## tiny: 2 ranks, each bound to a core" in page and "| allreduce 1K |" in page and ", 2 launches;" in page
     assert "| a cache line from one core to the next |" in page
-    assert "allreduce" in (tmp_path / "results-tiny-2-ours.svg").read_text()
+    picture = (tmp_path / "results-tiny-2-ours.svg").read_text()
+    assert "allreduce" in picture and picture.count("<path") < 40
 
 
 def test_a_peer_that_is_wrong_or_dies_is_left_out_of_that_cell_only(tmp_path):

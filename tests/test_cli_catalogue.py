@@ -96,6 +96,46 @@ def test_verify_a_few_ranks():
     assert report["proved"] == sum(outcome["proved"] for outcome in report["outcomes"])
 
 
+CHAIN = """\
+# From rank 0 to rank 1.
+bcast p 2 rank 0 root 0 radix 0 segments 1 pieces 1
+0 send to 1: recv[0]
+
+bcast p 2 rank 1 root 0 radix 0 segments 1 pieces 1
+0 recv from 0: recv[0]
+"""
+
+
+def test_verify_schedules_of_a_file(tmp_path):
+    file = tmp_path / "chain.txt"
+    file.write_text(CHAIN)
+    result = omnes("verify", "--schedules", str(file))
+    assert (result.exit_code, result.output) == (0, f"{file} is proved on 2 ranks\n")
+    file.write_text(CHAIN.replace("0 recv from 0: recv[0]\n", ""))
+    result = omnes("verify", "--schedules", str(file), "--json")
+    report = json.loads(result.output)
+    assert result.exit_code == 1 and report["proved"] is False and report["fault"]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [("", "no schedules"), ("0 send to 1: recv[0]\n", "begins with '0 send"), (CHAIN + "0 sends\n", "expected")],
+)
+def test_what_is_no_file_of_schedules_is_an_error(tmp_path, text, complaint):
+    file = tmp_path / "none.txt"
+    file.write_text(text)
+    assert complaint in fails("verify", "--schedules", str(file))
+    assert "leave out bcast" in fails("verify", "bcast", "--schedules", str(file))
+
+
+def test_what_draw_writes_is_proved(tmp_path):
+    file = tmp_path / "drawn.txt"
+    file.write_text(
+        "".join(omnes("draw", "allreduce/ring", "-n", "4", "--rank", str(rank)).output for rank in range(4))
+    )
+    assert omnes("verify", "--schedules", str(file)).exit_code == 0
+
+
 def test_the_fault_at_the_smallest_p_is_reported():
     outcomes = [
         Outcome("bcast", name, p, 1, "", fault)

@@ -20,7 +20,7 @@ from omnes.reporting.charts import Series
 pytest.importorskip("matplotlib", reason="reports need matplotlib, which scripts/setup installs")
 
 SMALL = ("--only", "barrier,scan", "--scale", "2..8")
-BENCH = ROOT / "bench/results/2026-11-21-epyc-2-cores-large-messages.jsonl"
+BENCH = ROOT / "bench/results/epyc-zen3-segments.jsonl.gz"
 
 
 @pytest.fixture(scope="module")

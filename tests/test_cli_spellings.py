@@ -8,6 +8,8 @@ import json
 import pytest
 
 from cli import fails, omnes
+from omnes.cli import main
+from omnes.commands import compare
 from omnes.placement import patterns
 from omnes.placement.patterns import Ranks
 from omnes.terminal import output, spellings
@@ -28,7 +30,7 @@ FORMER = [
     ("bench --json f.json bcast", "bench --json=f.json bcast", "--json f.json is now --json=f.json"),
     ("bench --json - bcast", "bench --json=- bcast", "--json - is now --json=-"),
 ]
-AS_THEY_ARE = ["run --machine ./app --json", "map --hosts a,b --nodes 2x4", "tune -- --machine x", "bench --nodes 4x2"]
+AS_THEY_ARE = ["map --hosts a,b --nodes 2x4", "tune -- --machine x", "bench --nodes 4x2"]
 
 
 @pytest.mark.parametrize(("former", "now", "warning"), FORMER, ids=[former for former, _, _ in FORMER])
@@ -44,6 +46,14 @@ def test_former_names_are_taken_with_a_warning(former, now, warning, capsys):
 def test_other_words_stay(line, capsys):
     command, *words = line.split()
     assert spellings.current(command, words) == words and capsys.readouterr().err == ""
+
+
+def test_what_stands_behind_a_program_is_its_own():
+    for name in ("run", "compare"):
+        words = ["./app", "--json", "--machine", "m"]
+        assert main.resolve_command(main.make_context("omnes", [name, *words]), [name, *words])[2] == words
+    context = compare.command.make_context("compare", ["--json", "./app", "--json"])
+    assert str(context.params["to_json"]) == "-" and context.obj.program == ["./app", "--json"]
 
 
 def test_a_former_name_does_the_same():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import omnes
 from omnes import _core
 
 # Values of each kind of argument: usual ones first, then what no caller should give.
@@ -26,8 +27,6 @@ def declared() -> dict[str, list[tuple[str, str]]]:
     """Functions and their parameters with kinds, as the stub says."""
     stub = Path(inspect.getfile(_core)).with_name("_core.pyi")
     if not stub.exists():
-        import omnes
-
         stub = Path(omnes.__file__).with_name("_core.pyi")
     found = {}
     for name, parameters in re.findall(r"^def (\w+)\(([^)]*)\)", stub.read_text(), re.MULTILINE):
@@ -41,11 +40,11 @@ def usual(name: str, kind: str):
     named |= {"root": 0, "radix": 2, "bytes": 8, "segments": 1, "file": "/dev/null", "alpha": 1e-6, "beta": 1e-9}
     if name in named and not (name == "ranks" and kind == "int") and not (name == "text" and kind == "choice"):
         return named[name]
-    return {"int": 2, "float": 1.0, "str": "", "bool": False, "list[int]": []}.get(kind, [])
+    return {"int": 2, "float": 1.0, "str": "", "bool": False, "Sequence[int]": []}.get(kind, [])
 
 
 def hostile(kind: str) -> tuple:
-    kinds = {"int": INTEGERS, "float": NUMBERS, "str": TEXTS, "bool": (False, True), "list[int]": LISTS}
+    kinds = {"int": INTEGERS, "float": NUMBERS, "str": TEXTS, "bool": (False, True), "Sequence[int]": LISTS}
     return (*kinds.get(kind, LEVELS), None, object())
 
 
@@ -63,9 +62,24 @@ def test_no_function_dies_of_its_arguments():
     assert done.returncode == 0, done.stderr[-2000:] + done.stdout[-200:]
 
 
-def test_the_stub_names_every_function():
-    functions = {name for name in dir(_core) if callable(getattr(_core, name)) and not name.startswith("_")}
-    assert functions - {"Traffic"} == set(declared())
+def public_functions() -> set[str]:
+    return {name for name in dir(_core) if callable(getattr(_core, name)) and not name.startswith("_")} - {"Traffic"}
+
+
+def test_the_stub_names_every_function_with_its_parameters():
+    assert public_functions() == set(declared())
+    for name, parameters in declared().items():
+        signature = getattr(_core, name).__nb_signature__[0][0]
+        assert [parameter for parameter, _ in parameters] == re.findall(r"(\w+): ", signature)
+
+
+def test_every_function_says_what_it_does():
+    for name in public_functions():
+        assert getattr(_core, name).__doc__.split("\n", 1)[1].strip(), name  # below the signature
+
+
+def test_the_package_says_that_it_has_types():
+    assert (Path(omnes.__file__).parent / "py.typed").exists()
 
 
 @pytest.mark.parametrize(

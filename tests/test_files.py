@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import os
 import subprocess
@@ -104,6 +105,22 @@ def test_reading_says_what_is_wrong(tmp_path):
     for name, complaint in cases.items():
         with pytest.raises(OmnesError, match=complaint):
             files.read(Path(name))
+
+
+def test_packed_files_are_read_as_their_text(tmp_path, monkeypatch):
+    plain, packed, torn = (tmp_path / name for name in ("a.jsonl", "a.jsonl.gz", "torn.gz"))
+    packed.write_bytes(gzip.compress(b"one\ntwo\n"))
+    torn.write_bytes(packed.read_bytes()[:-12])
+    assert files.read(packed) == "one\ntwo\n"
+    assert files.packed(plain) == packed and files.beside(packed, ".md") == tmp_path / "a.md"
+    plain.write_text("one\n")
+    assert files.packed(plain) == plain and files.beside(plain, ".md") == tmp_path / "a.md"
+    with pytest.raises(OmnesError, match=f"^cannot read {torn}: "):
+        files.read(torn)
+    monkeypatch.setattr(files, "MOST_BYTES", packed.stat().st_size)
+    packed.write_bytes(gzip.compress(bytes(1000)))
+    with pytest.raises(OmnesError, match="longer than"):
+        files.read(packed)
 
 
 def test_the_core_reads_only_files_with_an_end(tmp_path):

@@ -205,7 +205,6 @@ def test_a_peer_with_omnes_is_compared_with_its_own_mpi(tmp_path):
 
 
 def test_the_page_says_what_varies(tmp_path):
-    pytest.importorskip("matplotlib")
     (tmp_path / "like.toml").write_text(
         PLAN + '[[cells]]\noperations = ["bcast", "allgatherv"]\nsizes = "80"\ncounts = ["random"]\n'
         '[[cells]]\noperations = ["nothing", "allreduce"]\nsizes = "8"\nform = "dup"\n'

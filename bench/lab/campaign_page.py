@@ -11,6 +11,7 @@ from omnes.bench.compare import BEST, Table, Times, best_peer, ratios, tables
 from omnes.bench.parts import SIZELESS
 from omnes.bench.records import Records
 from omnes.bench.timing import Cell
+from omnes.terminal import files
 from omnes.terminal.units import format_bytes, format_us, geometric_mean
 
 _HOW = """\
@@ -41,8 +42,8 @@ _VARIETY = {
 
 
 def write(records: Records) -> list[Path]:
-    """Writes NAME.md and a heat map for each table beside NAME.jsonl; says which files."""
-    page = records.path.with_suffix(".md")
+    """Writes NAME.md and the heat maps of each table beside NAME.jsonl; says which files."""
+    page = files.beside(records.path, ".md")
     all_tables = list(tables(records))
     cells = [cell for table in all_tables for cell in table.cells]
     lines = [*_head(records, {name for table in all_tables for name in (*table.peers, *table.omnes)}, cells)]

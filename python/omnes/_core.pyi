@@ -1,23 +1,37 @@
-# What the compiled core offers to Python. Wrong arguments raise ValueError with one line that says what is valid. Ranks
-# are at most 2^20, of proofs 2^14, of mappings 2^24; files are regular ones of 16 MiB at most.
+"""
+What the compiled core offers to Python.
+
+Wrong arguments raise ValueError with one line that says what is valid. Ranks are at most 2^20, of proofs 2^14, of
+mappings 2^24; files are regular ones of 16 MiB at most.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 
 __version__: str
 
-def operations() -> list[str]: ...
+def operations() -> list[str]:
+    """The names of all operations, such as 'allreduce'."""
 
-# Those with a root; those that reduce; those that have a form in place.
-def rooted_operations() -> list[str]: ...
-def reductions() -> list[str]: ...
-def in_place_operations() -> list[str]: ...
+def rooted_operations() -> list[str]:
+    """The names of those with a root."""
 
-# Every algorithm: operation, name, summary, source, radix (default; 0: takes none), min_radix, root_radix (the default
-# is the square root of p), segmented, ordered, power_of_two, even, unequal (listed once more for the operations with
-# unequal parts), hierarchical (composed over levels), aliases (other names).
-def catalogue() -> list[dict[str, Any]]: ...
+def reductions() -> list[str]:
+    """The names of those that reduce."""
 
-# The schedule of one rank in the readable text form. nodes, here and below: of each rank, for hierarchical algorithms;
-# empty: all ranks are one group.
+def in_place_operations() -> list[str]:
+    """The names of those with a form in place."""
+
+def catalogue() -> list[dict[str, Any]]:
+    """
+    Every algorithm, sorted by operation and name.
+
+    Each a dict: operation, name, summary, source (who described it), radix (the default; 0: takes none), min_radix,
+    root_radix (the default is the square root of p), segmented, ordered (combines in the order of the ranks),
+    power_of_two, even (only for such p), unequal (listed once more for the operations with unequal parts), hierarchical
+    (composed over levels), aliases (other names).
+    """
+
 def schedule_text(
     operation: str,
     algorithm: str,
@@ -27,11 +41,15 @@ def schedule_text(
     radix: int = 0,
     segments: int = 1,
     in_place: bool = False,
-    nodes: list[int] = [],
-) -> str: ...
+    nodes: Sequence[int] = [],
+) -> str:
+    """
+    The schedule of one rank in the text form.
 
-# The same as data, for drawing: per op kind, peers (a list; a publish lists all others), published, incoming_first,
-# a, b, dst (each None or {buffer, first, count}), deps (indices of ops).
+    nodes: the node of each of the p ranks, for hierarchical algorithms; empty: all ranks are one group. radix 0: the
+    algorithm's own. Raises ValueError for names and numbers that are not valid, saying which are.
+    """
+
 def schedule_ops(
     operation: str,
     algorithm: str,
@@ -41,10 +59,16 @@ def schedule_ops(
     radix: int = 0,
     segments: int = 1,
     in_place: bool = False,
-    nodes: list[int] = [],
-) -> list[dict[str, Any]]: ...
+    nodes: Sequence[int] = [],
+) -> list[dict[str, Any]]:
+    """
+    The schedule of one rank as data, for drawing: a dict for each op, in program order.
 
-# Blocks per part in such a schedule.
+    kind, peers (a list; a publish lists all others), published, incoming_first; a, b and dst (each None, or a dict of
+    buffer, first and count, in blocks); deps (indices of ops that have to be complete before). Arguments and errors: as
+    of schedule_text.
+    """
+
 def pieces(
     operation: str,
     algorithm: str,
@@ -53,15 +77,29 @@ def pieces(
     radix: int = 0,
     segments: int = 1,
     in_place: bool = False,
-    nodes: list[int] = [],
-) -> int: ...
+    nodes: Sequence[int] = [],
+) -> int:
+    """
+    Blocks per part in such a schedule. Arguments and errors: as of schedule_text.
+    """
 
-# None when the schedules of all p ranks are proved, else the first fault in one line.
 def verify(
     operation: str, algorithm: str, p: int, root: int = 0, radix: int = 0, segments: int = 1, in_place: bool = False
-) -> str | None: ...
+) -> str | None:
+    """
+    None when the schedules of all p ranks are proved, else the first fault in one line.
 
-# Why the algorithm cannot solve such a problem; empty when it can.
+    p is at most 2^14. Raises ValueError for names and numbers that are not valid. Runs without the GIL.
+    """
+
+def verify_texts(texts: Sequence[str], ordered: bool = False) -> str | None:
+    """
+    The same for schedules in the text form, one for each rank in order.
+
+    ordered: whether reductions have to combine in the order of the ranks. Raises ValueError for what is no schedule:
+    the line, what was found and what was expected.
+    """
+
 def why_not(
     operation: str,
     algorithm: str,
@@ -69,156 +107,263 @@ def why_not(
     radix: int = 0,
     segments: int = 1,
     commutative: bool = True,
-    nodes: list[int] = [],
-) -> str: ...
+    nodes: Sequence[int] = [],
+) -> str:
+    """
+    Why the algorithm cannot solve such a problem; empty when it can.
 
-# "knomial:k=4,segment=16K" -> {algorithm, radix, segment (bytes; 0: none), text (normalised)}.
-def parse_choice(operation: str, text: str) -> dict[str, Any]: ...
+    commutative: whether the reduction is. Other arguments and errors: as of schedule_text.
+    """
 
-# What would run, by the environment and the decision tables: {algorithm, radix, segment, text, why}. node: of each
-# rank; none: all ranks are on one. shared_memory: ranks of a node share it. table, here and below: a file in front of
-# the compiled-in one; "off": none; empty: the environment's, or the user's. machine: the text of a machine file; empty:
-# likewise. model: whether it is asked where a rule or a variable leaves the choice to it, as for ranks with a CPU each.
-# host: whether calls may be left to the host MPI; the algorithm is "host" then.
+def parse_choice(operation: str, text: str) -> dict[str, Any]:
+    """
+    What a forced choice means: 'knomial:k=4,segment=16K' -> a dict.
+
+    algorithm, radix (0: the algorithm's own), segment (bytes; 0: none), text (normalised). Raises ValueError, which
+    lists what is valid.
+    """
+
 def choose(
     operation: str,
     p: int,
     bytes: int,
     elements: int,
     commutative: bool = True,
-    node: list[int] = [],
+    node: Sequence[int] = [],
     shared_memory: bool = True,
     table: str = "",
     machine: str = "",
     model: bool = True,
     host: bool = False,
-) -> dict[str, Any]: ...
+) -> dict[str, Any]:
+    """
+    What would run, by the environment and the decision tables.
 
-# What is worth trying for parts of so many bytes: every algorithm as it comes, and with a few radices and segments.
-def candidates(operation: str, part_bytes: int) -> list[str]: ...
+    A dict of algorithm, radix, segment (bytes), text and why. bytes: of a part; elements: of a part. node: of each of
+    the p ranks; empty: all ranks are on one. shared_memory: whether ranks of a node share it. table: a file in front of
+    the compiled-in one; 'off': none; empty: the environment's, or the user's. machine: the text of a machine file;
+    empty: likewise. model: whether it is asked where a rule or a variable leaves the choice to it, as for ranks with a
+    CPU each. host: whether calls may be left to the host MPI; the algorithm is 'host' then. Raises ValueError for wrong
+    values, also of the environment's variables.
+    """
 
-# The file in front of the compiled-in table; empty: none.
-def table_file(table: str = "") -> str: ...
+def check_settings() -> list[str]:
+    """
+    A line for each OMNES_ variable of the environment that is ignored, as there is none of its name.
 
-# All rules in the order in which they are asked: operation, text (where it stands, and its conditions), use, own (the
-# user's).
-def rules(table: str = "") -> list[dict[str, Any]]: ...
+    Raises ValueError for a value that MPI_Init would refuse.
+    """
 
-# Of those that a table may set, where nobody sets them, as text: for blocking calls of so many ranks of one node, which
-# have a CPU each or share some.
-def default_settings(ranks: int, own_cpus: bool) -> dict[str, str]: ...
+def candidates(operation: str, part_bytes: int) -> list[str]:
+    """
+    What is worth trying for parts of so many bytes.
 
-# Raises ValueError for a value of an OMNES_ variable that MPI_Init would refuse. -> a line for each variable that is
-# ignored, as there is none of its name.
-def check_settings() -> list[str]: ...
+    Every algorithm as it comes, and with a few radices and segments.
+    """
 
-# Bytes of the shared-memory segment of p ranks, with the settings in force.
-def segment_bytes(p: int) -> int: ...
+def default_settings(ranks: int, own_cpus: bool) -> dict[str, str]:
+    """
+    Of the settings that a table may hold, the values where nobody sets them, as text by name.
 
-# {cpus: [int] (that this process may use), text (one line per level), levels: [{name, count, bytes (of one; 0: none),
-# cpus: [[int]]}] from node to core}. Of this machine, or of one that hwloc describes: an XML file, or words such as
-# "package:2 core:4 pu:2". Raises ValueError, also where there is no hwloc.
-def machine(description: str = "") -> dict[str, Any]: ...
+    For blocking calls of so many ranks of one node, which have a CPU each or share some.
+    """
 
-# Whether one process may read another's memory (single copy).
-def cma_works() -> bool: ...
+def known_machine_file() -> tuple[str, str]:
+    """
+    Name and text of the machine file that a job would know.
 
-# A described job (docs/topology.md). ranks: a file or a pattern such as "8x8 cyclic"; machine: as above, or "this";
-# network: a file; levels: such as "numa,node". -> {p, nodes: [name, by rank], levels: [{name, units: [int, by rank]}]
-# from the nearest, left_out: [{name, kind: off | absent | inactive | declined, why}], groups: [{level, groups: [[rank,
-# its leader first]]}]}.
-def job(ranks: str, machine: str = "", network: str = "", levels: str = "") -> dict[str, Any]: ...
+    OMNES_MACHINE's, or the user's; both empty where there is none.
+    """
 
-# Every node's switches, from the nearest to the widest, from a file of a network.
-def network(file: str) -> dict[str, list[str]]: ...
+def rules(table: str = "") -> list[dict[str, Any]]:
+    """
+    All rules in the order in which they are asked, each a dict.
 
-# Slurm's file on this machine, if there is one.
-def network_file() -> str | None: ...
+    operation, text (where it stands, and its conditions), use, own (whether it is the user's). table: as of choose.
+    Raises ValueError for a file that is no table.
+    """
 
-# For each level within a node, the unit of this machine that holds all these CPUs, named by its lowest; -1: there is no
-# such level, -2: the CPUs are of several units. `system`: instead of /sys/devices/system.
-def inner_units(cpus: list[int], system: str = "") -> dict[str, int]: ...
+def table_file(table: str = "") -> str:
+    """
+    The file in front of the compiled-in table; empty: none. table: as of choose.
+    """
 
-# "n[01-02,7]" -> ["n01", "n02", "n7"].
-def expand_hostlist(list: str) -> list[str]: ...
-
-# All levels that there can be.
-level_names: list[str]
-
-# Predicted times for parts of each of these sizes: [{bytes, seconds, path: {latency, bandwidth, overhead, reduction,
-# copy} (adds up to seconds), method, simulated (ranks), finished (seconds of each simulated rank; for p <= 64)}].
-# machine: the text of a machine file; empty: the default. ranks_per_node: ranks in order, so many on a node; 0: the
-# machine's.
-def predict(
-    operation: str,
-    choice: str,
-    p: int,
-    sizes: list[int],
-    machine: str = "",
-    ranks_per_node: int = 0,
-    reduction: str = "f64 sum",
-    root: int = 0,
-) -> list[dict[str, Any]]: ...
-
-# {name, source, ranks_per_node, levels: [str]} of a machine file's text; empty: of the default.
-def described_machine(machine: str = "") -> dict[str, Any]: ...
-
-# Name and text of the machine file that a job would know: OMNES_MACHINE's, or the user's; empty where there is none.
-def known_machine_file() -> tuple[str, str]: ...
-
-# The text of the default machine file.
-def default_machine() -> str: ...
-
-# The closed formulas: [{number, operation, algorithm, text}].
-def formulas() -> list[dict[str, Any]]: ...
-
-# Seconds by the closed formula of that algorithm, for parts of so many bytes.
-def hockney(
-    operation: str, algorithm: str, p: int, bytes: float, alpha: float, beta: float, gamma: float = 0.0
-) -> float: ...
-
-# Seconds that one core takes to copy so many bytes, or to combine two operands of so many (type: f32, f64, i32, i64;
-# op: max, min, prod, sum): one value for each round.
-def time_copy(bytes: int, rounds: int) -> list[float]: ...
-def time_reduction(type: str, op: str, bytes: int, rounds: int) -> list[float]: ...
-
-# Who sends how much to whom: of an algorithm (in blocks) or recorded (in bytes).
-class Traffic:
-    p: int
-
-    # {rank: {peer: amount}}, without ranks that send nothing.
-    def rows(self) -> dict[int, dict[int, int]]: ...
-
-    # levels: (name, unit of each rank), nearest first. bandwidths: by level, and one more; empty: the default. method:
-    # auto, structure, general, metis. -> {method ("none": nothing is cheaper), symmetry, rows_seen, pieces, virtual_of,
-    # real_of, bandwidths, before, after: {time, amount (by level)}, seconds: {traffic, mapping, cost}, fixups:
-    # {exchange, reorder: {time, copied} or {why_not}} (up to so many ranks), metis: {cut, largest_part} (its own)}
-    def map(
-        self,
-        levels: list[tuple[str, list[int]]],
-        bandwidths: list[float] = [],
-        method: str = "auto",
-        fixups_up_to: int = 256,
-    ) -> dict[str, Any]: ...
-
-def traffic(operation: str, algorithm: str, p: int, root: int = 0, radix: int = 0, segments: int = 1) -> Traffic: ...
-
-# Lines of 'rank rank bytes', # comments; for p ranks or more.
-def read_traffic(text: str, p: int = 0) -> Traffic: ...
-
-# Of (traffic, its ranks among all p, how often it counts per part), added up.
-def sum_traffic(p: int, parts: list[tuple[Traffic, list[int], float]]) -> Traffic: ...
-
-# Raises ValueError where the method metis cannot be had: why, and what to install.
-def require_metis() -> None: ...
-
-# What a communicator whose ranks lie so does with the present environment, for parts of so many bytes: {renumbered,
-# text (the choice, with " remap=exch" or " remap=reorder"), gain (predicted, of the time of messages), why}.
 def renumbering(
     operation: str,
     choice: str,
     bytes: int,
-    levels: list[tuple[str, list[int]]],
+    levels: Sequence[tuple[str, Sequence[int]]],
     machine: str = "",
     commutative: bool = True,
-) -> dict[str, Any]: ...
+) -> dict[str, Any]:
+    """
+    Whether a communicator whose ranks lie so is renumbered, with the present environment: a dict.
+
+    renumbered; text (the choice, with ' remap=exch' or ' remap=reorder'); gain (the predicted time of messages before,
+    divided by that after); why. bytes: of a part. levels: (name, unit of each rank), nearest first. Raises ValueError.
+    """
+
+def machine(description: str = "") -> dict[str, Any]:
+    """
+    This machine, or one that hwloc describes: a dict of cpus, text and levels.
+
+    cpus: those that this process may use. text: one line per level. levels, from node to core: dicts of name, count,
+    bytes (of one; 0: none), cpus (a list for each). description: an XML file of hwloc, or words such as 'package:2
+    core:4 pu:2'. Raises ValueError, also where there is no hwloc.
+    """
+
+def cma_works() -> bool:
+    """Whether one process may read another's memory (single copy)."""
+
+def segment_bytes(p: int) -> int:
+    """
+    Bytes of the shared-memory segment of p ranks, with the settings in force.
+    """
+
+def job(ranks: str, machine: str = "", network: str = "", levels: str = "") -> dict[str, Any]:
+    """
+    A described job (docs/topology.md): a dict of p, nodes, levels, left_out and groups.
+
+    ranks: a file or a pattern such as '8x8 cyclic'; machine: as of machine(), or 'this'; network: a file; levels: such
+    as 'numa,node'. nodes: the name of each rank's. levels, from the nearest: dicts of name and units (one for each
+    rank). left_out: dicts of name, kind (off, absent, inactive, declined) and why. groups: dicts of level and groups
+    (lists of ranks, each with its leader first). Raises ValueError for what cannot be read.
+    """
+
+def network(file: str) -> dict[str, list[str]]:
+    """
+    The switches above each node, by its name, from the nearest to the widest.
+
+    Raises ValueError for a file that is none of a network.
+    """
+
+def network_file() -> str | None:
+    """Slurm's file of the network on this machine; None where there is none."""
+
+def inner_units(cpus: Sequence[int], system: str = "") -> dict[str, int]:
+    """
+    For each level within a node, the unit of this machine that holds all these CPUs, named by its lowest CPU.
+
+    -1: there is no such level; -2: the CPUs are of several units. system: read instead of /sys/devices/system.
+    """
+
+def expand_hostlist(list: str) -> list[str]:
+    """
+    Slurm's lists of nodes: 'n[01-02,7]' -> ['n01', 'n02', 'n7']. Raises ValueError for what is none.
+    """
+
+level_names: list = ...
+
+def predict(
+    operation: str,
+    choice: str,
+    p: int,
+    sizes: Sequence[int],
+    machine: str = "",
+    ranks_per_node: int = 0,
+    reduction: str = "f64 sum",
+    root: int = 0,
+    cyclic: bool = False,
+) -> list[dict[str, Any]]:
+    """
+    Predicted times for parts of each of these sizes, in bytes: a dict for each.
+
+    bytes; seconds; path: seconds of latency, bandwidth, overhead, reduction and copy on the critical path, which add up
+    to these; method; simulated (ranks); for p <= 64, finished (seconds, of each simulated rank). machine: the text of a
+    machine file; empty: the default. ranks_per_node: 0: the machine's. cyclic: ranks are dealt to the nodes in turns
+    rather than in order. reduction: type and operation. Raises ValueError. Runs without the GIL.
+    """
+
+def described_machine(machine: str = "") -> dict[str, Any]:
+    """
+    What the text of a machine file (empty: the default) describes.
+
+    A dict of name, source, ranks_per_node and levels (names). Raises ValueError.
+    """
+
+def default_machine() -> str:
+    """The text of the default machine file."""
+
+def formulas() -> list[dict[str, Any]]:
+    """
+    The closed formulas, each a dict of number, operation, algorithm and text.
+    """
+
+def hockney(
+    operation: str, algorithm: str, p: int, bytes: float, alpha: float, beta: float, gamma: float = 0.0
+) -> float:
+    """
+    Seconds by the closed formula of that algorithm, for parts of so many bytes.
+
+    alpha: seconds per message; beta: seconds per byte sent; gamma: seconds per byte combined. Raises ValueError where
+    there is no formula.
+    """
+
+def time_copy(bytes: int, rounds: int) -> list[float]:
+    """
+    Seconds that one core takes to copy so many bytes (up to 2^30): a value for each round.
+    """
+
+def time_reduction(type: str, op: str, bytes: int, rounds: int) -> list[float]:
+    """
+    Seconds that one core takes to combine two operands of so many bytes (up to 2^30): a value for each round.
+
+    type: f32, f64, i32, i64; op: max, min, prod, sum.
+    """
+
+class Traffic:
+    """
+    Who sends how much to whom: of an algorithm, in blocks, or recorded, in bytes.
+    """
+
+    @property
+    def p(self) -> int:
+        """The number of ranks."""
+
+    def rows(self) -> dict[int, dict[int, int]]:
+        """{rank: {peer: amount}}, without ranks that send nothing."""
+
+    def map(
+        self,
+        levels: Sequence[tuple[str, Sequence[int]]],
+        bandwidths: Sequence[float] = [],
+        method: str = "auto",
+        fixups_up_to: int = 256,
+    ) -> dict[str, Any]:
+        """
+        Which ranks should share a unit: a dict.
+
+        levels: (name, unit of each of the p ranks), nearest first. bandwidths: by level, and one more beyond the
+        last, in bytes per second if times are to be seconds; empty: the default, which only has their ratios.
+        method: auto, structure, general, metis. fixups_up_to: ranks up to which fixups are priced.
+
+        method ('none': nothing is cheaper), symmetry, rows_seen, pieces, virtual_of and real_of (of each rank),
+        bandwidths; before and after: time and amount (by level); seconds: traffic, mapping, cost; fixups: exchange
+        and reorder, each time and copied, or why_not; with metis: cut and largest_part, its own. Raises ValueError.
+        """
+
+def traffic(operation: str, algorithm: str, p: int, root: int = 0, radix: int = 0, segments: int = 1) -> Traffic:
+    """
+    Who sends how many blocks to whom in an algorithm.
+
+    Raises ValueError for names and numbers that are not valid.
+    """
+
+def read_traffic(text: str, p: int = 0) -> Traffic:
+    """
+    Recorded traffic, from lines of 'rank rank bytes' and # comments; of p ranks or more.
+
+    Raises ValueError, which names the line.
+    """
+
+def sum_traffic(p: int, parts: Sequence[tuple[Traffic, Sequence[int], float]]) -> Traffic:
+    """
+    Traffic added up.
+
+    parts: (traffic, its ranks among all p, how often it counts per part). Raises ValueError.
+    """
+
+def require_metis() -> None:
+    """
+    Raises ValueError where the method metis cannot be had: why, and what to install.
+    """

@@ -11,8 +11,9 @@ from omnes import _core, errors
 from omnes.terminal import spellings
 
 # In the order in which people meet them.
-_COMMANDS = {
+COMMANDS = {
     "run": "Run an MPI program with its collectives on omnes.",
+    "compare": "Run a program on the stock MPI and on omnes, by turns.",
     "bench": "Compare collectives on the stock MPI and on omnes.",
     "predict": "Predict how long algorithms take, for any number of ranks.",
     "explain": "Explain which algorithm runs, and what others would cost.",
@@ -27,18 +28,20 @@ _COMMANDS = {
     "draw": "Draw what an algorithm does.",
     "verify": "Prove algorithms correct.",
     "topology": "Show the levels of a machine, and the groups of a job.",
-    "map": "Renumber ranks so that those that talk much lie close.",
+    "map": "Renumber ranks so that those that exchange much lie close.",
     "info": "Show the MPIs and the machine as omnes sees them.",
     "demo": "Run an example program on the stock MPI and on omnes.",
 }
 
+_OF_PROGRAMS = ("run", "compare")  # which know where the program's own words begin
+
 
 class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
+        if name not in COMMANDS:
             return None
         return importlib.import_module(f"omnes.commands.{name.replace('-', '_')}").command
 
@@ -46,13 +49,13 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if not args[0].startswith("-"):
-            errors.one_of(args[0], _COMMANDS, "command")
+            errors.one_of(args[0], COMMANDS, "command")
         name, command, words = super().resolve_command(ctx, args)
-        return name, command, spellings.current(name or "", words)
+        return name, command, words if name in _OF_PROGRAMS else spellings.current(name or "", words)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """A program's words may be any bytes; all other words become text sooner or later."""
-        for word in args if args[:1] != ["run"] else []:
+        for word in args if args[:1] and args[0] not in _OF_PROGRAMS else []:
             word.encode()
         return super().parse_args(ctx, args)
 
@@ -70,7 +73,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -59,7 +59,7 @@ def from_system() -> Iterator[None]:
     except (UnicodeError, OverflowError, MemoryError, RecursionError) as fault:
         raise OmnesError(said(fault)) from None
     except click.ClickException as fault:
-        fault.message = one_line(fault.message)
+        fault.message = one_line(fault.message)  # type: ignore[misc]
         raise
 
 

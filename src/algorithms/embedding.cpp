@@ -8,7 +8,7 @@ namespace omnes::inline algorithms {
 namespace {
 
 /// More ops than this are waited for through one that does nothing, as in the builder's steps.
-constexpr std::size_t most_awaited = 16;
+constexpr std::size_t max_awaited = 16;
 
 class Embedder {
  public:
@@ -57,7 +57,7 @@ class Embedder {
       case OpKind::reduce: break;
     }
     if (dst.count == 0) {
-      if (awaited > most_awaited) b_.join();
+      if (awaited > max_awaited) b_.join();
     } else if (op.kind == OpKind::copy) {
       b_.copy(a, dst);
     } else {

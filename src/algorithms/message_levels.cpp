@@ -12,7 +12,7 @@ namespace {
 
 /// A segment is cut into as many blocks as let all levels cut it evenly; but no more than so many times what one of
 /// them needs.
-constexpr int most_times_needed = 4;
+constexpr int max_times_needed = 4;
 
 Problem inner_problem(Operation operation, const Picked& picked, int p, int rank, int root, int segments) {
   return {.operation = operation, .p = p, .rank = rank, .root = root, .radix = picked.radix, .segments = segments};
@@ -37,9 +37,9 @@ int blocks_of_segment(const Builder& b, const Phases& phases) {
       for (const int p : hierarchy.sizes(level)) {
         const std::int64_t pieces = natural_pieces(picked(b.problem(), level, operation), operation, p);
         most = std::max(most, pieces);
-        all = std::lcm(std::min(all, most * most_times_needed * most_times_needed), pieces);
+        all = std::lcm(std::min(all, most * max_times_needed * max_times_needed), pieces);
       }
-  return static_cast<int>(all <= most * most_times_needed ? all : most);
+  return static_cast<int>(all <= most * max_times_needed ? all : most);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 // few thousand it takes tenths of a second.
 constexpr int try_all = 2048;
 // Passes over the boundary. Most gain comes with the first two.
-constexpr int most_passes = 12;
+constexpr int max_passes = 12;
 // Of each part so many vertices with the largest gains are looked at for the next swap: all of them up to a node of eight.
 constexpr std::size_t looked_at = 8;
 // A row of swaps ends after so many that have brought no new best cut.
@@ -135,7 +135,7 @@ void refine(const Graph& graph, Parts& part_of, std::size_t parts, Effort effort
   for (int v = 0; v < graph.vertices(); ++v) members[part_of[v]].push_back(v);
   std::vector<std::int64_t> talk(parts, 0);
   Swaps swaps(graph, part_of, effort);
-  for (int pass = 0; pass < most_passes; ++pass) {
+  for (int pass = 0; pass < max_passes; ++pass) {
     std::set<std::pair<std::int32_t, std::int32_t>> pairs;
     for (int v = 0; v < graph.vertices(); ++v)
       worth_trying(graph, part_of, v, talk, [&](std::int32_t other) { pairs.insert(std::minmax(part_of[v], other)); });

@@ -10,11 +10,11 @@ namespace omnes::mapping {
 namespace {
 
 // So many tiles at most are compared with each other; for p = 2^20 and groups of eight there are 1140.
-constexpr int most_tiles = 5000;
+constexpr int max_tiles = 5000;
 // Orders of the prime factors that are tried: all of 2^a * 3, 2^a * 9 ... for the p that machines have.
-constexpr int most_orders = 64;
+constexpr int max_orders = 64;
 // Beyond so many steps for one tile only the lowest and the top digits are compared.
-constexpr std::int64_t most_steps = 1 << 24;
+constexpr std::int64_t max_steps = 1 << 24;
 
 struct Digit {
   std::int32_t base, weight;  ///< of the place
@@ -100,9 +100,9 @@ std::pair<Digits, std::int64_t> heaviest(const Digits& digits, std::int32_t size
     const std::int64_t weight = scale(chosen);
     if (weight > best.second) best = {chosen, weight};
   };
-  const std::int64_t affordable = most_steps / std::max<std::int64_t>(1, steps_of(pattern, size));
+  const std::int64_t affordable = max_steps / std::max<std::int64_t>(1, steps_of(pattern, size));
   Digits chosen;
-  int left = static_cast<int>(std::clamp<std::int64_t>(affordable, 1, most_tiles));
+  int left = static_cast<int>(std::clamp<std::int64_t>(affordable, 1, max_tiles));
   choices(digits, 0, size, chosen, left, visit);  // begins with the lowest digits
   if (left > 0) return best;
   const Digits reversed(digits.rbegin(), digits.rend());
@@ -176,7 +176,7 @@ std::vector<std::int32_t> grouped(const Pattern& pattern, std::span<const std::i
   Digits best_order;  // the nearest level's digits first
   std::vector<std::int64_t> best_weights;
   const bool parity_first = pattern.symmetry == Symmetry::alternation;
-  for (int tried = 0; tried < most_orders && !(parity_first && bases.front() != 2); ++tried) {
+  for (int tried = 0; tried < max_orders && !(parity_first && bases.front() != 2); ++tried) {
     Digits available = places(bases), outer;  // outer: what belongs to wider levels, the widest last
     std::vector<std::int64_t> weights;
     for (std::size_t level = sizes.size(); level-- > 0;) {

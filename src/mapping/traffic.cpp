@@ -13,9 +13,9 @@ namespace omnes::mapping {
 namespace {
 
 // 12 bytes each here, and as much again for each direction in a graph: 2^28 pairs are 9 GiB in all.
-constexpr std::size_t most_pairs = std::size_t{1} << 28;
+constexpr std::size_t max_pairs = std::size_t{1} << 28;
 /// Of what two ranks send each other, in bytes: beyond any program, and sums of these over many pairs still fit.
-constexpr std::int64_t most_amount = std::int64_t{1} << 50;
+constexpr std::int64_t max_amount = std::int64_t{1} << 50;
 
 void sort_and_sum(Row& row) {
   if (!std::ranges::is_sorted(row)) std::ranges::sort(row);
@@ -23,7 +23,7 @@ void sort_and_sum(Row& row) {
   for (const auto& [peer, amount] : row) {
     if (kept > 0 && row[kept - 1].first == peer) {
       std::int64_t& sum = row[kept - 1].second;
-      sum = amount > most_amount - sum ? most_amount : sum + amount;
+      sum = amount > max_amount - sum ? max_amount : sum + amount;
     } else {
       row[kept++] = {peer, amount};
     }
@@ -81,15 +81,15 @@ Traffic traffic_of(int p, const std::function<Row(int rank)>& row) {
   for (int rank = 0; rank < p; ++rank) {
     const Row sent = row(rank);
     if (rank == 0) {  // regular patterns are the rule, so this is about what is needed
-      traffic.peer.reserve(std::min(most_pairs, sent.size() * p));
-      traffic.amount.reserve(std::min(most_pairs, sent.size() * p));
+      traffic.peer.reserve(std::min(max_pairs, sent.size() * p));
+      traffic.amount.reserve(std::min(max_pairs, sent.size() * p));
     }
     for (const auto& [peer, amount] : sent) {
       traffic.peer.push_back(peer);
       traffic.amount.push_back(amount);
     }
-    if (traffic.peer.size() > most_pairs)
-      throw std::invalid_argument("more than " + std::to_string(most_pairs) + " pairs of ranks talk to each other");
+    if (traffic.peer.size() > max_pairs)
+      throw std::invalid_argument("more than " + std::to_string(max_pairs) + " pairs of ranks talk to each other");
     traffic.first.push_back(static_cast<std::int64_t>(traffic.peer.size()));
   }
   return traffic;
@@ -114,7 +114,7 @@ Traffic sum_of(int p, std::span<const Share> shares) {
       for (std::int64_t e = traffic.first[rank]; e < traffic.first[rank + 1]; ++e)
         rows[share.members[rank]].emplace_back(
             share.members[traffic.peer[e]], std::llround(std::min(static_cast<double>(traffic.amount[e]) * share.scale,
-                                                                  static_cast<double>(most_amount))));
+                                                                  static_cast<double>(max_amount))));
   }
   for (Row& row : rows) sort_and_sum(row);
   return traffic_of(p, [&](int rank) { return rows[rank]; });
@@ -128,9 +128,9 @@ Traffic read_traffic(std::istream& in, int p) {
     if ((words >> std::ws).eof()) continue;
     std::int64_t from = -1, to = -1, amount = -1;
     std::string rest;
-    constexpr std::int64_t most_ranks = 1 << 24;
+    constexpr std::int64_t max_ranks = 1 << 24;
     if (!(words >> from >> to >> amount) || (words >> rest) || std::min({from, to, amount}) < 0 ||
-        std::max(from, to) >= most_ranks || amount > most_amount)
+        std::max(from, to) >= max_ranks || amount > max_amount)
       throw std::invalid_argument("line " + std::to_string(number) + ": expected 'rank rank bytes', found '" + line +
                                   "'");
     if (static_cast<std::size_t>(std::max(from, to)) >= rows.size()) rows.resize(std::max(from, to) + 1);

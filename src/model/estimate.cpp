@@ -12,7 +12,7 @@ namespace {
 // What building a schedule costs, beside a unit for each op: of a flat algorithm, and of one composed over groups.
 constexpr int build_flat = 8, build_composed = 120;
 // Segments that make more steps of one rank's are not estimated: building them takes too long.
-constexpr std::size_t most_steps = 1000;
+constexpr std::size_t max_steps = 1000;
 
 bool own_data(const Blocks& blocks) { return blocks.count == 0 || blocks.buffer == Buffer::send; }
 
@@ -44,7 +44,7 @@ double Estimator::operator()(const Choice& choice, Problem problem, double part_
   Rank* whole = choice.segment > 0 ? &begin_at(root) : nullptr;
   const int pieces = whole && !choice.algorithm->hierarchical ? whole->schedule.pieces : std::max(choice.radix, 1);
   problem_.segments = segments_for(choice, p, static_cast<std::size_t>(part_bytes) / static_cast<std::size_t>(pieces));
-  if (whole && whole->schedule.ops.size() * static_cast<std::size_t>(problem_.segments) > most_steps) {
+  if (whole && whole->schedule.ops.size() * static_cast<std::size_t>(problem_.segments) > max_steps) {
     work = work_;
     return never;
   }

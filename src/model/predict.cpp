@@ -13,9 +13,9 @@ namespace omnes::model {
 namespace {
 
 /// Ops and blocks of all ranks that may be built: 3 millions take a third of a second, and large groups may take longer.
-double most_work(int p) { return 3e6 + 128.0 * p; }
+double max_work(int p) { return 3e6 + 128.0 * p; }
 /// In one go for each of the runs that are continued.
-constexpr double most_work_continued = 6e6;
+constexpr double max_work_continued = 6e6;
 
 /// What building and simulating takes for all ranks, judged by some of them: ops, and blocks that they touch.
 double work(int p, const ScheduleOf& schedule, double enough) {
@@ -143,11 +143,11 @@ void Predictor::prepare(int segments) {
   Symmetry symmetry{p, p, false};
   method_ = Method::all_ranks;
   constexpr double little = 3e5;  // not worth looking for symmetry
-  const double all = p > 64 ? work(p, schedule, most_work(p)) : 0;
+  const double all = p > 64 ? work(p, schedule, max_work(p)) : 0;
   if (all > little) {
     symmetry = find_symmetry(p, *setting_.placement, schedule);
     const double simulated = all / p * symmetry.classes;
-    method_ = simulated > most_work(p) ? Method::continued : symmetry.classes < p ? Method::classes : Method::all_ranks;
+    method_ = simulated > max_work(p) ? Method::continued : symmetry.classes < p ? Method::classes : Method::all_ranks;
   }
   if (method_ != Method::continued) tape_ = record(*setting_.machine, *setting_.placement, symmetry, schedule);
 }
@@ -181,7 +181,7 @@ Prediction Predictor::continued(std::size_t part_bytes) {
     ranks = half_of(ranks, problem_);
     const Problem problem = among_first(problem_, ranks, *setting_.placement);
     const ScheduleOf schedule = schedules(*choice_.algorithm, problem);
-    if (work(ranks, schedule, most_work_continued) > most_work_continued) continue;
+    if (work(ranks, schedule, max_work_continued) > max_work_continued) continue;
     const Placement placement = first_ranks(*setting_.placement, ranks);
     const Tape tape = record(*setting_.machine, placement, {ranks, ranks, false}, schedule);
     const double bytes = static_cast<double>(part_bytes) * (scaled ? static_cast<double>(ranks) / p : 1);

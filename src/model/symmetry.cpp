@@ -8,7 +8,7 @@ namespace omnes::model {
 
 namespace {
 
-constexpr int most_tried = 4;       // numbers of classes whose schedules are compared
+constexpr int max_tried = 4;        // numbers of classes whose schedules are compared
 constexpr int representatives = 4;  // classes that are looked at, of each number
 constexpr int members = 3;          // further ranks of each that are looked at
 
@@ -68,7 +68,7 @@ bool alike(const Symmetry& symmetry, const ScheduleOf& schedule) {
 Symmetry find_symmetry(int p, const Placement& placement, const ScheduleOf& schedule) {
   const bool power_of_two = (p & (p - 1)) == 0;
   int tried = 0;
-  for (int m = 1; m <= p / 2 && tried < most_tried; ++m) {
+  for (int m = 1; m <= p / 2 && tried < max_tried; ++m) {
     if (p % m != 0) continue;
     bool compared = false;
     for (const bool exclusive : {false, true}) {

@@ -1,4 +1,4 @@
-// What the parts of the Python module share. docs of the functions: python/omnes/_core.pyi.
+// What the parts of the Python module share. The docstrings are also in python/omnes/_core.pyi: `make stubs`.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,8 +18,13 @@ namespace omnes::python {
 
 namespace nb = nanobind;
 
-inline constexpr int most_ranks = 1 << 20;   // of schedules, predictions and choices
-inline constexpr int most_mapped = 1 << 24;  // of mappings, which need no schedules where traffic is recorded
+/// What functions return, as the stub names it.
+using Dict = nb::typed<nb::dict, nb::str, nb::any>;
+using Dicts = nb::typed<nb::list, Dict>;
+using Names = nb::typed<nb::list, nb::str>;
+
+inline constexpr int max_ranks = 1 << 20;   // of schedules, predictions and choices
+inline constexpr int max_mapped = 1 << 24;  // of mappings, which need no schedules where traffic is recorded
 /// Throw std::invalid_argument, which says what is valid.
 void require_within(const char* what, std::int64_t value, std::int64_t first, std::int64_t last);
 void require_ranks(int p);

@@ -9,7 +9,7 @@ namespace omnes::python {
 namespace {
 
 /// The names of all operations that `holds` for.
-nb::list operations(bool (*holds)(Operation)) {
+Names operations(bool (*holds)(Operation)) {
   nb::list names;
   for (int i = 0; i < operation_count; ++i)
     if (holds(static_cast<Operation>(i))) names.append(std::string(name(static_cast<Operation>(i))));
@@ -37,7 +37,7 @@ nb::dict described(const Algorithm& algorithm) {
   return d;
 }
 
-nb::list all() {
+Dicts all() {
   nb::list list;
   for (const Algorithm* algorithm : catalogue()) list.append(described(*algorithm));
   return list;
@@ -51,7 +51,7 @@ void require_within(const char* what, std::int64_t value, std::int64_t first, st
                                 std::to_string(first) + ".." + std::to_string(last));
 }
 
-void require_ranks(int p) { require_within("p", p, 1, most_ranks); }
+void require_ranks(int p) { require_within("p", p, 1, max_ranks); }
 
 Operation operation(const std::string& wanted) {
   if (const auto found = operation_named(wanted)) return *found;
@@ -61,11 +61,19 @@ Operation operation(const std::string& wanted) {
 }
 
 void bind_catalogue(nb::module_& m) {
-  m.def("operations", [] { return operations([](Operation) { return true; }); });
-  m.def("rooted_operations", [] { return operations(rooted); });
-  m.def("reductions", [] { return operations(reduces); });
-  m.def("in_place_operations", [] { return operations(has_in_place); });
-  m.def("catalogue", all);
+  m.def(
+      "operations", [] { return operations([](Operation) { return true; }); },
+      "The names of all operations, such as 'allreduce'.");
+  m.def("rooted_operations", [] { return operations(rooted); }, "The names of those with a root.");
+  m.def("reductions", [] { return operations(reduces); }, "The names of those that reduce.");
+  m.def("in_place_operations", [] { return operations(has_in_place); }, "The names of those with a form in place.");
+  m.def("catalogue", all,
+        R"(Every algorithm, sorted by operation and name.
+
+Each a dict: operation, name, summary, source (who described it), radix (the default; 0: takes none), min_radix,
+root_radix (the default is the square root of p), segmented, ordered (combines in the order of the ranks),
+power_of_two, even (only for such p), unequal (listed once more for the operations with unequal parts), hierarchical
+(composed over levels), aliases (other names).)");
 }
 
 }  // namespace omnes::python

@@ -25,7 +25,7 @@ namespace omnes::python {
 
 namespace {
 
-nb::dict described(const std::string& description) {
+Dict described(const std::string& description) {
   const Machine machine = hwloc_machine(description);
   nb::list levels;
   for (const Level& level : machine.levels) {
@@ -47,7 +47,7 @@ nb::dict described(const std::string& description) {
 std::size_t segment_bytes(int p) {
   require_ranks(p);
   const Settings settings = Settings::from_environment();
-  const shm::Geometry geometry{p, settings.slots_for({.ranks = p}), settings.slot_bytes};
+  const shm::Geometry geometry{p, settings.shared_memory.slots_for({.ranks = p}), settings.shared_memory.slot_bytes};
   if (const std::string reason = geometry.why_not(); !reason.empty()) throw std::invalid_argument(reason);
   return geometry.total_bytes();
 }
@@ -96,9 +96,15 @@ Machine hwloc_machine(const std::string& description) {
 }
 
 void bind_machine(nb::module_& m) {
-  m.def("machine", described, nb::arg("description") = "");
-  m.def("cma_works", cma_works);
-  m.def("segment_bytes", segment_bytes, nb::arg("p"));
+  m.def("machine", described, nb::arg("description") = "",
+        R"(This machine, or one that hwloc describes: a dict of cpus, text and levels.
+
+cpus: those that this process may use. text: one line per level. levels, from node to core: dicts of name, count,
+bytes (of one; 0: none), cpus (a list for each). description: an XML file of hwloc, or words such as 'package:2
+core:4 pu:2'. Raises ValueError, also where there is no hwloc.)");
+  m.def("cma_works", cma_works, "Whether one process may read another's memory (single copy).");
+  m.def("segment_bytes", segment_bytes, nb::arg("p"),
+        "Bytes of the shared-memory segment of p ranks, with the settings in force.");
 }
 
 }  // namespace omnes::python

@@ -92,8 +92,8 @@ struct Source {
   std::optional<Traffic> recorded;
 };
 
-nb::dict map_ranks(const Source& source, const Levels& levels, const std::vector<double>& bandwidths,
-                   const std::string& method, int fixups_up_to) {
+Dict map_ranks(const Source& source, const Levels& levels, const std::vector<double>& bandwidths,
+               const std::string& method, int fixups_up_to) {
   const Placement placement = placed(source.problem.p, levels);
   OwnCut own;
   Question question{.algorithm = source.algorithm,
@@ -122,7 +122,7 @@ nb::dict map_ranks(const Source& source, const Levels& levels, const std::vector
 }
 
 /// Rows as {rank: {peer: amount}} without those that are empty.
-nb::dict rows(const Source& source) {
+nb::typed<nb::dict, int, nb::typed<nb::dict, int, int>> rows(const Source& source) {
   const Traffic traffic = source.recorded ? *source.recorded : traffic_of(*source.algorithm, source.problem);
   nb::dict all;
   for (int rank = 0; rank < traffic.p; ++rank) {
@@ -141,12 +141,12 @@ Source of_algorithm(const std::string& operation_name, const std::string& name, 
   if (!found) throw std::invalid_argument("no algorithm '" + name + "' for " + operation_name);
   require_ranks(p);
   require_within("root", root, 0, p - 1);
-  require_within("segments", segments, 1, most_ranks);
+  require_within("segments", segments, 1, max_ranks);
   return {found, {.operation = which, .p = p, .root = root, .radix = radix, .segments = segments}, std::nullopt};
 }
 
 Source of_text(const std::string& text, int p) {
-  require_within("p", p, 0, most_mapped);
+  require_within("p", p, 0, max_mapped);
   std::istringstream lines(text);
   Source source;
   source.recorded = read_traffic(lines, p);
@@ -156,7 +156,7 @@ Source of_text(const std::string& text, int p) {
 
 /// Of (traffic, its ranks among all, how often it counts per part), added up.
 Source sum_of_all(int p, const std::vector<std::tuple<Source*, std::vector<std::int32_t>, double>>& parts) {
-  require_within("p", p, 1, most_mapped);
+  require_within("p", p, 1, max_mapped);
   std::deque<Traffic> made;
   std::vector<Share> shares;
   for (const auto& [source, members, scale] : parts) {
@@ -195,16 +195,37 @@ Placement placed(int p, const Levels& levels) {
 
 void bind_mapping(nb::module_& m) {
   using nb::arg;
-  nb::class_<Source>(m, "Traffic")
-      .def_prop_ro("p", [](const Source& source) { return source.problem.p; })
-      .def("rows", rows)
+  nb::class_<Source>(m, "Traffic", "Who sends how much to whom: of an algorithm, in blocks, or recorded, in bytes.")
+      .def_prop_ro(
+          "p", [](const Source& source) { return source.problem.p; }, "The number of ranks.")
+      .def("rows", rows, "{rank: {peer: amount}}, without ranks that send nothing.")
       .def("map", map_ranks, arg("levels"), arg("bandwidths") = std::vector<double>{}, arg("method") = "auto",
-           arg("fixups_up_to") = 256);
+           arg("fixups_up_to") = 256,
+           R"(Which ranks should share a unit: a dict.
+
+levels: (name, unit of each of the p ranks), nearest first. bandwidths: by level, and one more beyond the
+last, in bytes per second if times are to be seconds; empty: the default, which only has their ratios.
+method: auto, structure, general, metis. fixups_up_to: ranks up to which fixups are priced.
+
+method ('none': nothing is cheaper), symmetry, rows_seen, pieces, virtual_of and real_of (of each rank),
+bandwidths; before and after: time and amount (by level); seconds: traffic, mapping, cost; fixups: exchange
+and reorder, each time and copied, or why_not; with metis: cut and largest_part, its own. Raises ValueError.)");
   m.def("traffic", of_algorithm, arg("operation"), arg("algorithm"), arg("p"), arg("root") = 0, arg("radix") = 0,
-        arg("segments") = 1);
-  m.def("read_traffic", of_text, arg("text"), arg("p") = 0);
-  m.def("sum_traffic", sum_of_all, arg("p"), arg("parts"));
-  m.def("require_metis", [] { import_metis(); });
+        arg("segments") = 1,
+        R"(Who sends how many blocks to whom in an algorithm.
+
+Raises ValueError for names and numbers that are not valid.)");
+  m.def("read_traffic", of_text, arg("text"), arg("p") = 0,
+        R"(Recorded traffic, from lines of 'rank rank bytes' and # comments; of p ranks or more.
+
+Raises ValueError, which names the line.)");
+  m.def("sum_traffic", sum_of_all, arg("p"), arg("parts"),
+        R"(Traffic added up.
+
+parts: (traffic, its ranks among all p, how often it counts per part). Raises ValueError.)");
+  m.def(
+      "require_metis", [] { import_metis(); },
+      "Raises ValueError where the method metis cannot be had: why, and what to install.");
 }
 
 }  // namespace omnes::python

@@ -16,8 +16,8 @@ namespace omnes::python {
 
 namespace {
 
-constexpr std::int64_t most_bytes = 1 << 30;
-constexpr int most_rounds = 1 << 16;
+constexpr std::int64_t max_bytes = 1 << 30;
+constexpr int max_rounds = 1 << 16;
 constexpr double batch_seconds = 0.0005;  // long against the clock's resolution
 
 /// Seconds of one run, a value for each round; each round runs as often as fills a batch.
@@ -38,8 +38,8 @@ std::vector<double> timed(int rounds, const auto& run) {
 }
 
 void require_sane(std::size_t bytes, int rounds) {
-  require_within("bytes", static_cast<std::int64_t>(std::min<std::size_t>(bytes, INT64_MAX)), 0, most_bytes);
-  require_within("rounds", rounds, 0, most_rounds);
+  require_within("bytes", static_cast<std::int64_t>(std::min<std::size_t>(bytes, INT64_MAX)), 0, max_bytes);
+  require_within("rounds", rounds, 0, max_rounds);
 }
 
 std::vector<double> time_copy(std::size_t bytes, int rounds) {
@@ -65,8 +65,12 @@ std::vector<double> time_reduction(const std::string& type, const std::string& o
 }  // namespace
 
 void bind_measuring(nb::module_& m) {
-  m.def("time_copy", time_copy, nb::arg("bytes"), nb::arg("rounds"));
-  m.def("time_reduction", time_reduction, nb::arg("type"), nb::arg("op"), nb::arg("bytes"), nb::arg("rounds"));
+  m.def("time_copy", time_copy, nb::arg("bytes"), nb::arg("rounds"),
+        "Seconds that one core takes to copy so many bytes (up to 2^30): a value for each round.");
+  m.def("time_reduction", time_reduction, nb::arg("type"), nb::arg("op"), nb::arg("bytes"), nb::arg("rounds"),
+        R"(Seconds that one core takes to combine two operands of so many bytes (up to 2^30): a value for each round.
+
+type: f32, f64, i32, i64; op: max, min, prod, sum.)");
 }
 
 }  // namespace omnes::python

@@ -25,9 +25,9 @@ model::Machine machine_of(const std::string& toml) {
   return model::parse_machine(toml.empty() ? model::default_machine : std::string_view(toml));
 }
 
-nb::list predict(const std::string& operation_name, const std::string& choice, int p,
-                 const std::vector<std::size_t>& sizes, const std::string& toml, int ranks_per_node,
-                 const std::string& reduction, int root, bool cyclic) {
+Dicts predict(const std::string& operation_name, const std::string& choice, int p,
+              const std::vector<std::size_t>& sizes, const std::string& toml, int ranks_per_node,
+              const std::string& reduction, int root, bool cyclic) {
   require_ranks(p);
   require_within("root", root, 0, p - 1);
   const model::Machine machine = machine_of(toml);
@@ -55,7 +55,7 @@ nb::list predict(const std::string& operation_name, const std::string& choice, i
   return list;
 }
 
-nb::dict described_machine(const std::string& toml) {
+Dict described_machine(const std::string& toml) {
   const model::Machine machine = machine_of(toml);
   nb::dict d;
   d["name"] = machine.name;
@@ -67,7 +67,7 @@ nb::dict described_machine(const std::string& toml) {
   return d;
 }
 
-nb::list formulas() {
+Dicts formulas() {
   nb::list list;
   for (const model::Formula& row : model::formulas()) {
     nb::dict d;
@@ -93,12 +93,25 @@ double hockney(const std::string& operation_name, const std::string& algorithm, 
 void bind_model(nb::module_& m) {
   using nb::arg;
   m.def("predict", predict, arg("operation"), arg("choice"), arg("p"), arg("sizes"), arg("machine") = "",
-        arg("ranks_per_node") = 0, arg("reduction") = "f64 sum", arg("root") = 0, arg("cyclic") = false);
-  m.def("described_machine", described_machine, arg("machine") = "");
-  m.def("default_machine", [] { return std::string(model::default_machine); });
-  m.def("formulas", formulas);
+        arg("ranks_per_node") = 0, arg("reduction") = "f64 sum", arg("root") = 0, arg("cyclic") = false,
+        R"(Predicted times for parts of each of these sizes, in bytes: a dict for each.
+
+bytes; seconds; path: seconds of latency, bandwidth, overhead, reduction and copy on the critical path, which add up
+to these; method; simulated (ranks); for p <= 64, finished (seconds, of each simulated rank). machine: the text of a
+machine file; empty: the default. ranks_per_node: 0: the machine's. cyclic: ranks are dealt to the nodes in turns
+rather than in order. reduction: type and operation. Raises ValueError. Runs without the GIL.)");
+  m.def("described_machine", described_machine, arg("machine") = "",
+        R"(What the text of a machine file (empty: the default) describes.
+
+A dict of name, source, ranks_per_node and levels (names). Raises ValueError.)");
+  m.def("default_machine", [] { return std::string(model::default_machine); }, "The text of the default machine file.");
+  m.def("formulas", formulas, "The closed formulas, each a dict of number, operation, algorithm and text.");
   m.def("hockney", hockney, arg("operation"), arg("algorithm"), arg("p"), arg("bytes"), arg("alpha"), arg("beta"),
-        arg("gamma") = 0.0);
+        arg("gamma") = 0.0,
+        R"(Seconds by the closed formula of that algorithm, for parts of so many bytes.
+
+alpha: seconds per message; beta: seconds per byte sent; gamma: seconds per byte combined. Raises ValueError where
+there is no formula.)");
 }
 
 }  // namespace omnes::python

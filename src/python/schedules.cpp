@@ -11,6 +11,7 @@
 #include "python/bindings.hpp"
 #include "schedule/hierarchy.hpp"
 #include "schedule/text.hpp"
+#include "schedule/verify.hpp"
 
 namespace omnes::python {
 
@@ -25,10 +26,10 @@ const Algorithm& algorithm(Operation operation, const std::string& wanted) {
                               valid);
 }
 
-constexpr int most_proved = 1 << 14;  // ranks: a proof looks at the messages of each pair
+constexpr int max_proved = 1 << 14;  // ranks: a proof looks at the messages of each pair
 
 /// Segments times ranks are about as many ops.
-void require_segments(int segments, int p) { require_within("segments", segments, 1, std::max(1, most_ranks / p)); }
+void require_segments(int segments, int p) { require_within("segments", segments, 1, std::max(1, max_ranks / p)); }
 
 using Nodes = std::vector<std::int32_t>;
 
@@ -54,11 +55,19 @@ Schedule schedule(const std::string& operation_name, const std::string& wanted, 
 /// The first fault in the schedules of all ranks; nothing when they are proved.
 std::optional<std::string> proof(const std::string& operation_name, const std::string& wanted, int p, int root,
                                  int radix, int segments, bool in_place) {
-  require_within("p", p, 1, most_proved);
+  require_within("p", p, 1, max_proved);
   require_within("root", root, 0, p - 1);
   require_segments(segments, p);
   const std::string fault = prove(algorithm(operation(operation_name), wanted), p, root, radix, segments, in_place);
   return fault.empty() ? std::nullopt : std::optional(fault);
+}
+
+/// The same of schedules as text, one for each rank in order.
+std::optional<std::string> proof_of_texts(const std::vector<std::string>& texts, bool ordered) {
+  std::vector<Schedule> schedules;
+  for (const std::string& text : texts) schedules.push_back(from_text(text));
+  const std::optional<Finding> finding = verify(schedules, {.ordered = ordered});
+  return finding ? std::optional(to_text(*finding)) : std::nullopt;
 }
 
 nb::object described(const Blocks& blocks) {
@@ -110,25 +119,35 @@ void bind_schedules(nb::module_& m) {
         return to_text(schedule(operation, algorithm, p, rank, root, radix, segments, in_place, nodes));
       },
       arg("operation"), arg("algorithm"), arg("p"), arg("rank"), arg("root") = 0, arg("radix") = 0, arg("segments") = 1,
-      arg("in_place") = false, arg("nodes") = Nodes());
+      arg("in_place") = false, arg("nodes") = Nodes(),
+      R"(The schedule of one rank in the text form.
+
+nodes: the node of each of the p ranks, for hierarchical algorithms; empty: all ranks are one group. radix 0: the
+algorithm's own. Raises ValueError for names and numbers that are not valid, saying which are.)");
   m.def(
       "schedule_ops",
       [](Text operation, Text algorithm, int p, int rank, int root, int radix, int segments, bool in_place,
-         const Nodes& nodes) {
+         const Nodes& nodes) -> Dicts {
         const Schedule built = schedule(operation, algorithm, p, rank, root, radix, segments, in_place, nodes);
         nb::list ops;
         for (const Op& op : built.ops) ops.append(described(built, op));
         return ops;
       },
       arg("operation"), arg("algorithm"), arg("p"), arg("rank"), arg("root") = 0, arg("radix") = 0, arg("segments") = 1,
-      arg("in_place") = false, arg("nodes") = Nodes());
+      arg("in_place") = false, arg("nodes") = Nodes(),
+      R"(The schedule of one rank as data, for drawing: a dict for each op, in program order.
+
+kind, peers (a list; a publish lists all others), published, incoming_first; a, b and dst (each None, or a dict of
+buffer, first and count, in blocks); deps (indices of ops that have to be complete before). Arguments and errors: as
+of schedule_text.)");
   m.def(
       "pieces",
       [](Text operation, Text algorithm, int p, int root, int radix, int segments, bool in_place, const Nodes& nodes) {
         return schedule(operation, algorithm, p, 0, root, radix, segments, in_place, nodes).pieces;
       },
       arg("operation"), arg("algorithm"), arg("p"), arg("root") = 0, arg("radix") = 0, arg("segments") = 1,
-      arg("in_place") = false, arg("nodes") = Nodes());
+      arg("in_place") = false, arg("nodes") = Nodes(),
+      "Blocks per part in such a schedule. Arguments and errors: as of schedule_text.");
   m.def(
       "verify",
       [](Text operation, Text algorithm, int p, int root, int radix, int segments, bool in_place) {
@@ -136,7 +155,15 @@ void bind_schedules(nb::module_& m) {
         return proof(operation, algorithm, p, root, radix, segments, in_place);
       },
       arg("operation"), arg("algorithm"), arg("p"), arg("root") = 0, arg("radix") = 0, arg("segments") = 1,
-      arg("in_place") = false);
+      arg("in_place") = false,
+      R"(None when the schedules of all p ranks are proved, else the first fault in one line.
+
+p is at most 2^14. Raises ValueError for names and numbers that are not valid. Runs without the GIL.)");
+  m.def("verify_texts", proof_of_texts, arg("texts"), arg("ordered") = false,
+        R"(The same for schedules in the text form, one for each rank in order.
+
+ordered: whether reductions have to combine in the order of the ranks. Raises ValueError for what is no schedule:
+the line, what was found and what was expected.)");
   m.def(
       "why_not",
       [](Text operation_name, Text name, int p, int radix, int segments, bool commutative, const Nodes& nodes) {
@@ -147,7 +174,10 @@ void bind_schedules(nb::module_& m) {
         return why_not(algorithm(problem.operation, name), problem, commutative);
       },
       arg("operation"), arg("algorithm"), arg("p"), arg("radix") = 0, arg("segments") = 1, arg("commutative") = true,
-      arg("nodes") = Nodes());
+      arg("nodes") = Nodes(),
+      R"(Why the algorithm cannot solve such a problem; empty when it can.
+
+commutative: whether the reduction is. Other arguments and errors: as of schedule_text.)");
 }
 
 }  // namespace omnes::python

@@ -26,9 +26,7 @@ nb::dict described(const Choice& choice) {
   return d;
 }
 
-nb::dict parse(const std::string& name, const std::string& text) {
-  return described(parse_choice(operation(name), text));
-}
+Dict parse(const std::string& name, const std::string& text) { return described(parse_choice(operation(name), text)); }
 
 /// Those of the environment, with another table where one is named.
 Settings settings_with(const std::string& table) {
@@ -64,15 +62,15 @@ std::vector<std::string> candidates_of(const std::string& name, std::size_t part
 }
 
 /// Of those that a table may set, where nobody sets them.
-nb::dict default_settings(int ranks, bool own_cpus) {
+nb::typed<nb::dict, nb::str, nb::str> default_settings(int ranks, bool own_cpus) {
   require_ranks(ranks);
-  const Settings settings;
-  const Sharing sharing{ranks, own_cpus};
-  const auto text = [](std::size_t from) { return from == Settings::never ? "off" : bytes_text(from); };
+  const shm::Policy policy;
+  const shm::Sharing sharing{ranks, own_cpus};
+  const auto text = [](std::size_t from) { return from == shm::never ? "off" : bytes_text(from); };
   nb::dict d;
-  d["slot_bytes"] = bytes_text(settings.slot_bytes);
-  d["single_copy"] = text(settings.single_copy_from(sharing));
-  d["direct_copy"] = text(settings.direct_copy_from(sharing));
+  d["slot_bytes"] = bytes_text(policy.slot_bytes);
+  d["single_copy"] = text(policy.single_copy_from(sharing));
+  d["direct_copy"] = text(policy.direct_copy_from(sharing));
   return d;
 }
 
@@ -89,7 +87,7 @@ std::string table_file(const std::string& table) {
   return settings.table ? settings.table->name : std::string();
 }
 
-nb::list rules(const std::string& table) {
+Dicts rules(const std::string& table) {
   const Settings settings = settings_with(table);
   nb::list list;
   const auto add = [&](const std::vector<Rule>& rules, bool own) {
@@ -114,9 +112,9 @@ std::shared_ptr<const model::Machine> known_machine(const Settings& settings, co
 }
 
 /// The model is asked as by ranks that have a CPU each.
-nb::dict choose(const std::string& name, int p, std::size_t bytes, std::size_t elements, bool commutative,
-                const std::vector<std::int32_t>& node, bool shared_memory, const std::string& table,
-                const std::string& machine, bool ask_model, bool host) {
+Dict choose(const std::string& name, int p, std::size_t bytes, std::size_t elements, bool commutative,
+            const std::vector<std::int32_t>& node, bool shared_memory, const std::string& table,
+            const std::string& machine, bool ask_model, bool host) {
   require_ranks(p);
   const Settings settings = settings_with(table);
   const Selector selector(settings);
@@ -141,8 +139,8 @@ nb::dict choose(const std::string& name, int p, std::size_t bytes, std::size_t e
 }
 
 /// Of a communicator whose ranks lie so; no levels: on one node. Without a machine, the one that a job would know.
-nb::dict renumbering(const std::string& name, const std::string& text, std::size_t bytes, const Levels& levels,
-                     const std::string& machine, bool commutative) {
+Dict renumbering(const std::string& name, const std::string& text, std::size_t bytes, const Levels& levels,
+                 const std::string& machine, bool commutative) {
   const Settings settings = Settings::from_environment();
   const Selector selector(settings);
   const int p = levels.empty() ? 1 : static_cast<int>(levels.front().second.size());
@@ -162,18 +160,51 @@ nb::dict renumbering(const std::string& name, const std::string& text, std::size
 }  // namespace
 
 void bind_selection(nb::module_& m) {
-  m.def("parse_choice", parse, nb::arg("operation"), nb::arg("text"));
+  m.def("parse_choice", parse, nb::arg("operation"), nb::arg("text"),
+        R"(What a forced choice means: 'knomial:k=4,segment=16K' -> a dict.
+
+algorithm, radix (0: the algorithm's own), segment (bytes; 0: none), text (normalised). Raises ValueError, which
+lists what is valid.)");
   m.def("choose", choose, nb::arg("operation"), nb::arg("p"), nb::arg("bytes"), nb::arg("elements"),
         nb::arg("commutative") = true, nb::arg("node") = std::vector<std::int32_t>{}, nb::arg("shared_memory") = true,
-        nb::arg("table") = "", nb::arg("machine") = "", nb::arg("model") = true, nb::arg("host") = false);
-  m.def("check_settings", check_settings);
-  m.def("candidates", candidates_of, nb::arg("operation"), nb::arg("part_bytes"));
-  m.def("default_settings", default_settings, nb::arg("ranks"), nb::arg("own_cpus"));
-  m.def("known_machine_file", known_machine_file);
-  m.def("rules", rules, nb::arg("table") = "");
-  m.def("table_file", table_file, nb::arg("table") = "");
+        nb::arg("table") = "", nb::arg("machine") = "", nb::arg("model") = true, nb::arg("host") = false,
+        R"(What would run, by the environment and the decision tables.
+
+A dict of algorithm, radix, segment (bytes), text and why. bytes: of a part; elements: of a part. node: of each of
+the p ranks; empty: all ranks are on one. shared_memory: whether ranks of a node share it. table: a file in front of
+the compiled-in one; 'off': none; empty: the environment's, or the user's. machine: the text of a machine file;
+empty: likewise. model: whether it is asked where a rule or a variable leaves the choice to it, as for ranks with a
+CPU each. host: whether calls may be left to the host MPI; the algorithm is 'host' then. Raises ValueError for wrong
+values, also of the environment's variables.)");
+  m.def("check_settings", check_settings,
+        R"(A line for each OMNES_ variable of the environment that is ignored, as there is none of its name.
+
+Raises ValueError for a value that MPI_Init would refuse.)");
+  m.def("candidates", candidates_of, nb::arg("operation"), nb::arg("part_bytes"),
+        R"(What is worth trying for parts of so many bytes.
+
+Every algorithm as it comes, and with a few radices and segments.)");
+  m.def("default_settings", default_settings, nb::arg("ranks"), nb::arg("own_cpus"),
+        R"(Of the settings that a table may hold, the values where nobody sets them, as text by name.
+
+For blocking calls of so many ranks of one node, which have a CPU each or share some.)");
+  m.def("known_machine_file", known_machine_file,
+        R"(Name and text of the machine file that a job would know.
+
+OMNES_MACHINE's, or the user's; both empty where there is none.)");
+  m.def("rules", rules, nb::arg("table") = "",
+        R"(All rules in the order in which they are asked, each a dict.
+
+operation, text (where it stands, and its conditions), use, own (whether it is the user's). table: as of choose.
+Raises ValueError for a file that is no table.)");
+  m.def("table_file", table_file, nb::arg("table") = "",
+        "The file in front of the compiled-in table; empty: none. table: as of choose.");
   m.def("renumbering", renumbering, nb::arg("operation"), nb::arg("choice"), nb::arg("bytes"), nb::arg("levels"),
-        nb::arg("machine") = "", nb::arg("commutative") = true);
+        nb::arg("machine") = "", nb::arg("commutative") = true,
+        R"(Whether a communicator whose ranks lie so is renumbered, with the present environment: a dict.
+
+renumbered; text (the choice, with ' remap=exch' or ' remap=reorder'); gain (the predicted time of messages before,
+divided by that after); why. bytes: of a part. levels: (name, unit of each rank), nearest first. Raises ValueError.)");
 }
 
 }  // namespace omnes::python

@@ -55,7 +55,7 @@ nb::dict described(const Job& job) {
   return d;
 }
 
-nb::dict network(const std::string& file) {
+nb::typed<nb::dict, nb::str, Names> network(const std::string& file) {
   const Network read = read_network(file);
   nb::dict nodes;
   for (const auto& [node, switches] : read.switches) nodes[node.c_str()] = switches;
@@ -63,7 +63,7 @@ nb::dict network(const std::string& file) {
 }
 
 /// The units of this machine, by Linux, that hold all these CPUs: each level's lowest CPU; -1: none, -2: several.
-nb::dict inner(const std::vector<int>& cpus, const std::string& system) {
+nb::typed<nb::dict, nb::str, int> inner(const std::vector<int>& cpus, const std::string& system) {
   if (cpus.empty()) throw std::invalid_argument("no CPUs; valid: one or more");
   for (const int cpu : cpus) require_within("CPU", cpu, 0, std::numeric_limits<int>::max());
   std::vector<int> sorted = cpus;
@@ -90,14 +90,29 @@ void bind_topology(nb::module_& m) {
   using nb::arg;
   m.def(
       "job",
-      [](const std::string& ranks, const std::string& machine, const std::string& network, const std::string& levels) {
-        return described(job(ranks, machine, network, levels));
-      },
-      arg("ranks"), arg("machine") = "", arg("network") = "", arg("levels") = "");
-  m.def("network", network, arg("file"));
-  m.def("network_file", [] { return network_file(std::nullopt); });
-  m.def("inner_units", inner, arg("cpus"), arg("system") = "");
-  m.def("expand_hostlist", [](const std::string& list) { return expand_hostlist(list); }, arg("list"));
+      [](const std::string& ranks, const std::string& machine, const std::string& network,
+         const std::string& levels) -> Dict { return described(job(ranks, machine, network, levels)); },
+      arg("ranks"), arg("machine") = "", arg("network") = "", arg("levels") = "",
+      R"(A described job (docs/topology.md): a dict of p, nodes, levels, left_out and groups.
+
+ranks: a file or a pattern such as '8x8 cyclic'; machine: as of machine(), or 'this'; network: a file; levels: such
+as 'numa,node'. nodes: the name of each rank's. levels, from the nearest: dicts of name and units (one for each
+rank). left_out: dicts of name, kind (off, absent, inactive, declined) and why. groups: dicts of level and groups
+(lists of ranks, each with its leader first). Raises ValueError for what cannot be read.)");
+  m.def("network", network, arg("file"),
+        R"(The switches above each node, by its name, from the nearest to the widest.
+
+Raises ValueError for a file that is none of a network.)");
+  m.def(
+      "network_file", [] { return network_file(std::nullopt); },
+      "Slurm's file of the network on this machine; None where there is none.");
+  m.def("inner_units", inner, arg("cpus"), arg("system") = "",
+        R"(For each level within a node, the unit of this machine that holds all these CPUs, named by its lowest CPU.
+
+-1: there is no such level; -2: the CPUs are of several units. system: read instead of /sys/devices/system.)");
+  m.def(
+      "expand_hostlist", [](const std::string& list) { return expand_hostlist(list); }, arg("list"),
+      "Slurm's lists of nodes: 'n[01-02,7]' -> ['n01', 'n02', 'n7']. Raises ValueError for what is none.");
   m.attr("level_names") = nb::cast(std::vector<std::string>(level_names.begin(), level_names.end()));
 }
 

@@ -16,7 +16,7 @@ constexpr int polls_in_order = 64;
 constexpr int polls_when_crowded = 8;  // the CPU may be what the others wait for
 constexpr int pauses_in_order = 256;   // of ranks that share CPUs, most of them yields: about 0.3 ms
 
-int most_polls(const shm::WaitPolicy* policy) {
+int max_polls(const shm::WaitPolicy* policy) {
   if (policy == nullptr) return 0;
   return policy->oversubscribed ? polls_when_crowded : polls_in_order;
 }
@@ -72,7 +72,7 @@ inline std::size_t Executor::run_in_order(std::size_t first, bool tried, const s
       const Outcome outcome = move(step, moving);
       if (outcome == Outcome::done) break;
       moving.started = outcome == Outcome::started;
-      if (moving.started || polls == most_polls(policy) || error_ != 0) return i;
+      if (moving.started || polls == max_polls(policy) || error_ != 0) return i;
     }
   }
   if (n < plan.steps.size()) moving_[n] = Moving{};

@@ -19,7 +19,7 @@ constexpr int few_rows = 6;
 // Up to so many ranks, and messages of each on average, groups are also found in traffic without structure, which takes up to a millisecond.
 constexpr int general_up_to = 128, few_messages = 16;
 // Beyond so many messages of all ranks nothing is looked at: about 5 ms.
-constexpr std::int64_t most_messages = 1 << 20;
+constexpr std::int64_t max_messages = 1 << 20;
 // Renumbered messages must take so many times less, with what puts things right counted so many times: it lies on every rank's path, what is saved
 // perhaps not. What simulated machines (omnes simulate) call for: with less, some algorithms became up to a tenth slower.
 constexpr double margin = 1.25, margin_without_structure = 1.5, caution = 2;
@@ -213,7 +213,7 @@ Renumbering::Known Renumbering::look(const Algorithm& algorithm, const Problem& 
   known.pieces = rows.front().pieces;
   if (pattern.symmetry != Symmetry::none) {
     if (talks_to_all_alike(pattern)) return stay("all ranks send each other the same");
-    if (static_cast<std::int64_t>(pattern.offsets.size()) * p > most_messages)
+    if (static_cast<std::int64_t>(pattern.offsets.size()) * p > max_messages)
       return stay("too many ranks talk to each other");
     Mapping mapping = map_by_structure(pattern, placement_);
     known.structured = !mapping.real_of.empty();

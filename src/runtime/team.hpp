@@ -6,145 +6,18 @@
 // Operations under way need their sizes: such a range has as many plans as were under way at once.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/call.hpp"
+#include "runtime/chooser.hpp"
 #include "runtime/lane.hpp"
-#include "runtime/plan.hpp"
-#include "runtime/port.hpp"
-#include "runtime/reduction.hpp"
-#include "runtime/renumbered.hpp"
-#include "schedule/placement.hpp"
-#include "schedule/schedule.hpp"
-#include "select/select.hpp"
-#include "transport/shm/endpoint.hpp"
-#include "transport/shm/waiting.hpp"
-
-namespace omnes::model {
-struct Machine;
-}
+#include "runtime/prepared.hpp"
+#include "runtime/statistics.hpp"
 
 namespace omnes::inline runtime {
-
-/// One collective call, with bytes instead of datatypes. Data are contiguous: what is not, the caller packs.
-struct Call {
-  Operation operation = Operation::barrier;
-  int root = 0;
-  bool in_place = false;
-  const void* send = nullptr;
-  void* recv = nullptr;     ///< bcast: the buffer
-  std::size_t count = 0;    ///< elements of one part; with unequal parts of this rank's own, where it has one
-  std::size_t element = 1;  ///< bytes of an element; parts are cut between elements
-  const Reduction* reduction = nullptr;
-  /// Elements of each part of that buffer, for operations with unequal parts; else empty.
-  std::span<const std::size_t> send_counts = {}, recv_counts = {};
-  /// Elements before each of these parts, modulo 2^64; empty: they lie one behind the other. Ignored by what runs on such
-  /// parts only: see Prepared::in_rows.
-  std::span<const std::size_t> send_starts = {}, recv_starts = {};
-  /// For algorithms that need all counts, and only in the second of their two stages: the elements that each rank sends
-  /// to each, row by row.
-  std::span<const std::size_t> all_counts = {};
-  const Neighbors* neighbors = nullptr;  ///< for operations along a topology; outlives the team
-};
-
-/// The first of those stages: brings all counts of `call` to `all`, which has room for p * p.
-inline Call exchange_of_counts(const Call& call, std::size_t* all) {
-  const auto own = call.in_place ? call.recv_counts : call.send_counts;
-  return {.operation = Operation::allgather,
-          .send = own.data(),
-          .recv = all,
-          .count = own.size(),
-          .element = sizeof(std::size_t)};
-}
-
-/// The three forms of MPI's collectives. They differ in who waits when; algorithms serve all of them.
-enum class Form : std::uint8_t { blocking, nonblocking, persistent };
-inline constexpr int form_count = 3;
-std::string_view name(Form form);
-
-struct TeamSetup {
-  int p = 1;
-  int rank = 0;
-  /// For every rank the node it is on (any number, equal for ranks that share memory). Empty: all on one.
-  std::vector<int> node;
-  /// Where the ranks lie, for hierarchical algorithms and renumbering; equal on all ranks. Not given: what `node` says.
-  std::optional<Placement> placement = {};
-  bool shares_memory = true;  ///< the ranks of a node reach each other through shared memory
-  shm::WaitPolicy waiting;
-  bool own_cpus = true;                ///< none of them shares a CPU with another rank
-  bool host = false;                   ///< there is a host to which blocking calls may be left
-  const Selector* selector = nullptr;  ///< must outlive the team
-  /// For choices that are left to the model, and for renumbering; equal on all ranks. Null: the default.
-  std::shared_ptr<const model::Machine> machine = {};
-};
-
-/// What ran, for statistics: one entry for each distinct (operation, form, root, bytes rounded down to a power of two,
-/// algorithm).
-struct Ran {
-  Operation operation;
-  Form form;
-  int root;               ///< 0 where there is none
-  std::size_t bytes;      ///< of one part, rounded down to a power of two; 0 stays 0
-  std::string algorithm;  ///< with parameters, as OMNES_... takes it, and how it is renumbered
-  std::uint64_t calls = 0;
-  std::uint64_t volume = 0;  ///< exact bytes of a part, summed over the calls; of unequal parts this rank's average
-  double seconds = 0;        ///< from start to end
-  double fastest = 0;        ///< of these calls
-  std::string advice = {};   ///< the model's reason, where it has chosen
-};
-
-/// What is decided and made once for all calls that are alike but for their sizes, and the sizes of the last of them.
-/// Aligned, so that its first cache line has all that a run needs of it.
-struct alignas(64) Prepared {
-  Plan plan;
-
-  // Of the last sizes:
-  std::size_t count = 0, element = 0;
-  std::size_t bytes = 0;      ///< of a part; of unequal ones their average, where it is known
-  std::size_t own_bytes = 0;  ///< the same as this rank alone sees it
-
-  bool needs_all_counts = false;  ///< `plan` is that of their exchange only; then comes Team::second_stage()
-  Plan second;                    ///< which has this one
-  bool in_rows = false;           ///< unequal parts have to lie one behind the other
-  Choice choice;
-  Renumbered renumbered;
-  std::string algorithm;  ///< with parameters, as OMNES_<OPERATION> takes it, and how it is renumbered
-  std::string why;
-  std::string advice;  ///< the model's, where it has chosen
-
-  ByteRange sizes;  ///< of a part, for which all of this holds
-
-  /// Calls whose parts have as many bytes, rounded down to a power of two.
-  struct Counted {
-    std::size_t bytes = 0;
-    std::uint64_t calls = 0, volume = 0;
-    double seconds = 0;
-    double fastest = std::numeric_limits<double>::infinity();
-  };
-  std::vector<Counted> counted;
-  /// Gives a plan that has multiples equal parts of other sizes, which are in range.
-  void size_whole(std::size_t elements, std::size_t element_bytes) {
-    resize_whole(plan, elements, element_bytes);
-    ++plan.sizing;
-    count = elements;
-    element = element_bytes;
-    bytes = own_bytes = elements * element_bytes;
-  }
-  /// Counts a call of the last sizes.
-  void add(std::chrono::duration<double> time);
-};
-
-/// Where a call's data lie. Schedules are proved never to write `send`.
-inline Bases bases_of(const Call& call) {
-  return {{static_cast<std::byte*>(const_cast<void*>(call.send)), static_cast<std::byte*>(call.recv), nullptr}};
-}
 
 /// Aligned, so that its first two cache lines have all that a run needs that ends in order.
 class alignas(64) Team {

@@ -8,7 +8,7 @@ namespace omnes {
 namespace {
 
 // As many ops at most are waited for one by one: it adds no op to small steps, as most are.
-constexpr std::size_t most_awaited = 16;
+constexpr std::size_t max_awaited = 16;
 
 }  // namespace
 
@@ -163,7 +163,7 @@ void Builder::step() {
   if (schedule_.ops.size() == step_begin_) return;  // nothing since the last step
   step_prev_ = step_begin_;
   step_begin_ = schedule_.ops.size();
-  if (step_begin_ - step_prev_ <= most_awaited) return;
+  if (step_begin_ - step_prev_ <= max_awaited) return;
   join();
   step_prev_ = step_begin_;
   step_begin_ = schedule_.ops.size();

@@ -15,9 +15,9 @@ namespace omnes::inline select {
 namespace {
 
 /// More segments would only lengthen schedules: a pipeline this long is full nearly all of its time.
-constexpr std::size_t most_segments = 256;
+constexpr std::size_t max_segments = 256;
 /// Many algorithms list an op or a few for each segment and rank: this keeps a schedule below 100 MB.
-constexpr std::size_t most_segments_of_all_ranks = 1 << 18;
+constexpr std::size_t max_segments_of_all_ranks = 1 << 18;
 
 struct Unit {
   char letter;
@@ -231,8 +231,8 @@ bool ByteRange::narrow(const ByteRange& other, std::size_t bytes) {
 
 int segments_for(const Choice& choice, int p, std::size_t bytes) {
   if (choice.segment == 0 || bytes <= choice.segment) return 1;
-  const std::size_t most = std::max<std::size_t>(most_segments_of_all_ranks / static_cast<std::size_t>(p), 1);
-  return static_cast<int>(std::min({(bytes - 1) / choice.segment + 1, most_segments, most}));
+  const std::size_t most = std::max<std::size_t>(max_segments_of_all_ranks / static_cast<std::size_t>(p), 1);
+  return static_cast<int>(std::min({(bytes - 1) / choice.segment + 1, max_segments, most}));
 }
 
 ByteRange same_segments(const Choice& choice, int p, std::size_t bytes, std::size_t units) {

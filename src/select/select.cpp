@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "algorithms/levels.hpp"
+#include "transport/shm/policy.hpp"
 
 namespace omnes::inline select {
 
@@ -13,7 +14,7 @@ namespace {
 /// Bytes of the shortest segments that are tried where all messages pass through shared memory: a slot. Shorter ones took
 /// 1.3 to 1.5 times as long with 2 ranks on 2 cores of an AMD EPYC (Zen 3).
 std::size_t shortest_in_memory() {
-  static const std::size_t bytes = Settings{}.slot_bytes;
+  static const std::size_t bytes = shm::Policy{}.slot_bytes;
   return bytes;
 }
 
@@ -111,7 +112,7 @@ std::vector<Choice> Selector::candidates(const Question& question) const {
   const Question here = asked(question);
   const auto rules = rules_for(here.operation);
   const auto is_answer = [&](const Rule& rule) { return rule.fits(here) && add(rule.choice()); };
-  std::ranges::any_of(rules, [&](std::span<const Rule> some) { return std::ranges::any_of(some, is_answer); });
+  (void)std::ranges::any_of(rules, [&](std::span<const Rule> some) { return std::ranges::any_of(some, is_answer); });
   // Composed algorithms only as rules spell them: their ways to be composed are too many to try.
   for (const Choice& choice : omnes::candidates(question.operation, question.bytes))
     if (!choice.algorithm->hierarchical &&

@@ -21,10 +21,9 @@ namespace omnes::inline select {
 namespace {
 
 constexpr std::string_view prefix = "OMNES_";
-constexpr int fewest_slots = 2, most_slots = 64;
-constexpr std::size_t fewest_slot_bytes = 64;      // one line of the control block
-constexpr std::size_t most_slot_bytes = 64 << 20;  // times slots and ranks: keeps a segment's size sane
-constexpr int most_fake_nodes = 1 << 20;
+constexpr std::size_t min_slot_bytes = 64;        // one line of the control block
+constexpr std::size_t max_slot_bytes = 64 << 20;  // times slots and ranks: keeps a segment's size sane
+constexpr int max_fake_nodes = 1 << 20;
 /// Where a package lies, as module systems say it.
 constexpr std::string_view reserved[] = {"ROOT", "HOME", "DIR", "VERSION", "PREFIX"};
 
@@ -42,9 +41,9 @@ bool flag(std::string_view text) { return one_of<bool>(text, {{"0", false}, {"1"
 
 std::size_t slot_size(std::string_view text) {
   const std::size_t bytes = parse_bytes(text);
-  if (bytes >= fewest_slot_bytes && bytes <= most_slot_bytes && bytes % fewest_slot_bytes == 0) return bytes;
+  if (bytes >= min_slot_bytes && bytes <= max_slot_bytes && bytes % min_slot_bytes == 0) return bytes;
   throw std::invalid_argument('"' + std::string(text) + "\" is not valid; valid: multiples of " +
-                              bytes_text(fewest_slot_bytes) + " up to " + bytes_text(most_slot_bytes) + " bytes");
+                              bytes_text(min_slot_bytes) + " up to " + bytes_text(max_slot_bytes) + " bytes");
 }
 
 std::string folder(std::string_view text) {
@@ -86,7 +85,7 @@ std::optional<std::string> users(const char* name) {
 }
 
 std::size_t switch_point(std::string_view text) {
-  if (text == "off") return Settings::never;
+  if (text == "off") return shm::never;
   try {
     return parse_bytes(text);
   } catch (const std::invalid_argument& error) {
@@ -104,8 +103,8 @@ using S = Settings;
 using Text = std::string_view;
 constexpr Variable variables[] = {
     {"ASYNC", [](S& s, Text text) { s.async = flag(text); }},
-    {"DIRECT_COPY", [](S& s, Text text) { s.direct_copy = parse_bytes(text); }, "direct_copy"},
-    {"FAKE_NODES", [](S& s, Text text) { s.fake_nodes = parse_number(text, 1, most_fake_nodes); }},
+    {"DIRECT_COPY", [](S& s, Text text) { s.shared_memory.direct_copy = parse_bytes(text); }, "direct_copy"},
+    {"FAKE_NODES", [](S& s, Text text) { s.fake_nodes = parse_number(text, 1, max_fake_nodes); }},
     {"HEAP",
      [](S& s, Text text) {
        s.heap = one_of<HeapUse>(
@@ -127,9 +126,10 @@ constexpr Variable variables[] = {
            {{"off", Remap::off}, {"exch", Remap::exchange}, {"reorder", Remap::reorder}, {"auto", Remap::automatic}});
      }},
     {"REPRODUCIBLE", [](S& s, Text text) { s.reproducible = flag(text); }},
-    {"SINGLE_COPY", [](S& s, Text text) { s.single_copy = switch_point(text); }, "single_copy"},
-    {"SLOTS", [](S& s, Text text) { s.slots = parse_number(text, fewest_slots, most_slots); }, "slots"},
-    {"SLOT_BYTES", [](S& s, Text text) { s.slot_bytes = slot_size(text); }, "slot_bytes"},
+    {"SINGLE_COPY", [](S& s, Text text) { s.shared_memory.single_copy = switch_point(text); }, "single_copy"},
+    {"SLOTS", [](S& s, Text text) { s.shared_memory.slots = parse_number(text, shm::min_slots, shm::max_slots); },
+     "slots"},
+    {"SLOT_BYTES", [](S& s, Text text) { s.shared_memory.slot_bytes = slot_size(text); }, "slot_bytes"},
     {"STATS", [](S& s, Text text) { s.stats = folder(text); }},
     {"TABLE", [](S& s, Text text) { s.table = file_or_none(text, read_table); }},
     {"TOPOLOGY", [](S& s, Text text) { s.topology = file(text); }},
@@ -171,12 +171,12 @@ std::string ignored(std::string_view name) {
     capitals += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     shown += c > ' ' && c <= '~' ? c : '?';
   }
-  const std::size_t most_wrong = std::max<std::size_t>(1, (capitals.size() - prefix.size()) / 3);
+  const std::size_t max_wrong = std::max<std::size_t>(1, (capitals.size() - prefix.size()) / 3);
   const std::vector<std::string> names = all_names();
   const auto far = [&](const std::string& known) { return distance(capitals, known); };
   const auto& nearest = *std::ranges::min_element(names, {}, far);
   return shown + " is ignored: there is no such variable" +
-         (far(nearest) <= most_wrong ? "; did you mean " + nearest + "?" : "");
+         (far(nearest) <= max_wrong ? "; did you mean " + nearest + "?" : "");
 }
 
 void read_variable(Settings& settings, std::string_view name, std::string_view text) {
@@ -258,31 +258,6 @@ std::string variable_of(Operation operation, bool blocking) {
   if (!blocking) variable += 'I';
   for (const char letter : name(operation)) variable += letter == '_' ? '_' : static_cast<char>(letter - 'a' + 'A');
   return variable;
-}
-
-#if defined(__x86_64__)
-const bool caches_are_fast = __builtin_cpu_is("amd") != 0;
-#else
-const bool caches_are_fast = false;
-#endif
-
-int Settings::slots_for(const Sharing& sharing) const {
-  constexpr int least = 8, for_each_reader = 2, of_all_ranks = 1024;
-  const int wanted = sharing.own_cpus && sharing.fast_caches ? most_slots : for_each_reader * sharing.ranks;
-  return slots.value_or(std::max(least, std::min(wanted, of_all_ranks / sharing.ranks)));
-}
-
-std::size_t Settings::single_copy_from(const Sharing& sharing) const {
-  constexpr std::size_t usual = 96 * 1024;
-  constexpr int one_cache = 8;  // cores of it, usually
-  const bool slots_are_faster =
-      sharing.fast_caches && sharing.own_cpus && sharing.blocking && sharing.ranks <= one_cache;
-  return single_copy.value_or(slots_are_faster ? never : usual);
-}
-
-std::size_t Settings::direct_copy_from(const Sharing& sharing) const {
-  constexpr std::size_t usual = 32 * 1024, with_fast_caches = 16 * 1024;
-  return direct_copy.value_or(sharing.own_cpus && sharing.fast_caches ? with_fast_caches : usual);
 }
 
 Settings Settings::from(const char* const* variables) { return read(variables, {}, {}); }

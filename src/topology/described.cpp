@@ -15,7 +15,7 @@ namespace omnes::inline topology {
 
 namespace {
 
-constexpr int most_ranks = 1 << 20;  // as in predictions
+constexpr int max_ranks = 1 << 20;  // as in predictions
 
 [[noreturn]] void fail(const std::string& pattern, const std::string& complaint) {
   throw std::invalid_argument("ranks '" + pattern + "': " + complaint);
@@ -55,14 +55,14 @@ using Counts = std::vector<std::pair<std::string, int>>;
 int read_count(const std::string& pattern, std::string_view text) {
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > most_ranks)
-    fail(pattern, "'" + std::string(text) + "' is no number from 1 to " + std::to_string(most_ranks) +
+  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > max_ranks)
+    fail(pattern, "'" + std::string(text) + "' is no number from 1 to " + std::to_string(max_ranks) +
                       "; expected a file, or a pattern such as 8x8, 48,36 or node[01-16]x36");
   return count;
 }
 
 void require_few(const std::string& pattern, std::int64_t ranks) {
-  if (ranks > most_ranks) fail(pattern, "more than " + std::to_string(most_ranks) + " ranks");
+  if (ranks > max_ranks) fail(pattern, "more than " + std::to_string(max_ranks) + " ranks");
 }
 
 Counts read_counts(const std::string& pattern, const std::string& word) {

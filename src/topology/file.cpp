@@ -14,8 +14,8 @@ namespace omnes::inline topology {
 
 namespace {
 
-constexpr std::size_t most_bytes = 16 << 20;  // of a file: a network of a million nodes with its switches
-constexpr std::size_t most_echoed = 1600;     // bytes of a text that somebody is to read
+constexpr std::size_t max_bytes = 16 << 20;  // of a file: a network of a million nodes with its switches
+constexpr std::size_t max_echoed = 1600;     // bytes of a text that somebody is to read
 
 [[noreturn]] void fail(int error) { throw std::invalid_argument(std::strerror(error)); }
 
@@ -40,17 +40,16 @@ std::string read_file(const std::string& name) {
     if (count < 0) fail(errno);
     if (count == 0) return text;
     text.append(some, static_cast<std::size_t>(count));
-    if (text.size() > most_bytes)
-      throw std::invalid_argument("longer than " + std::to_string(most_bytes >> 20) + " MiB");
+    if (text.size() > max_bytes) throw std::invalid_argument("longer than " + std::to_string(max_bytes >> 20) + " MiB");
   }
 }
 
 std::string one_line(std::string_view text) {
   std::string line;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.size() > most_echoed && i == most_echoed / 2) {
+    if (text.size() > max_echoed && i == max_echoed / 2) {
       line += " ... ";
-      i = text.size() - most_echoed / 2;
+      i = text.size() - max_echoed / 2;
     }
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte >= ' ' && byte != 0x7F) {  // parts of longer UTF-8 characters, too

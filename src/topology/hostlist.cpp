@@ -14,8 +14,8 @@ namespace omnes::inline topology {
 namespace {
 
 // What a slip such as [1-99999999] may not ask of memory: names, and bytes of all of them.
-constexpr std::size_t most_names = 1 << 20, most_bytes = 64 << 20;
-constexpr int most_cpus = 1 << 16;  // Linux has 8192 at most (CONFIG_NR_CPUS)
+constexpr std::size_t max_names = 1 << 20, max_bytes = 64 << 20;
+constexpr int max_cpus = 1 << 16;  // Linux has 8192 at most (CONFIG_NR_CPUS)
 
 struct Range {
   int first, last;
@@ -71,10 +71,10 @@ std::pair<std::size_t, std::size_t> extent(const std::vector<Stretch>& name) {
   for (const Stretch& one : name) {
     std::size_t numbers = 0, digits = 0;
     for (const Range& range : one.ranges) {
-      numbers = std::min(numbers + range.count(), most_names + 1);
+      numbers = std::min(numbers + range.count(), max_names + 1);
       digits = std::max({digits, static_cast<std::size_t>(range.digits), std::to_string(range.last).size()});
     }
-    if (!one.ranges.empty()) names = std::min(names * numbers, most_names + 1);
+    if (!one.ranges.empty()) names = std::min(names * numbers, max_names + 1);
     length += one.text.size() + digits;
   }
   return {names, length};
@@ -108,11 +108,11 @@ std::vector<std::string> expand_hostlist(std::string_view list) {
     const std::vector<Stretch> name = stretches(pattern);
     const auto [count, length] = extent(name);
     bytes += count * length;
-    if (names.size() + count > most_names)
-      throw std::invalid_argument("'" + std::string(list) + "' has more than " + std::to_string(most_names) + " names");
-    if (bytes > most_bytes)
+    if (names.size() + count > max_names)
+      throw std::invalid_argument("'" + std::string(list) + "' has more than " + std::to_string(max_names) + " names");
+    if (bytes > max_bytes)
       throw std::invalid_argument("'" + std::string(list) + "': its names are longer than " +
-                                  std::to_string(most_bytes >> 20) + " MiB together");
+                                  std::to_string(max_bytes >> 20) + " MiB together");
     std::vector<std::string> some = expand(name);
     if (names.empty())
       names = std::move(some);
@@ -123,17 +123,17 @@ std::vector<std::string> expand_hostlist(std::string_view list) {
 }
 
 std::vector<int> parse_cpus(std::string_view list) {
-  std::vector<int> change(most_cpus + 1, 0);  // of how many parts name a CPU, from one CPU to the next
+  std::vector<int> change(max_cpus + 1, 0);  // of how many parts name a CPU, from one CPU to the next
   for (const std::string_view part : split_list(list)) {
     const Range numbers = range(part);
-    if (numbers.last >= most_cpus)
+    if (numbers.last >= max_cpus)
       throw std::invalid_argument("no CPU " + std::to_string(numbers.last) + "; CPUs are below " +
-                                  std::to_string(most_cpus));
+                                  std::to_string(max_cpus));
     ++change[static_cast<std::size_t>(numbers.first)];
     --change[static_cast<std::size_t>(numbers.last) + 1];
   }
   std::vector<int> cpus;
-  for (int cpu = 0, named = 0; cpu < most_cpus; ++cpu)
+  for (int cpu = 0, named = 0; cpu < max_cpus; ++cpu)
     if ((named += change[static_cast<std::size_t>(cpu)]) > 0) cpus.push_back(cpu);
   return cpus;
 }

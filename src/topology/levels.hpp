@@ -13,7 +13,7 @@ namespace omnes::inline topology {
 inline constexpr std::size_t level_count = level_names.size();
 inline constexpr std::size_t node_level = inner_levels;
 inline constexpr std::size_t first_switch = node_level + 1;
-inline constexpr std::size_t most_switch_levels = level_count - first_switch;
+inline constexpr std::size_t max_switch_levels = level_count - first_switch;
 
 using LevelSet = std::bitset<level_count>;
 inline constexpr LevelSet all_levels{(1ull << level_count) - 1};

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* slurms_file = "/etc/slurm/topology.conf";
 
-constexpr std::size_t most_nodes = 1 << 20;  // of a network: what a few short lines may not ask of memory
+constexpr std::size_t max_nodes = 1 << 20;  // of a network: what a few short lines may not ask of memory
 
 /// All lines have the same number of words: a node with fewer switches than others would have to be guessed at.
 void read_columns(const std::vector<Line>& lines, Network& network) {
@@ -69,15 +69,15 @@ Network read_network(const std::string& file) {
 }
 
 void require_levels(const Network& network) {
-  if (network.levels > most_switch_levels)
+  if (network.levels > max_switch_levels)
     throw std::invalid_argument(network.file + ": " + std::to_string(network.levels) + " levels of switches; at most " +
-                                std::to_string(most_switch_levels) + " can be used");
+                                std::to_string(max_switch_levels) + " can be used");
 }
 
 void add_node(Network& network, const Line& line, const std::string& node, const std::vector<std::string>& switches,
               const std::string& otherwise) {
   if (!network.switches.emplace(node, switches).second) line.fail("node '" + node + "' " + otherwise);
-  if (network.switches.size() > most_nodes) line.fail("more than " + std::to_string(most_nodes) + " nodes");
+  if (network.switches.size() > max_nodes) line.fail("more than " + std::to_string(max_nodes) + " nodes");
 }
 
 std::optional<std::string> network_file(const std::optional<std::string>& wanted) {

@@ -32,17 +32,21 @@ TEST(Settings, HaveDefaults) {
   EXPECT_EQ(settings.fake_nodes, 1);
   for (const auto& [ranks, slots] : {std::pair(2, 8), {4, 8}, {8, 16}, {16, 32}, {32, 32}, {64, 16}, {512, 8}})
     for (const bool fast_caches : {true, false}) {
-      EXPECT_EQ(settings.slots_for({.ranks = ranks, .own_cpus = false, .fast_caches = fast_caches}), slots);
-      EXPECT_EQ(settings.slots_for({.ranks = ranks, .own_cpus = fast_caches, .fast_caches = false}), slots);
+      EXPECT_EQ(settings.shared_memory.slots_for({.ranks = ranks, .own_cpus = false, .fast_caches = fast_caches}),
+                slots);
+      EXPECT_EQ(settings.shared_memory.slots_for({.ranks = ranks, .own_cpus = fast_caches, .fast_caches = false}),
+                slots);
     }
   for (const auto& [ranks, slots] : {std::pair(2, 64), {16, 64}, {32, 32}, {64, 16}, {512, 8}})
-    EXPECT_EQ(settings.slots_for({.ranks = ranks, .fast_caches = true}), slots);
-  for (const Sharing& others : {Sharing{.own_cpus = false, .fast_caches = true}, {.fast_caches = false}})
-    EXPECT_LT(settings.direct_copy_from({.fast_caches = true}), settings.direct_copy_from(others));
-  EXPECT_EQ(settings.slot_bytes, 32u << 10);
-  EXPECT_EQ(settings.single_copy_from({.fast_caches = true}), Settings::never);
-  for (const Sharing& others : {Sharing{.own_cpus = false}, {.blocking = false}, {.ranks = 9}, {.fast_caches = false}})
-    EXPECT_EQ(settings.single_copy_from(others), 96u * 1024);
+    EXPECT_EQ(settings.shared_memory.slots_for({.ranks = ranks, .fast_caches = true}), slots);
+  for (const shm::Sharing& others : {shm::Sharing{.own_cpus = false, .fast_caches = true}, {.fast_caches = false}})
+    EXPECT_LT(settings.shared_memory.direct_copy_from({.fast_caches = true}),
+              settings.shared_memory.direct_copy_from(others));
+  EXPECT_EQ(settings.shared_memory.slot_bytes, 32u << 10);
+  EXPECT_EQ(settings.shared_memory.single_copy_from({.fast_caches = true}), shm::never);
+  for (const shm::Sharing& others :
+       {shm::Sharing{.own_cpus = false}, {.blocking = false}, {.ranks = 9}, {.fast_caches = false}})
+    EXPECT_EQ(settings.shared_memory.single_copy_from(others), 96u * 1024);
   EXPECT_EQ(settings.levels, all_levels);
   EXPECT_EQ(settings.remap, Remap::automatic);
   EXPECT_FALSE(settings.stats || settings.table || settings.machine || settings.topology || settings.off ||
@@ -58,16 +62,16 @@ TEST(Settings, AreRead) {
   EXPECT_EQ(settings.transport, Transport::mpi);
   EXPECT_EQ(settings.wait, Wait::yield);
   EXPECT_EQ(settings.fake_nodes, 3);
-  EXPECT_EQ(settings.slots_for({.ranks = 8}), 2);
-  EXPECT_EQ(settings.slot_bytes, 4096u);
-  EXPECT_EQ(settings.single_copy, 1u << 20);
+  EXPECT_EQ(settings.shared_memory.slots_for({.ranks = 8}), 2);
+  EXPECT_EQ(settings.shared_memory.slot_bytes, 4096u);
+  EXPECT_EQ(settings.shared_memory.single_copy, 1u << 20);
   EXPECT_EQ(settings.stats, "/tmp/a=b");
   EXPECT_EQ(to_string(settings.levels), "numa,node");
   EXPECT_EQ(settings.remap, Remap::exchange);
   EXPECT_EQ(settings.topology, "/etc/nodes");
   EXPECT_TRUE(settings.off && settings.reproducible && settings.async);
   EXPECT_EQ(to_string(settings.forced[static_cast<int>(Operation::bcast)].value()), "knomial:k=4,segment=16K");
-  EXPECT_EQ(read({"OMNES_SINGLE_COPY=off"}).single_copy_from({.own_cpus = false}), Settings::never);
+  EXPECT_EQ(read({"OMNES_SINGLE_COPY=off"}).shared_memory.single_copy_from({.own_cpus = false}), shm::never);
 }
 
 TEST(Settings, ForceTheFormsThatDoNotBlockApart) {
@@ -133,11 +137,11 @@ TEST(Settings, TablesHaveSomeWhereTheEnvironmentHasNone) {
     return Settings::from(variables);
   };
   const Settings some = with("bcast = []\n[settings]\nslots = 4\nsingle_copy = 'off'\ndirect_copy = '16K'\n");
-  EXPECT_EQ(some.slots, 4);
-  EXPECT_EQ(some.single_copy, Settings::never);
-  EXPECT_EQ(some.direct_copy, 16u << 10);
-  EXPECT_EQ(some.slot_bytes, Settings().slot_bytes);
-  EXPECT_EQ(with("settings = { slots = 4, slot_bytes = 128 }", "OMNES_SLOTS=16").slots, 16);
+  EXPECT_EQ(some.shared_memory.slots, 4);
+  EXPECT_EQ(some.shared_memory.single_copy, shm::never);
+  EXPECT_EQ(some.shared_memory.direct_copy, 16u << 10);
+  EXPECT_EQ(some.shared_memory.slot_bytes, shm::Policy().slot_bytes);
+  EXPECT_EQ(with("settings = { slots = 4, slot_bytes = 128 }", "OMNES_SLOTS=16").shared_memory.slots, 16);
   const std::vector<std::pair<const char*, const char*>> wrong = {
       {"\n[settings]\nslot = 4",
        ": line 3: settings, slot: no such entry; valid: direct_copy, single_copy, slots, slot_bytes"},

@@ -107,7 +107,7 @@ bool drive(Moving&... moving) {
 
 constexpr std::size_t f = 256;  // bytes in the slots of these tests
 // Sequence numbers that wrap soon, but after each ring's first lap: lines that were never written show number 0.
-constexpr std::uint32_t nearly_wrapping = 0U - 2 * static_cast<std::uint32_t>(most_pair_lines);
+constexpr std::uint32_t nearly_wrapping = 0U - 2 * static_cast<std::uint32_t>(max_pair_lines);
 const std::size_t sizes[] = {0,  1,  3,  4,  7,  8,     9, 15,    16,    17,        31,
                              32, 33, 55, 56, 57, f - 1, f, f + 1, 2 * f, 50 * f + 3};
 
@@ -210,6 +210,39 @@ TEST(Endpoint, BuffersFragmentsButNotSingleCopies) {
 }
 
 constexpr std::size_t shared = 100'000;  // bytes of a message whose copying both sides share
+
+// New pages cost more than copies.
+TEST(Endpoint, TakesUsedSlotsBeforeNewOnes) {
+  constexpr int slots = 64;
+  constexpr std::size_t slot_bytes = 32768;
+  std::string error;
+  const auto segment = Segment::in_process({2, slots, slot_bytes}, error);
+  ASSERT_NE(segment, nullptr) << error;
+  Endpoint writer(segment, 0), reader(segment, 1);
+  const auto touched = [&] {
+    int count = 0;
+    for (int slot = 0; slot < slots; ++slot) {
+      unsigned char resident = 0;
+      EXPECT_EQ(mincore(segment->layout().slot(0, slot), page_bytes, &resident), 0);
+      count += resident & 1;
+    }
+    return count;
+  };
+  const auto at_once = [&](int messages) {
+    std::vector<Sending> sent;
+    for (int i = 0; i < messages; ++i) sent.push_back({writer, {1}, pattern(slot_bytes, static_cast<unsigned>(i))});
+    for (Sending& one : sent) EXPECT_TRUE(one.step());
+    for (Sending& one : sent) {
+      Receiving got{reader, 0, false, false, Bytes(slot_bytes)};
+      EXPECT_TRUE(got.step());
+      EXPECT_EQ(got.data, one.data);
+    }
+  };
+  for (int i = 0; i < 3 * slots; ++i) at_once(1);
+  EXPECT_LE(touched(), 2);
+  at_once(slots);
+  EXPECT_EQ(touched(), slots);
+}
 
 TEST(Endpoint, LetsTheSenderCopyAllForABusyReader) {
   Ranks ranks(Geometry{2, 8, f});

@@ -25,9 +25,9 @@ class TestSystem final : public System {
     ++naps;
     time += ns + 50 * us;  // as the kernel's timer slack
   }
-  void sleep(std::atomic<std::uint32_t>& bed, std::int64_t at_most) override {
+  void sleep(std::atomic<std::uint32_t>& word, std::int64_t at_most) override {
     ++sleeps;
-    if (bed == 1) time += at_most;
+    if (word == 1) time += at_most;
   }
 
   std::int64_t time = 0;
@@ -40,7 +40,7 @@ class WaitingTest : public testing::TestWithParam<bool> {
   void wait_for(Waiter& waiter, std::int64_t ns) {
     for (const std::int64_t end = system_.time + ns; system_.time < end;) waiter.pause();
   }
-  /// Until it goes to bed; returns how long that took, at most a second.
+  /// Until it sleeps; returns how long that took, at most a second.
   std::int64_t wait_for_bed(Waiter& waiter) {
     const std::int64_t start = system_.time;
     while (asleep_ == 0 && system_.time < start + 1000 * ms) waiter.pause();
@@ -79,7 +79,7 @@ TEST_P(WaitingTest, LeavesTheHostAloneInShortWaits) {
 // better to do in a long wait.
 TEST_P(WaitingTest, LooksAtTheHostForAShareOfTheTime) {
   struct Case {
-    std::int64_t look_takes, longest_gap, most_time;  // ns in 1 ms
+    std::int64_t look_takes, longest_gap, max_time;  // ns in 1 ms
   };
   for (const Case& one : {Case{30, 1 * us, 130 * us}, {200, 2500, 150 * us}, {3 * us, 6 * us, 450 * us}}) {
     look_takes_ = one.look_takes;
@@ -88,7 +88,7 @@ TEST_P(WaitingTest, LooksAtTheHostForAShareOfTheTime) {
     Waiter waiter(policy_);
     wait_for(waiter, 1 * ms);
     EXPECT_LE(longest_gap_, one.longest_gap) << look_takes_;
-    EXPECT_LE(looks_ * look_takes_, GetParam() ? one.most_time : 1 * ms / 2 + look_takes_) << look_takes_;
+    EXPECT_LE(looks_ * look_takes_, GetParam() ? one.max_time : 1 * ms / 2 + look_takes_) << look_takes_;
     longest_gap_ = 0;
     wait_for(waiter, 100 * us);
     EXPECT_LE(longest_gap_, GetParam() ? one.longest_gap : look_takes_ + 600) << look_takes_;  // with a yield
@@ -180,7 +180,7 @@ TEST_P(AmongRanksThatShareCpus, StaysAwakeForAWhileWhenItHasBeenWoken) {
   Waiter waiter(policy_);
   wait_for_bed(waiter);
   asleep_ = 0;
-  waiter.pause();  // finds its bed left
+  waiter.pause();  // finds its word cleared
   const int looks_before = looks_;
   const std::int64_t awake = wait_for_bed(waiter);
   EXPECT_GE(awake, 100 * us);

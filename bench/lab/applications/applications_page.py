@@ -10,6 +10,7 @@ from lab.applications.description import Description, Figure
 from lab.applications.measuring import WALL, Key, Measured, Records
 from lab.applications.running import HEAP, OMNES, STOCK
 from omnes.bench.confidence import LEAST, Known, known, ratios
+from omnes.terminal import files
 from omnes.terminal.units import format_about, geometric_mean
 
 _HOW = f"""\
@@ -28,7 +29,7 @@ _WALL = Figure(WALL, "")
 
 
 def write(records: Records, programs: Sequence[Description]) -> Path:
-    page = records.path.with_suffix(".md")
+    page = files.beside(records.path, ".md")
     page.write_text("\n".join(lines(records, programs)) + "\n")
     return page
 

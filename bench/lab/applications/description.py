@@ -50,7 +50,7 @@ _CHECK_DEFAULTS = {
     "pattern": toml_files.REQUIRED,  # is to be found; with a group: a number, the same as on the stock MPI
     "tolerance": 0.0,  # relative, of that number
 }
-_MPI_DEFAULTS = {
+_MPI_DEFAULTS: dict[str, Any] = {
     "packages": [],
     "command": [],  # another one than for the others
 }

@@ -109,7 +109,7 @@ def measure(cases: Sequence[Case], times: int, records: Records, progress: Progr
     elif records.campaign["machine"]["name"] != host.name():
         raise OmnesError(f"{records.path} was begun on {records.campaign['machine']['name']}: name a new file")
     for number, case in enumerate(cases):
-        _measure(case, times, records, lambda what, at=number: progress(at, len(cases), what, None))
+        _measure(case, times, records, lambda what, at=number: progress(at, len(cases), what, None))  # type: ignore[misc]
 
 
 def key_of(case: Case) -> Key:

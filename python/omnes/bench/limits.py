@@ -21,7 +21,7 @@ from omnes.errors import OmnesError
 from omnes.launching import cpus
 from omnes.terminal.units import format_seconds, parse_bytes
 
-Limits = dict[str, float]
+Limits = Mapping[str, float]
 
 _NAMES = {
     "handover": "a cache line from one core to the next",

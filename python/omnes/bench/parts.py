@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from omnes.bench import variety
 
 _ALL, _NEAR = "one for each rank", "one for each neighbor in a ring"
 _NEIGHBORS = 2
 
 # What the busiest rank sends and receives.
-PARTS = {
+PARTS: dict[str, tuple[Any, Any]] = {
     "barrier": (0, 0),
     "bcast": (1, 1),
     "reduce": (1, 1),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ class Records:
         self.path = path
         self.cells: dict[Key, Measured] = {}
         self.campaign: dict[str, Any] = {}
-        self.limits: dict[tuple[str, int], dict[str, float]] = {}  # by plan and ranks, the latest
+        self.limits: dict[tuple[str, int], Mapping[str, float]] = {}  # by plan and ranks, the latest
         self.ended = False
         with files.expecting(path, "no file of samples: its lines are to be records of a campaign"):
             for record in self._lines():
@@ -78,7 +78,7 @@ class Records:
         self.campaign = data
         self._write("campaign", data)
 
-    def add_limits(self, plan: str, ranks: int, limits: dict[str, float]) -> None:
+    def add_limits(self, plan: str, ranks: int, limits: Mapping[str, float]) -> None:
         self.limits[plan, ranks] = limits
         self._write("limits", {"plan": plan, "ranks": ranks, **limits})
 

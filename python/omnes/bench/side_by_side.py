@@ -56,7 +56,7 @@ def table(specs: Sequence[JobSpec], results: Results, title: str) -> Table:
     """
     compared = [spec for spec in specs if spec.baseline]
     with_forms = len({cell.form for cell in results}) > 1
-    pairs = dict.fromkeys(f"{spec.baseline.replace(f' {spec.mpi.name}', '')} / {spec.label}" for spec in compared)
+    pairs = dict.fromkeys(f"{str(spec.baseline).replace(f' {spec.mpi.name}', '')} / {spec.label}" for spec in compared)
     ratios = f"ratio: {', '.join(pairs)}"
     out = Table(
         "operation",
@@ -124,7 +124,7 @@ def span(low: float, high: float) -> str:
 
 def against_baseline(spec: JobSpec, samples: Mapping[str, Samples]) -> float | None:
     """How many times faster the job is than the one it is compared with; None where one of them lacks the form."""
-    if spec.baseline not in samples or spec.name not in samples:
+    if spec.baseline is None or spec.baseline not in samples or spec.name not in samples:
         return None
     return ratio(samples[spec.baseline], samples[spec.name]).median
 

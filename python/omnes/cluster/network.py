@@ -52,7 +52,7 @@ def shape(rate: str) -> list[str]:
 
 def shapes(cluster: Cluster) -> Iterator[str]:
     """For tc; the hosts shape what they send themselves."""
-    rates = dict.fromkeys(cluster.names, cluster.bandwidth)
+    rates: dict[str, str | None] = dict.fromkeys(cluster.names, cluster.bandwidth)
     for switch in _leaves(cluster):
         rates.update(dict.fromkeys((f"up{switch}", f"down{switch}"), cluster.uplink or cluster.bandwidth))
     for port, rate in rates.items():

@@ -46,20 +46,20 @@ from omnes.traces import events
     type=click.Choice(list(session.REDUCTIONS)),
     default="sum",
     show_default=True,
-    help="Or a function of the program; or minima and their places.",
+    help="Sums, a function of the program, or minima with their indices.",
 )
 @click.option(
     "--type",
     "type_name",
     type=click.Choice(list(session.TYPE_BYTES)),
-    help="Of the elements.  [default: double; with minloc double_int]",
+    help="Type of the elements.  [default: double; with minloc double_int]",
 )
 @click.option(
     "--counts",
     type=click.Choice([*session.COUNTS, "both"]),
     default="both",
     show_default=True,
-    help="Of the operations that give a count for each part.",
+    help="Counts, of the operations that take one for each part.",
 )
 @click.option(
     "--buffers",
@@ -68,13 +68,13 @@ from omnes.traces import events
     show_default=True,
     help="Cold: no call's buffers are in a cache.",
 )
-@click.option("--nonblocking", is_flag=True, help="Measure how much of the I-operations hides behind a computation.")
+@click.option("--nonblocking", is_flag=True, help="Measure overlap: how much of the operation a computation hides.")
 @click.option(
     "--tests",
     type=options.number(0),
     default=0,
     metavar="N",
-    help="With --nonblocking: MPI_Test so many times in the computation.",
+    help="With --nonblocking: number of calls of MPI_Test in the computation.",
 )
 @click.option("--asleep", is_flag=True, help="With --nonblocking: sleep instead of computing, as if a GPU did it.")
 @click.option("--persistent", is_flag=True, help="Measure the blocking, nonblocking and persistent form side by side.")
@@ -96,7 +96,7 @@ from omnes.traces import events
     "--table",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Compare omnes with this table, as omnes tune writes, and omnes without it.",
+    help="Compare omnes with this table, written by omnes tune, and omnes without it.",
 )
 @click.option(
     "--variant",
@@ -120,7 +120,7 @@ from omnes.traces import events
     "--bandwidth",
     callback=options.rate,
     metavar="RATE",
-    help="With --nodes: of each host's link, such as 1gbit.  [default: as fast as the kernel copies]",
+    help="With --nodes: rate of each host's link, such as 1gbit.  [default: what the kernel copies]",
 )
 @click.option(
     "--replay",
@@ -135,7 +135,7 @@ from omnes.traces import events
     default=5,
     show_default=True,
     metavar="N",
-    help="With --replay: so many rounds; 6 or more for confidence.",
+    help="With --replay: number of rounds; at least 6 for confidence intervals.",
 )
 @click.option(
     "--longest-gap",
@@ -143,7 +143,7 @@ from omnes.traces import events
     default=200.0,
     show_default=True,
     metavar="US",
-    help="With --replay: compute between calls as long as the program did, at most so many us.",
+    help="With --replay: compute between calls as long as the program did, at most this many us.",
 )
 @options.bind
 @click.option(
@@ -153,7 +153,7 @@ from omnes.traces import events
     default=1.0,
     show_default=True,
     metavar="SECONDS",
-    help="Per cell.",
+    help="Time for a cell.",
 )
 @options.for_scripts
 @click.pass_context
@@ -358,8 +358,9 @@ def _replay(
     data = {"replay": str(file), "ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound, "times": times}
     data.update(longest_gap=longest_gap, busy_cpus=others.taken, load=others.average)
     data.update(unit="seconds in MPI: of an operation those of all ranks, of all the mean of the ranks")
-    data.update(replay.as_data(results, specs), jobs=side_by_side.jobs_as_data(specs, results.commands))
-    if not output.deliver(to_json, data, to_csv, data["operations"]):
+    found = replay.as_data(results, specs)
+    data.update(found, jobs=side_by_side.jobs_as_data(specs, results.commands))
+    if not output.deliver(to_json, data, to_csv, found["operations"]):
         return
     for name, of_mpi in side_by_side.by_mpi(specs):
         output.console().print(replay.table(results, of_mpi, f"{file}, {title(name, ranks, bound)}"))

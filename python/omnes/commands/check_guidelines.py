@@ -28,14 +28,14 @@ from omnes.terminal import options, output, units
 @options.one_mpi
 @options.bind
 @click.option(
-    "--time", "seconds", type=click.FloatRange(0.01), default=0.2, show_default=True, metavar="S", help="Per cell."
+    "--time", "seconds", type=click.FloatRange(0.01), default=0.2, show_default=True, metavar="S", help="For a cell."
 )
 @click.option(
     "--tolerance",
     type=click.FloatRange(0),
     default=TOLERANCE,
     show_default=True,
-    help="As a share: what is within it is no violation.",
+    help="Share by which an operation may be slower before it counts.",
 )
 @options.for_scripts
 def command(
@@ -49,7 +49,7 @@ def command(
     to_csv: Path | None,
     to_json: Path | None,
 ) -> None:
-    """Find operations that take longer than others that together do the same, on the stock MPI and on omnes.
+    """Find operations that take longer than others that do the same together, on the stock MPI and on omnes.
 
     Such as an allreduce that takes longer than a reduce and a broadcast, a broadcast of n bytes that takes longer than
     one of 2n, or one of 2n that takes longer than two of n (Träff, Gropp, Thakur 2010). All operations take turns; a
@@ -128,12 +128,12 @@ def _show(verdicts: Sequence[Verdict], specs: Sequence[JobSpec], tolerance: floa
     for case in sorted(worst, key=lambda case: -worst[case]):
         row = [case[0], units.format_bytes(case[1])]
         for spec in specs:
-            one = cases[case].get(spec.name)
-            if one is None:
+            verdict = cases[case].get(spec.name)
+            if verdict is None:
                 row += ["-", "-"]
                 continue
-            factor = f"{one.factor.median:.2f}"
-            row += [units.format_us(one.left), f"[red]{factor}[/]" if one.broken(tolerance) else factor]
+            factor = f"{verdict.factor.median:.2f}"
+            row += [units.format_us(verdict.left), f"[red]{factor}[/]" if verdict.broken(tolerance) else factor]
         table.add_row(*row)
     console = output.console()
     if worst:

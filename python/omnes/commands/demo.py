@@ -45,7 +45,7 @@ def command(place: str | None) -> None:
     others = load.look()
     samples: list[Samples] = []
     few = min(max(2, cpus.usable_cores()), _FEW)
-    parts = [(few, (8, 4096, 65536, 1 << 20))]
+    parts: list[tuple[int, tuple[int, ...]]] = [(few, (8, 4096, 65536, 1 << 20))]
     if cpus.usable_cpus() <= _FEW:
         parts.append((_SHARING * few, (8, 4096)))
     counts = [ranks for ranks, _ in parts]

@@ -30,7 +30,7 @@ _FORMATS = {".txt": "text", ".svg": "svg", ".html": "html", ".goal": "goal"}  # 
     "--radix", type=options.number(2), metavar="K", help="Arity of the tree and the like, instead of the default."
 )
 @options.nodes("all on one node; only for hierarchical ones")
-@click.option("--segments", type=options.number(1), default=1, metavar="S", help="Pipeline in so many segments.")
+@click.option("--segments", type=options.number(1), default=1, metavar="S", help="Number of pipeline segments.")
 @click.option(
     "-o",
     "output",
@@ -39,7 +39,7 @@ _FORMATS = {".txt": "text", ".svg": "svg", ".html": "html", ".goal": "goal"}  # 
     help="Write .svg, .html, .txt or .goal.",
 )
 @click.option("--format", "wanted", type=click.Choice(list(_FORMATS.values())), help="Instead of what FILE says.")
-@click.option("-b", "part", default="1K", metavar="BYTES", help="In GOAL: what one part has.")
+@click.option("-b", "part", default="1K", metavar="BYTES", help="In GOAL: bytes of one part.")
 @options.json_only
 def command(
     what: str,
@@ -54,7 +54,8 @@ def command(
     part: str,
     to_json: Path | None,
 ) -> None:
-    """Draw the messages of an algorithm, round by round. A round is the longest path of messages that must come before.
+    """Draw the messages of an algorithm, round by round. A message's round is the longest path of
+    messages that must come before it.
 
     \b
     omnes draw bcast/knomial -n 8

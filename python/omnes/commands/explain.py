@@ -20,15 +20,15 @@ from omnes.terminal import options, output, units
 
 @click.command()
 @click.argument("operation")
-@click.option("-n", "count", metavar="N", help="Ranks.")
-@click.option("-b", "--bytes", "size", default="8", show_default=True, metavar="BYTES", help="Of one part.")
+@click.option("-n", "count", metavar="N", help="Number of ranks.")
+@click.option("-b", "--bytes", "size", default="8", show_default=True, metavar="BYTES", help="Bytes of one part.")
 @options.nodes("one node")
 @options.costs_file()
 @click.option(
     "--table",
     default="",
     metavar="FILE",
-    help="Of rules, such as omnes tune writes; off: none.  [default: OMNES_TABLE, or the user's]",
+    help="Decision table, as omnes tune writes it; off: none.  [default: OMNES_TABLE, or the user's]",
 )
 @click.option("--ordered", is_flag=True, help="The reduction is the program's own.")
 @options.for_scripts

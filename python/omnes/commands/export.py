@@ -23,7 +23,7 @@ _MOST_RANKS = 1 << 16
 @click.argument("table", type=click.Path(path_type=Path), required=False)
 @click.option("--to", "wanted", type=click.Choice(_FORMATS), required=True, help="openmpi: 4.1 and 5; openmpi-json: 6.")
 @click.option(
-    "-n", "most", type=click.IntRange(2, _MOST_RANKS), metavar="N", help="For up to so many ranks.  [default: --nodes]"
+    "-n", "most", type=click.IntRange(2, _MOST_RANKS), metavar="N", help="Maximum number of ranks.  [default: --nodes]"
 )
 @options.nodes("all on one node")
 @click.option("--commuting", is_flag=True, help="The program's reductions all commute: use what relies on it.")

@@ -28,8 +28,8 @@ from omnes.traces.profile import Recorded
 @click.option("-b", "--bytes", "size", default="1", show_default=True, metavar="SIZE", help="Of one part, such as 4K.")
 @click.option("--bandwidth", metavar="GB/S,...", help="By level, nearest first, then beyond.  [default: 8,1,0.125 ...]")
 @click.option("--root", type=options.number(0), default=0, metavar="R", help="The root rank.")
-@click.option("--radix", type=options.number(2), metavar="K", help="Instead of the algorithm's default.")
-@click.option("--segments", type=options.number(1), default=1, metavar="S", help="Pipeline in so many segments.")
+@click.option("--radix", type=options.number(2), metavar="K", help="Radix, instead of the algorithm's default.")
+@click.option("--segments", type=options.number(1), default=1, metavar="S", help="Number of pipeline segments.")
 @click.option(
     "--method",
     type=click.Choice(["auto", "structure", "general", "metis"]),
@@ -59,10 +59,10 @@ def command(
     to_csv: Path | None,
     to_json: Path | None,
 ) -> None:
-    """Renumber the ranks of an algorithm, or of a program's traffic, so that those that talk much share a node.
+    """Renumber the ranks of an algorithm, or of a program's traffic, so that those that exchange much share a node.
 
     Shows what travels on each level before and after, and the predicted gain: the time of all bytes at the
-    bandwidths of the levels, with what it costs to put blocks where they belong.
+    bandwidths of the levels, including what it costs to put blocks where they belong.
 
     \b
     omnes map allgather/bruck -n 64 --nodes 8x8

@@ -39,7 +39,7 @@ _TYPES, _OPERATIONS = ("f64", "f32", "i32", "i64"), ("sum", "prod", "max", "min"
     metavar="FILE",
     help="The file of costs (TOML), which other commands take as --costs.",
 )
-@click.option("--name", help="Of the machine.  [default: the host's]")
+@click.option("--name", help="Name of the machine.  [default: the host's]")
 @options.one_mpi
 @click.option(
     "--rounds", type=click.IntRange(5, 64), default=ROUNDS, show_default=True, help="Repetitions of each figure."
@@ -58,7 +58,7 @@ def command(
 ) -> None:
     """Measure what messages, copies and reductions cost, for omnes predict and explain. Less than a minute.
 
-    Messages of the host MPI are measured between two nodes, with more and more pairs of ranks at once; on one node,
+    The host MPI's point-to-point is measured between two nodes, with more and more pairs of ranks at once; on one node,
     between two of its ranks. What omnes' shared memory costs is measured between two ranks of a node. Ranks are bound
     to cores where they fit, if launcher options or variables say nothing. Nothing else should run.
 

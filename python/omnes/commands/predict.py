@@ -25,7 +25,7 @@ from omnes.terminal import options, output, progress, units
 )
 @options.nodes("the machine's nodes")
 @options.costs_file()
-@click.option("--table", metavar="FILE", help="Also what omnes would choose with it, marked with *; off: without any.")
+@click.option("--table", metavar="FILE", help="Mark with * what omnes would choose with this table; off: with none.")
 @click.option("--reduction", default="f64 sum", show_default=True, metavar="'TYPE OP'", help="Of the file of costs.")
 @click.option(
     "--model",
@@ -34,9 +34,9 @@ from omnes.terminal import options, output, progress, units
     show_default=True,
     help="Hockney: closed formulas with a latency and a bandwidth.",
 )
-@click.option("--alpha", default="2.37us", show_default=True, metavar="TIME", help="hockney: for a message.")
-@click.option("--bandwidth", default="3183MB/s", show_default=True, metavar="RATE", help="hockney: of a link.")
-@click.option("--gamma", default="0.0142ns", show_default=True, metavar="TIME", help="hockney: to combine a byte.")
+@click.option("--alpha", default="2.37us", show_default=True, metavar="TIME", help="hockney: latency of a message.")
+@click.option("--bandwidth", default="3183MB/s", show_default=True, metavar="RATE", help="hockney: rate of a link.")
+@click.option("--gamma", default="0.0142ns", show_default=True, metavar="TIME", help="hockney: time to combine a byte.")
 @options.for_scripts
 def command(
     what: str,

@@ -35,7 +35,7 @@ from omnes.terminal import options, output, progress, units
 @click.option(
     "--above", type=click.FloatRange(1), default=1.1, show_default=True, metavar="TIMES", help="List what is slower."
 )
-@click.option("--most", type=click.IntRange(0), default=40, show_default=True, metavar="N", help="List no more.")
+@click.option("--most", type=click.IntRange(0), default=40, show_default=True, metavar="N", help="List at most N.")
 @options.for_scripts
 def command(
     operations: tuple[str, ...],

@@ -15,7 +15,7 @@ import click
 from omnes import _core
 from omnes.errors import UsageError, from_core
 from omnes.launching import arguments, launch
-from omnes.terminal import files, options
+from omnes.terminal import files, options, spellings
 from omnes.traces import assembly, events, statistics
 
 
@@ -25,11 +25,12 @@ class RunCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args:
             args = ["--help"]
-        takes = {name: 0 if getattr(param, "is_flag", False) else 1 for param in self.params for name in param.opts}
+        own = [(name, getattr(param, "is_flag", False)) for param in self.params for name in param.opts]
+        takes = {name: 0 if is_flag or name in spellings.TO_FILES else 1 for name, is_flag in own}
         takes.update({name: 0 for name in ctx.help_option_names})
         split = arguments.split(args, takes)
         ctx.obj = split
-        return super().parse_args(ctx, split.own)
+        return super().parse_args(ctx, spellings.current(self.name or "", split.own))
 
 
 @click.command(cls=RunCommand, options_metavar="[OPTIONS] [MPIRUN OPTIONS] [--] PROGRAM [ARGS]...")

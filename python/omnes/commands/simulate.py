@@ -13,6 +13,7 @@ from omnes import programs
 from omnes.errors import UsageError, one_of
 from omnes.placement import patterns
 from omnes.simulation import cells, platforms, smpi, table
+from omnes.simulation.cells import Contender
 from omnes.terminal import files, options
 from omnes.terminal import output as terminal
 from omnes.terminal.progress import Steps
@@ -39,16 +40,14 @@ _USUAL_CORES = 16
 @click.option("--platform", "machine", required=True, metavar="P", help=f"The machine: {platforms.KINDS}.")
 @options.nodes("as many on a host as it has cores, or 16; 'x8 block,cyclic' are two cases")
 @click.option("-b", "sizes", default="8,1K,16K", metavar="SIZES", help="Bytes of one part, such as 8,1K or 8..1M:8.")
-@click.option("--selector", default=",".join(smpi.SELECTORS), metavar="LIST", help="Rivals, of SimGrid; or none.")
+@click.option("--selector", default=",".join(smpi.SELECTORS), metavar="LIST", help="SimGrid's rivals; or none.")
 @click.option(
     "--algorithm", "algorithms", multiple=True, metavar="A", help="Also omnes with this one: [OP/]NAME[:k=4], [OP/]all."
 )
 @click.option("--named", multiple=True, metavar="NAME", help="Also this algorithm of SimGrid's, such as lr.")
 @click.option("--remap", "remaps", metavar="LIST", help="Also omnes with OMNES_REMAP=: off, exch, reorder.")
 @click.option("--memory", default="2G", metavar="BYTES", help="Leave out cells whose data need more.")
-@click.option(
-    "--patience", type=click.FloatRange(1), default=600, metavar="S", help="Give up a cell after so many seconds."
-)
+@click.option("--patience", type=click.FloatRange(1), default=600, metavar="S", help="Give up a cell after S seconds.")
 @click.option("--cfg", "settings", multiple=True, metavar="KEY:VALUE", help="A setting of SimGrid's.")
 @click.option(
     "-o",
@@ -123,7 +122,7 @@ class _Part:
     machine: smpi.Machine
     cells: list[cells.Cell]
     left_out: int  # cells that do not fit into the memory
-    contenders: list[cells.Contender]
+    contenders: list[Contender]
 
 
 def _words(text: str, valid: Sequence[str], what: str) -> list[str]:

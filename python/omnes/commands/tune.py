@@ -44,7 +44,7 @@ from omnes.tuning.tuner import Session
     "profile",
     type=options.FILE,
     metavar="FILE",
-    help="Tune what a program uses: of omnes run --profile.",
+    help="Tune what a program calls, as omnes run --profile recorded it.",
 )
 @click.option(
     "-b", "--bytes", "sizes", metavar="SIZES", help="Bytes of one part.  [default: 8..2M:8; with a profile its own]"
@@ -63,7 +63,7 @@ from omnes.tuning.tuner import Session
     default=6,
     show_default=True,
     metavar="N",
-    help="Of each case, beside the present choice.",
+    help="Candidates of each case, beside the present choice.",
 )
 @options.bind
 @click.option(
@@ -73,18 +73,18 @@ from omnes.tuning.tuner import Session
     default=0.4,
     show_default=True,
     metavar="SECONDS",
-    help="At most, for each of a case's last few.",
+    help="Maximum for each of a case's last candidates.",
 )
 @click.option(
     "--launcher-options",
     metavar="OPTIONS",
-    help="In one word: '--hostfile hosts'. The ranks are not bound by omnes then.",
+    help="In one word: '--hostfile hosts'. omnes does not bind the ranks then.",
 )
 @click.option(
     "--settings",
     "with_settings",
     is_flag=True,
-    help="First the sizes of slots, and where ways of copying switch, on the first -n; a minute more.",
+    help="First tune slot sizes and the switch points of copying, on the first -n; a minute more.",
 )
 @options.for_scripts
 def command(
@@ -106,7 +106,7 @@ def command(
 ) -> None:
     """Find faster algorithms than omnes chooses by itself, for this machine or one program, in minutes.
 
-    Of each case the few that the model holds for the fastest take turns, and the slower ones leave early. The table
+    In each case the few that the model expects to be fastest take turns, and the slower ones leave early. The table
     has a rule only where the present choice was beaten beyond noise, twice. An interrupted run goes on where it was.
     Nothing else should run meanwhile.
 
@@ -157,8 +157,8 @@ def command(
     files.write(output, rules.toml(found, heads, shared_heap, cutoffs.toml(tuned)))
     with from_core():  # what was written is what omnes reads
         _core.rules(str(output))
-    records = [_as_data(one) for one in found]
-    if deliver(to_json, records, to_csv, records):
+    rows = [_as_data(one) for one in found]
+    if deliver(to_json, rows, to_csv, rows):
         _summary(found, output)
         for one in tuned:
             gain = f" ({one.gain:.0%} faster than {one.setting.default})" if one.changed else ", as compiled in"

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import click
 
+from omnes import _core
 from omnes.algorithms import catalogue, verification
+from omnes.errors import OmnesError, UsageError, from_core
 from omnes.launching import cpus
-from omnes.terminal import options, progress, units
+from omnes.terminal import files, options, progress, units
 from omnes.terminal.output import deliver
 
 
@@ -22,8 +24,15 @@ from omnes.terminal.output import deliver
 @click.option(
     "-j", "--jobs", type=options.number(1), metavar="N", help="Processes to prove with.  [default: the usable CPUs]"
 )
+@click.option(
+    "--schedules",
+    "path",
+    type=options.FILE,
+    metavar="FILE",
+    help="Prove what the file holds instead: all ranks' schedules, as omnes draw --rank writes one.",
+)
 @options.json_only
-def command(what: str | None, ranks: str, jobs: int | None, to_json: Path | None) -> None:
+def command(what: str | None, ranks: str, jobs: int | None, path: Path | None, to_json: Path | None) -> None:
     """Prove that algorithms are correct: all roots, in place and not, several radices and numbers of segments.
 
     The proof runs all ranks' schedules symbolically: every block ends with what the operation promises, nothing is
@@ -34,7 +43,12 @@ def command(what: str | None, ranks: str, jobs: int | None, to_json: Path | None
     omnes verify
     omnes verify allreduce -n 1..33
     omnes verify bcast/knomial -n 64
+    omnes verify --schedules mine.txt
     """
+    if path is not None:
+        if what:
+            raise UsageError(f"the file says what to prove: leave out {what}, or --schedules")
+        sys.exit(_prove_file(path, to_json))
     algorithms = catalogue.select(what)
     counts = units.parse_counts(ranks)
     outcomes = []
@@ -51,3 +65,22 @@ def command(what: str | None, ranks: str, jobs: int | None, to_json: Path | None
         good = len(algorithms) - len(faults)
         click.echo(f"{good} of {len(algorithms)} algorithms proved on {proved} problems, p = {ranks}")
     sys.exit(1 if faults else 0)
+
+
+def _prove_file(path: Path, to_json: Path | None) -> int:
+    """The exit code: whether a fault was found. Lines that begin with # are comments."""
+    schedules: list[list[str]] = []
+    for line in files.read(path).splitlines():
+        if line.partition(" p ")[0] in _core.operations():  # the head of the next rank's
+            schedules.append([])
+        if line.strip() and not line.startswith("#"):
+            if not schedules:
+                raise OmnesError(f"{path} begins with '{line}'; expected a schedule's head, such as 'bcast p 4 rank 0'")
+            schedules[-1].append(line)
+    if not schedules:
+        raise OmnesError(f"{path} holds no schedules, such as omnes draw --rank writes")
+    with from_core():
+        fault = _core.verify_texts(["\n".join([*lines, ""]) for lines in schedules])
+    if deliver(to_json, {"proved": fault is None, "ranks": len(schedules), "fault": fault}):
+        click.echo(f"{path} fails at {fault}" if fault else f"{path} is proved on {len(schedules)} ranks")
+    return 1 if fault else 0

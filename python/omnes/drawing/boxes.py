@@ -74,7 +74,7 @@ def _measure(box: Box) -> None:
     highest = max(one.size[1] for one in box.inside) + _PAD
     columns = max(1, round(math.sqrt(len(box.inside) * _ASPECT * highest / widest)))
     columns = math.ceil(len(box.inside) / math.ceil(len(box.inside) / columns))  # rows of nearly equal length
-    x, y, row, right = _PAD, float(_HEAD + _PAD), 0.0, 0.0
+    x, y, row, right = float(_PAD), float(_HEAD + _PAD), 0.0, 0.0
     for index, one in enumerate(box.inside):
         if index and index % columns == 0:
             x, y, row = _PAD, y + row + _PAD, 0.0

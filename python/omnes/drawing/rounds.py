@@ -68,7 +68,7 @@ def draw(
 ) -> Drawing:
     """The messages of all ranks, by round, then by sender."""
     operation, name = algorithm["operation"], algorithm["name"]
-    how = {"root": root or 0, "radix": radix, "segments": segments, "nodes": list(nodes)}
+    how: dict[str, Any] = {"root": root or 0, "radix": radix, "segments": segments, "nodes": list(nodes)}
     schedules = [_core.schedule_ops(operation, name, p, rank, **how) for rank in range(p)]
     drawing = Drawing(operation, name, p, root, _core.pieces(operation, name, p, **how))
     depths = [[0] * len(ops) for ops in schedules]

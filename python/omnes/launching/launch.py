@@ -69,11 +69,13 @@ def prepare(
     variables: Mapping[str, str] | None = None,
     on_cluster: bool = False,
     notices: str | None = None,
+    yields: bool = False,
 ) -> Launch:
     """The launch of a program (words: its path and arguments). `variables` reach every rank.
 
     `on_cluster`: it will run on an emulated cluster, which sees to it that ranks yield. `notices`: the folder where
-    ranks say that the program is of another family, where that is possible: it was taken from the launcher.
+    ranks say that the program is of another family, where that is possible: it was taken from the launcher. `yields`:
+    ranks that share CPUs yield, also without omnes.
     """
     found = linkage.inspect(words[0], os.environ)
     chosen, family = _choose_mpi(found, launcher)
@@ -84,7 +86,7 @@ def prepare(
     passed = {name: value for name, value in os.environ.items() if name.startswith("OMNES_")}
     stays = not on_cluster and not may_leave_machine(launcher_options)
     share_cpus = stays and ranks is not None and ranks > cpus.usable_cpus()
-    if with_omnes and share_cpus:
+    if (with_omnes or yields) and share_cpus:
         passed.update({name: value for name, value in chosen.yielding.items() if name not in os.environ})
     passed.update(variables or {})
     if with_omnes:
@@ -123,11 +125,11 @@ def _without_omnes(preloaded: str) -> tuple[list[str], list[tuple[str, str]]]:
 
 def _choose_mpi(found: linkage.Program, launcher: str | None) -> tuple[Mpi, str | None]:
     if launcher is not None:
-        chosen = mpi.at(launcher, os.environ)
-        family = found.family or chosen.family
-        if family != "abi" and chosen.family and family != chosen.family:
-            raise OmnesError(f"{chosen.launcher} is {chosen.name}, but {found.looked_at}, which is of family {family}")
-        return chosen, family
+        named = mpi.at(launcher, os.environ)
+        family = found.family or named.family
+        if family != "abi" and named.family and family != named.family:
+            raise OmnesError(f"{named.launcher} is {named.name}, but {found.looked_at}, which is of family {family}")
+        return named, family
     if found.family is None and _is_binary_without_mpi(found):
         raise OmnesError(f"no MPI program: {found.looked_at}; if it starts one, name the launcher: --mpirun PATH")
     chosen = mpi.beside(found.libmpi, found.family) if found.libmpi and found.family else None

@@ -8,7 +8,7 @@ messages sent one after the other, and of the call are taken off.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,7 +118,11 @@ def node_level(figures: Figures, call: float, reduction: Sequence[Point], single
     many = figures.at("many", 2048)
     work = max(min((many - figures.at("publish", TINY)) / (BURST - 1), (empty - call) / 2) - STEP, 0.0)
     latency = max(empty - call - 2 * (work + STEP), 0.0)
-    copied, copied_in, single, single_publish, single_reduce = [], [], [], [], []
+    copied: list[Point] = []
+    copied_in: list[Point] = []
+    single: list[Point] = []
+    single_publish: list[Point] = []
+    single_reduce: list[Point] = []
     publish, pair, swap, combine = (dict(figures.points(what)) for what in ("publish", "pair", "swap", "combine"))
     gamma = dict(reduction)
     for size in sorted(publish):
@@ -170,7 +174,7 @@ def machine_file(
     source: str,
     per_node: int,
     copy: Sequence[Point],
-    reductions: dict[str, list[Point]],
+    reductions: Mapping[str, Sequence[Point]],
     single_from: int,
 ) -> str:
     """The text of the file; checked by reading it. Messages of `single_from` bytes and more were copied once."""

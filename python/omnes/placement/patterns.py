@@ -197,7 +197,8 @@ def _named(text: str) -> Placing:
     with from_core():
         job = _core.job(text)
     number = {name: n for n, name in enumerate(dict.fromkeys(job["nodes"]))}
-    within, beyond = [], []
+    within: list[tuple[str, list[int]]] = []
+    beyond: list[tuple[str, list[int]]] = []
     for level in job["levels"]:
         if level["name"] != "node":
             (beyond if level["name"].startswith("switch") else within).append((level["name"], level["units"]))

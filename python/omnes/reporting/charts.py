@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from omnes.errors import OmnesError
 from omnes.terminal.units import format_bytes, format_seconds
@@ -101,7 +102,7 @@ def sheet(panels: Sequence[tuple[str, Sequence[Series]]], columns: int, x_name: 
         rows = math.ceil(len(panels) / columns)
         figure = Figure(figsize=(columns * _PANEL_INCHES[0], rows * _PANEL_INCHES[1]), layout="constrained")
         places = list(figure.subplots(rows, columns, squeeze=False).flat)
-        keys = {}
+        keys: dict[str, Any] = {}
         for axes, (caption, series) in zip(places, panels):
             _fill(axes, series, x_name, y_name, bytes_on_x=False, flat=False)
             axes.set_title(caption, fontsize=9, loc="left")
@@ -178,7 +179,7 @@ def _sample(one: Series):
     """What stands for it in a key."""
     from matplotlib.lines import Line2D
 
-    marks = {"marker": _marker(one), "markersize": 4.5} if one.dots else {}
+    marks: dict[str, Any] = {"marker": _marker(one), "markersize": 4.5} if one.dots else {}
     style = "-" if one.line else ":"
     return Line2D([], [], color=_colour(one), linestyle=style, linewidth=1.7 if one.line else 0.9, **marks)
 
@@ -200,7 +201,7 @@ def _plot(axes, one: Series, number: int, flat: bool) -> None:
     if not one.dots:
         return
     xs, ys = zip(*one.dots)
-    marks = {"marker": _marker(one), "markersize": 4.5}
+    marks: dict[str, Any] = {"marker": _marker(one), "markersize": 4.5}
     marks |= {"markeredgecolor": _CARD, "markeredgewidth": 0.4}
     joined = {"linestyle": "none" if flat else ":", "linewidth": 0.9}
     axes.plot(xs, ys, color=colour, gid=f"series-{number}-dots", **marks, **joined)

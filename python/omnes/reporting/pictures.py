@@ -32,7 +32,7 @@ def section(decisions: Sequence[Decisions], operations: Sequence[str]) -> page.S
         chosen = {
             span.choice.algorithm: span.choice for one in decisions for d in one.of[operation] for span in d.spans
         }
-        parts = []
+        parts: list[str] = []
         for choice in list(chosen.values())[:_MOST]:
             number += 1
             what = f"{operation}/{choice.algorithm}"

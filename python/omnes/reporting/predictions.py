@@ -158,7 +158,7 @@ def errors(machine: Machine, measured: Sequence[Measured]) -> page.Section:
             ]
         )
     ]
-    series = []
+    series: list[Series] = []
     for operation in dict.fromkeys(one.operation for one in factors):
         dots = [(max(one.bytes, 1), factor) for one, factor in factors.items() if one.operation == operation]
         series.append(

@@ -43,7 +43,7 @@ def section(paths: Sequence[Path]) -> page.Section:
 
 def read(path: Path) -> Iterator[Grid]:
     text = files.read(path)
-    if path.suffix == ".jsonl":
+    if path.name.endswith((".jsonl", ".jsonl.gz")):
         yield from _campaign(Records(path), path)
         return
     try:

@@ -80,8 +80,9 @@ def _charts(operation: str, times: Times) -> list[str]:
     for what, x, fixed in ((f"{most} ranks", 1, most), (format_bytes(longest), 0, longest)):
         curves: dict[str, list[tuple[float, float]]] = defaultdict(list)
         for key, seconds in sorted(mine.items()):
-            if key[1 - x] == fixed and key[x] > 0:
-                curves[key[2]].append((key[x], seconds))
+            size = key[:2]
+            if size[1 - x] == fixed and size[x] > 0:
+                curves[key[2]].append((size[x], seconds))
         if max((len(points) for points in curves.values()), default=0) > 1:
             series = [Series(name, line=points, dots=points) for name, points in curves.items()]
             for colour, one in enumerate(sorted(series, key=lambda one: (one.name != "omnes", one.name))):

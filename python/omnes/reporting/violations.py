@@ -45,5 +45,5 @@ def _file(data: dict) -> list[str]:
         counts.append((f"of {len(mine)} are broken on {job}", str(sum(mine))))
     where = f"{data['mpi']}, {data['ranks']} ranks{', bound to cores' if data['bound'] else ''}"
     heads = ["guideline", "part", *jobs]
-    found = page.table("Time of the left side / time of the right side", heads, rows, "map")
-    return [f"<h3>{escape(where)}</h3>", page.facts(counts), found if rows else "<p>None is broken.</p>"]
+    grid = page.table("Time of the left side / time of the right side", heads, rows, "map")
+    return [f"<h3>{escape(where)}</h3>", page.facts(counts), grid if rows else "<p>None is broken.</p>"]

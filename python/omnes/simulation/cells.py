@@ -66,7 +66,7 @@ def contenders(
     for wanted in algorithms:
         for operation in operations:
             for choice in _choices(operation, wanted, ranks):
-                variables = ((f"OMNES_{operation.upper()}", choice),)
+                variables: tuple[tuple[str, str], ...] = ((f"OMNES_{operation.upper()}", choice),)
                 result.append(replace(result[0], name=f"omnes {choice}", variables=variables, operations=(operation,)))
     for one in list(result):
         for remap in remaps:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import stat
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,18 +20,34 @@ MOST_BYTES = 1 << 28  # of a file that is read whole: a campaign's samples, by f
 
 
 def read(path: Path) -> str:
-    """The text of a regular file; of others, such as /dev/zero or a pipe, nobody knows where they end."""
+    """The text of a regular file, unpacked if its name ends in .gz; of others, such as /dev/zero or a pipe, nobody
+    knows where they end."""
     try:
         # Not to wait for a pipe's writer.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), encoding="utf-8") as file:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             facts = os.fstat(file.fileno())
             if not stat.S_ISREG(facts.st_mode):
                 raise OmnesError(f"cannot read {path}: not a regular file")
             if facts.st_size > MOST_BYTES:
                 raise OmnesError(f"cannot read {path}: longer than {MOST_BYTES} bytes")
-            return file.read(MOST_BYTES)
-    except (OSError, ValueError) as fault:  # also what is no text, and a name with a zero in it
+            with gzip.open(file) if path.suffix == ".gz" else file as content:
+                whole = content.read(MOST_BYTES + 1)
+            if len(whole) > MOST_BYTES:
+                raise OmnesError(f"cannot read {path}: unpacked, longer than {MOST_BYTES} bytes")
+            return io.TextIOWrapper(io.BytesIO(whole), encoding="utf-8").read()  # lines end as in any text file
+    except (OSError, ValueError, EOFError, zlib.error) as fault:  # also no text, a name with a zero in it, a torn file
         raise OmnesError(f"cannot read {path}: {said(fault)}") from None
+
+
+def packed(path: Path) -> Path:
+    """The file, or its packed twin where only that one is there."""
+    twin = path.with_name(f"{path.name}.gz")
+    return twin if twin.exists() and not path.exists() else path
+
+
+def beside(path: Path, ending: str) -> Path:
+    """The file of that ending beside lines of JSON, which may be packed."""
+    return path.with_name(path.name.removesuffix(".gz")).with_suffix(ending)
 
 
 @contextmanager

@@ -54,9 +54,9 @@ def _to_file(form: str, what: str) -> Option:
     return click.option(f"--{form}", parameter, type=Output(allow_dash=True), metavar="[=FILE]", help=what)
 
 
-json_only = _to_file("json", "For scripts.")
+json_only = _to_file("json", "Print the result for scripts.")
 
 
 def for_scripts(command: Callable[..., Any]) -> Callable[..., Any]:
     """What is printed, as JSON and as comma-separated values: where no file is named, instead of the text."""
-    return _to_file("json", "For scripts.")(_to_file("csv", "The figures, as a table.")(command))
+    return _to_file("json", "Print the result for scripts.")(_to_file("csv", "Print the figures as a table.")(command))

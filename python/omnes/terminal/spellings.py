@@ -21,14 +21,12 @@ _RENAMED = {
 _WORDS = {"--cyclic": ("explain", "map"), "--order": ("regret",), "--placement": ("bench", "simulate")}
 _PARTS = {"--ranks-per-node": ("export", "x{}"), "--ppn": ("simulate", "x{}"), "--hosts": ("bench", "{}x")}
 _USUAL = {"regret": "2..1024x1..64"}
-_TO_FILES = ("--json", "--csv")
+TO_FILES = ("--json", "--csv")
 _NAMED_A_FILE = ("bench", "check-guidelines")
 
 
 def current(command: str, words: Sequence[str]) -> list[str]:
-    """Words of a program, or behind --, are not the command's."""
-    if command == "run":
-        return list(words)
+    """Words behind -- are not the command's."""
     end = words.index("--") if "--" in words else len(words)
     given = _Given(command, list(words[:end]))
     for old, new in _RENAMED.get(command, {}).items():
@@ -75,7 +73,7 @@ class _Given:
 
     def name_files(self) -> None:
         for at, word in enumerate(self.words):
-            if word not in _TO_FILES:
+            if word not in TO_FILES:
                 continue
             after = self.words[at + 1] if at + 1 < len(self.words) else ""
             if self.command in _NAMED_A_FILE and word == "--json" and (after == "-" or set(after) & set("./")):

@@ -20,7 +20,7 @@ def parse(text: str, where: str) -> dict[str, Any]:
     try:
         import tomllib
     except ModuleNotFoundError:  # Python before 3.11
-        import tomli as tomllib
+        import tomli as tomllib  # type: ignore[no-redef]
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:

@@ -1,4 +1,4 @@
-"""What the ranks of a program have recorded (src/interpose/record.cpp) becomes one trace."""
+"""What the ranks of a program have recorded (src/interpose/communicator/record.cpp) becomes one trace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from omnes.errors import OmnesError, said
 from omnes.traces.events import FORMAT, OF_REQUESTS, Communicator, Events, Trace, numbers, words_of
 
 _HEAD = "omnes calls of a rank 1"
-_UNKNOWN = 0  # the identity of communicators of which src/interpose/origins.cpp knows none
+_UNKNOWN = 0  # the identity of communicators of which src/interpose/communicator/origins.cpp knows none
 
 
 @dataclass

@@ -151,8 +151,8 @@ def _lines(trace: Trace) -> Iterator[str]:
         yield f"call {number} {call}"
     for rank, events in enumerate(trace.events):
         yield f"rank {rank} {len(events)}"
-        for call, gap, request in zip(events.calls, events.gaps, events.requests):
-            yield f"{call} {gap} {request}" if request else f"{call} {gap}"
+        for index, gap, request in zip(events.calls, events.gaps, events.requests):
+            yield f"{index} {gap} {request}" if request else f"{index} {gap}"
     yield "end"
 
 

@@ -68,7 +68,7 @@ def _sum(ranks: list[dict[str, Any]], section: str, key_names: tuple[str, ...]) 
 
 def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Two entries of a rank that differ in what does not count, such as the root."""
-    sums = {name: one[name] + other[name] for name in ("calls", "seconds", "volume") if name in one}
+    sums: dict[str, Any] = {name: one[name] + other[name] for name in ("calls", "seconds", "volume") if name in one}
     fastest = {"fastest": min(one["fastest"], other["fastest"])} if "fastest" in one else {}
     return {**one, **sums, **fastest}
 

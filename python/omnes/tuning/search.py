@@ -86,7 +86,7 @@ def search(case: Case, names: Sequence[str], job: Job, seconds: float) -> Measur
     for lane in alive:
         lane.ask(f"check {case.cell}", ANSWER_SECONDS)
     while len(alive) > FINALISTS:
-        samples, _ = take_turns([(case.cell, lane) for lane in alive], 0)
+        samples, _ = take_turns([(case.cell, lane) for lane in alive], 0)  # type: ignore[misc]
         median = {lane.choice: of.median for lane, of in zip(alive, samples)}
         others = sorted((lane for lane in alive if lane.choice != names[0]), key=lambda lane: median[lane.choice])
         alive = [lane for lane in alive if lane.choice == names[0]] + others[: max(FINALISTS - 1, len(others) // 2)]
@@ -101,6 +101,6 @@ def confirm(found: Found, job: Job, seconds: float) -> Measured:
 def _time(cell: Cell, lanes: Sequence[Forced], seconds: float) -> Measured:
     begin = time.monotonic()
     budget = seconds * len(lanes) if len(lanes) > 1 else 0  # alone there is nothing to decide
-    samples, stable = take_turns([(cell, lane) for lane in lanes], budget, WIDTH)
+    samples, stable = take_turns([(cell, lane) for lane in lanes], budget, WIDTH)  # type: ignore[misc]
     by_name = {lane.choice: of for lane, of in zip(lanes, samples)}
     return Measured(lanes[0].job.bound, stable, time.monotonic() - begin, by_name)

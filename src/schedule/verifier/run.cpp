@@ -22,7 +22,7 @@ class Run {
   Run(const Group& group, const Messages& messages)
       : group_(group),
         messages_(messages),
-        values_(group.p(), most_contributed(group)),
+        values_(group.p(), max_contributed(group)),
         arrivals_(group),
         missing_deps_(group.op_count()),
         undelivered_(group.op_count()),
@@ -55,7 +55,7 @@ class Run {
   }
 
  private:
-  static int most_contributed(const Group& group) {
+  static int max_contributed(const Group& group) {
     int most = 0;
     for (int rank = 0; rank < group.p(); ++rank)
       most = std::max(most, contributed_blocks(group.of(rank).problem, group.pieces()));

@@ -16,13 +16,12 @@
 
 #include "transport/shm/copy.hpp"
 #include "transport/shm/nonce.hpp"
+#include "transport/shm/policy.hpp"
 
 namespace omnes::shm {
 
 namespace {
 
-// Bytes; a single copy costs a system call of 1 to 2 us but spares the second copy. Settings::single_copy_from() has more.
-constexpr std::size_t default_single_copy_from = 96 * 1024;
 // Calls; so many are a few us of polling, far longer than a reader that is at work needs to free a slot.
 constexpr std::uint16_t patience = 256;
 constexpr std::size_t pages_at_once = 8;  // of slots that are taken into use without a look at what is free
@@ -59,7 +58,7 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
       geometry_(segment_->geometry()),
       layout_(geometry_, segment_->base(lane)),
       rank_(rank),
-      single_copy_from_(default_single_copy_from),
+      single_copy_from_(usual_single_copy_from),
       slot_uses_(geometry_.slots) {
   published_ = {layout_.publish_ring(rank), first, first};
   if (has_several_memories()) {
@@ -84,7 +83,7 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
     peer.published_in = Inbox{layout_.publish_ring(q), &own.published, publish_lines - 1, first};
     peer.out = Outbox{layout_.pair_ring(rank, q), first, first};
     peer.consumed = layout_.consumed(q, rank);
-    peer.asleep = &layout_.bed(q)->asleep;
+    peer.asleep = &layout_.sleep_word(q)->asleep;
   }
 }
 
@@ -124,7 +123,7 @@ void Endpoint::look_at_counter(int reader) {
       behind = std::max(behind, published_.sent - peers_[q].consumed->published.taken.load(std::memory_order_acquire));
     published_.taken = published_.sent - behind;
   }
-  most_behind_ = std::max(most_behind_, behind);
+  max_behind_ = std::max(max_behind_, behind);
 }
 
 bool Endpoint::may_be_outstanding(const Use& use) const {
@@ -175,7 +174,7 @@ int Endpoint::free_slot(std::size_t bytes) {
   const auto all_slots = static_cast<std::uint32_t>(geometry_.slots);
   const std::size_t pages = (bytes + page_bytes - 1) / page_bytes;
   const bool may_grow =
-      used_slots_ < all_slots && (used_slots_ < 2 * most_behind_ || used_slots_ * pages < pages_at_once);
+      used_slots_ < all_slots && (used_slots_ < 2 * max_behind_ || used_slots_ * pages < pages_at_once);
   for (std::uint32_t tried = 0; tried < used_slots_; ++tried) {
     const std::uint32_t slot = next_slot_;
     std::vector<Use>& uses = slot_uses_[slot];

@@ -17,8 +17,8 @@
 // wrapping does no harm. A single-copy message is copied out of its owner's buffer between the two hand-overs, and its
 // send completes with the second; single_copy.cpp has how both sides share the work.
 //
-// Two words have other writers too, and neither carries data: a bed's, which a waker clears (waiting.hpp), and a long
-// single copy's, by which both sides agree who copies what.
+// Two words have other writers too, and neither carries data: a sleep word, which a waker clears (waiting.hpp), and a
+// long single copy's, by which both sides agree who copies what.
 //
 // Cost: a tiny message is one cache line handed over. Nothing in the data path is a read-modify-write, a full fence or
 // a system call, but for single copies, for waking a rank that has gone to sleep, and where fence_wakes() is on.
@@ -141,7 +141,7 @@ class alignas(line_bytes) Endpoint {
   int p() const { return geometry_.p; }
   const Geometry& geometry() const { return geometry_; }
   /// Where this rank sleeps: for WaitPolicy::asleep.
-  std::atomic<std::uint32_t>* asleep() const { return &layout_.bed(rank_)->asleep; }
+  std::atomic<std::uint32_t>* asleep() const { return &layout_.sleep_word(rank_)->asleep; }
 
   /// To one or several readers (distinct, not this rank). Complete when the data are buffered; a single copy when all
   /// readers have taken them.
@@ -205,7 +205,7 @@ class alignas(line_bytes) Endpoint {
   struct alignas(line_bytes) Peer {
     // What a small message needs to one reader and from it, in one line,
     Outbox out;
-    std::atomic<std::uint32_t>* asleep = nullptr;  // the peer's bed
+    std::atomic<std::uint32_t>* asleep = nullptr;  // the peer's sleep word
     Inbox in;
     Consumed* consumed = nullptr;  // the peer's counters about this rank
     // and from one that publishes, in another.
@@ -346,7 +346,7 @@ class alignas(line_bytes) Endpoint {
   // What moves.
   std::vector<std::vector<Use>> slot_uses_;
   std::uint32_t used_slots_ = 0, next_slot_ = 0;
-  std::uint32_t most_behind_ = 0;  // fragments that a reader was seen to lag behind
+  std::uint32_t max_behind_ = 0;  // fragments that a reader was seen to lag behind
   OutwardCopy into_slots_, into_peers_;
   std::uint32_t posted_ = 0;   // single copies that are not complete
   std::uint32_t starved_ = 0;  // how often in a row a message has found no free slot, up to what is endured

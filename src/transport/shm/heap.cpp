@@ -21,10 +21,10 @@ namespace omnes::shm {
 namespace {
 
 // Bytes of freed pieces that keep their pages: what a program frees and allocates again in its loop, not what it frees for good.
-constexpr std::size_t most_dirty_bytes = std::size_t{256} << 20;
+constexpr std::size_t max_dirty_bytes = std::size_t{256} << 20;
 
 // Of address space: 128 ranks can map each other's heaps in a quarter of what x86-64 has.
-constexpr std::size_t most_usual_bytes = std::size_t{256} << 30;
+constexpr std::size_t max_usual_bytes = std::size_t{256} << 30;
 
 std::size_t rounded_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -70,11 +70,11 @@ std::size_t Heap::usual_bytes() {
   }
   const auto memory =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return std::min(memory, most_usual_bytes);
+  return std::min(memory, max_usual_bytes);
 }
 
-std::unique_ptr<Heap> Heap::make(std::size_t most_bytes, std::string& error) {
-  const std::size_t bytes = rounded_up(most_bytes, page());
+std::unique_ptr<Heap> Heap::make(std::size_t max_bytes, std::string& error) {
+  const std::size_t bytes = rounded_up(max_bytes, page());
   if (bytes < 2 * page()) {
     error = "cannot make a heap that peers can map: address space is limited";
     return nullptr;
@@ -185,7 +185,7 @@ void Heap::give_back(void* piece) {
     madvise(piece, bytes, MADV_DONTNEED);
     return;
   }
-  const bool keep = dirty_bytes_ + bytes <= most_dirty_bytes;
+  const bool keep = dirty_bytes_ + bytes <= max_dirty_bytes;
   const bool dirty = keep || fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                                        static_cast<off_t>(bytes)) != 0;
   if (dirty) dirty_bytes_ += bytes;

@@ -36,9 +36,9 @@ struct HeapTicket {
 /// A heap of this process.
 class Heap {
  public:
-  /// `most_bytes`: address space, to be had only once for all. Null, with one line in `error`, where it cannot be had.
-  static std::unique_ptr<Heap> make(std::size_t most_bytes, std::string& error);
-  /// What suits this machine as `most_bytes`; 0 where address space or the length of files is limited (ulimit -v, -f).
+  /// `max_bytes`: address space, to be had only once for all. Null, with one line in `error`, where it cannot be had.
+  static std::unique_ptr<Heap> make(std::size_t max_bytes, std::string& error);
+  /// What suits this machine as `max_bytes`; 0 where address space or the length of files is limited (ulimit -v, -f).
   static std::size_t usual_bytes();
   ~Heap();
   Heap(const Heap&) = delete;

@@ -23,7 +23,7 @@ inline constexpr std::size_t inline_bytes = 56;  ///< payload that fits a line b
 inline constexpr std::size_t inline_fragment_bytes = 48;  ///< of a message that goes on: operands are not cut
 inline constexpr std::size_t inline_message_bytes =
     200;  ///< up to here in up to four lines: as many lines as through a slot, and rings are deeper than slots are many
-inline constexpr std::size_t most_pair_lines = 64;  ///< more than a sender of tiny messages gains from
+inline constexpr std::size_t max_pair_lines = 64;  ///< more than a sender of tiny messages gains from
 inline constexpr std::uint32_t publish_lines =
     32;  ///< depth of the publish ring: its slowest reader may lag so many fragments
 
@@ -96,7 +96,7 @@ struct alignas(line_bytes) Identity {
 };
 
 /// Where the owner sleeps: 1 while it does (see waiting.hpp).
-struct alignas(line_bytes) Bed {
+struct alignas(line_bytes) SleepWord {
   std::atomic<std::uint32_t> asleep;
 };
 
@@ -110,7 +110,7 @@ class Layout {
         first_slot_(static_cast<std::size_t>(geometry.slots) * geometry.control_bytes()) {}
 
   Identity* identity(int owner) const { return at<Identity>(owner, 0); }
-  Bed* bed(int owner) const { return at<Bed>(owner, 1); }
+  SleepWord* sleep_word(int owner) const { return at<SleepWord>(owner, 1); }
   Line* publish_ring(int owner) const { return at<Line>(owner, 2); }
   Line* pair_ring(int owner, int reader) const {
     return at<Line>(owner, lines_beside_pairs(geometry_) + static_cast<std::size_t>(reader) * geometry_.pair_lines());

@@ -51,7 +51,7 @@ std::size_t Geometry::pair_lines() const {
   const std::size_t lines = static_cast<std::size_t>(slots) * page_bytes / line_bytes;  // in the least control space
   const std::size_t taken = Layout::lines_beside_pairs(*this);
   const std::size_t fit = lines > taken ? std::bit_floor((lines - taken) / static_cast<std::size_t>(p)) : 0;
-  return std::max(std::bit_ceil(static_cast<std::size_t>(slots)), std::min(fit, most_pair_lines));
+  return std::max(std::bit_ceil(static_cast<std::size_t>(slots)), std::min(fit, max_pair_lines));
 }
 
 std::size_t Geometry::control_bytes() const {

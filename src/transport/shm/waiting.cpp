@@ -36,9 +36,9 @@ constexpr std::int64_t sleep_after =
 constexpr std::int64_t longest_turn = 10'000'000;  // ns that others keep a CPU: some time slices
 constexpr std::int64_t idle_yield = 1000;          // ns; less than a switch to another process and back
 // In a row. Of 4, 16 and 40 the middle one served 4 and 8 ranks on 2 CPUs best; any of them 10 to 50 times faster than yielding on.
-constexpr std::uint32_t most_idle_yields = 16;
+constexpr std::uint32_t max_idle_yields = 16;
 constexpr std::int64_t nap =
-    1000;  // ns, to which the kernel adds its timer slack of about 50 us; where there is no bed
+    1000;  // ns, to which the kernel adds its timer slack of about 50 us; where there is no sleep word
 // Who was woken for what the host has got is likely to be asked again: a round trip of its messages and some computing.
 constexpr std::int64_t awake_when_woken = 100'000;  // ns
 
@@ -61,10 +61,10 @@ class RealSystem final : public System {
     const timespec time_out{0, ns};
     nanosleep(&time_out, nullptr);
   }
-  void sleep(std::atomic<std::uint32_t>& bed, std::int64_t at_most) override {
+  void sleep(std::atomic<std::uint32_t>& word, std::int64_t at_most) override {
     const timespec time_out{0, at_most};
     // Not FUTEX_PRIVATE: the waker is another process.
-    syscall(SYS_futex, &bed, FUTEX_WAIT, 1, &time_out, nullptr, 0);
+    syscall(SYS_futex, &word, FUTEX_WAIT, 1, &time_out, nullptr, 0);
   }
 };
 
@@ -137,7 +137,7 @@ void Waiter::yield_or_sleep() {
     after = system.now();
   }
   idle_yields_ = after - before < idle_yield ? idle_yields_ + 1 : 0;
-  const bool in_vain = !policy_.yields_reach && idle_yields_ >= most_idle_yields;
+  const bool in_vain = !policy_.yields_reach && idle_yields_ >= max_idle_yields;
   const bool may_sleep = policy_.asleep && !(policy_.others && policy_.others->load(std::memory_order_relaxed) > 0);
   if (in_vain && !may_sleep) {
     look_at_host();

@@ -1,7 +1,7 @@
 // Waiting for something that another rank does, without keeping the host MPI from what others want of it.
 //
 // How: `Waiter waiter(policy); while (!progress()) waiter.pause();`. A few bare polls; spinning with the processor's
-// pause; yields, at once when ranks outnumber CPUs, else after a while; there at last sleep in the own bed (a futex in
+// pause; yields, at once when ranks outnumber CPUs, else after a while; there at last sleep on the own word (a futex in
 // shared memory) with a time-out. A rank with a CPU of its own never sleeps: it may be needed at any time.
 // Ranks that yields do not reach sleep as soon as their yields come back at once: only so do the others get the CPU.
 // The host: short waits leave it alone. Later it is looked at (poked) as often as takes an eighth of the time, by what a
@@ -27,8 +27,8 @@ class System {
   virtual void relax() = 0;        ///< the processor's pause
   virtual void yield() = 0;
   virtual void nap(std::int64_t ns) = 0;
-  /// Until somebody wakes those who sleep in this bed, at most so many ns; not at all if it is 0 already.
-  virtual void sleep(std::atomic<std::uint32_t>& bed, std::int64_t at_most) = 0;
+  /// Until somebody wakes those who sleep on this word, at most so many ns; not at all if it is 0 already.
+  virtual void sleep(std::atomic<std::uint32_t>& word, std::int64_t at_most) = 0;
   static System& real();
 
  protected:
@@ -38,7 +38,7 @@ class System {
 struct WaitPolicy {
   bool oversubscribed = false;                   ///< the ranks of this node outnumber the CPUs that they may run on
   bool yields_reach = true;                      ///< false: a yield may not hand the CPU to the other ranks
-  std::atomic<std::uint32_t>* asleep = nullptr;  ///< own bed; null: never sleep
+  std::atomic<std::uint32_t>* asleep = nullptr;  ///< own sleep word; null: never sleep
   const std::atomic<int>* others = nullptr;  ///< of things that may come by other ways: while there are any, no sleep
   std::int64_t longest_sleep = 500'000;      ///< ns: what a lost wake-up may cost, and whom nobody wakes for the host
   void (*poke)(void* context) = nullptr;     ///< looks at the host: lets it, and other work of the process, progress
@@ -85,7 +85,7 @@ class Waiter {
   std::int64_t least_look_ = 0;    // ns; what a look has taken that found nothing to do; 0: none yet
 };
 
-/// Wakes all who sleep in this bed: its owner's threads.
+/// Wakes all who sleep on this word: its owner's threads.
 void wake_sleeper(std::atomic<std::uint32_t>& asleep);
 
 }  // namespace omnes::shm

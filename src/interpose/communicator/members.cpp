@@ -1,0 +1,42 @@
+// Found out by asking the host.
+#include "interpose/communicator/members.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "interpose/host/failure.hpp"
+
+namespace omnes::interpose {
+
+std::vector<int> ranks_in_world(MPI_Comm comm, int p) {
+  MPI_Group ours, all;
+  check_raised(host.Comm_group(comm, &ours));
+  check_raised(host.Comm_group(handles.comm_world, &all));
+  std::vector<int> ranks(p), in_world(p);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  const int code = host.Group_translate_ranks(ours, p, ranks.data(), all, in_world.data());
+  host.Group_free(&ours);
+  host.Group_free(&all);
+  check_raised(code);
+  if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) in_world.clear();
+  return in_world;
+}
+
+bool ranks_are_threads(MPI_Comm comm) {
+  int flag = 0;
+  if (host.Comm_test_threadcomm) {
+    check_raised(host.Comm_test_threadcomm(comm, &flag));
+    return flag;
+  }
+  // MPICH 4.2 cannot be asked, but the group of such a communicator has its processes only.
+  MPI_Group group;
+  int ranks = 0, processes = 0;
+  check_raised(host.Comm_size(comm, &ranks));
+  check_raised(host.Comm_group(comm, &group));
+  const int code = host.Group_size(group, &processes);
+  host.Group_free(&group);
+  check_raised(code);
+  return processes < ranks;
+}
+
+}  // namespace omnes::interpose

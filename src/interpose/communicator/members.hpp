@@ -1,0 +1,29 @@
+// Who the members of a communicator are.
+#pragma once
+
+#include <vector>
+
+#include "interpose/host/host.hpp"
+#include "interpose/process/unattended.hpp"
+
+namespace omnes::interpose {
+
+struct Members {
+  int p = 1;
+  int rank = 0;
+  std::vector<int> ranks;                          ///< in MPI_COMM_WORLD
+  std::vector<int> here;                           ///< on this node, in rank order
+  bool messages = false;                           ///< some do not share memory with this rank
+  Unattended unattended = Unattended::everything;  ///< on all of them
+  bool own_cpus = true;                            ///< none shares a CPU with another rank
+};
+
+/// Their ranks in MPI_COMM_WORLD; empty when some were not started together with this one (MPI_Comm_spawn,
+/// MPI_Comm_connect): they may not have this library. Throws Failure.
+std::vector<int> ranks_in_world(MPI_Comm comm, int p);
+
+/// Whether it is one of MPICH's thread communicators (MPIX_Threadcomm_init): several threads of a process are in one
+/// collective at once, each as a rank of its own. Throws Failure.
+bool ranks_are_threads(MPI_Comm comm);
+
+}  // namespace omnes::interpose

@@ -1,0 +1,239 @@
+// The memberships of this process, and what they keep.
+#include "interpose/communicator/membership.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "interpose/communicator/origins.hpp"
+#include "interpose/communicator/report.hpp"
+#include "interpose/host/failure.hpp"
+#include "interpose/process/process.hpp"
+#include "interpose/process/world.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+constexpr std::size_t max_states = 16;
+constexpr std::size_t max_idle_bytes = std::size_t{64} << 20;  // of lanes, as they are sized; few pages are touched
+constexpr std::size_t max_idle = 64;
+
+struct All {
+  std::mutex mutex;  ///< taken before a membership's own
+  std::map<std::vector<int>, std::shared_ptr<Membership>> by_ranks;
+  std::atomic<int> idle = 0;              ///< states and lanes, of all memberships
+  std::atomic<int> most = idle_at_first;  ///< before they are looked through
+  static constexpr int idle_at_first = 512;
+};
+
+All& all() {
+  static All* const the = new All;  // never destroyed: MPI may be finalised by a destructor
+  return *the;
+}
+
+bool too_many(const Membership& m) {
+  return m.idle.size() > std::clamp(max_idle_bytes / m.idle.front()->segment->bytes(), std::size_t{1}, max_idle);
+}
+
+/// With the mutex. Whether these lanes shall go: only the first member decides, as it hands them out.
+bool to_go(const Lanes& lanes, int number) {
+  const shm::Segment& segment = *lanes.segment;
+  if (number > 0) return shm::Endpoint::given_up(segment, 0);
+  if (!shm::Endpoint::all_have_let_go(segment, lanes.times_let_go) && !shm::Endpoint::given_up_by_any(segment))
+    return false;
+  shm::Endpoint::give_up(segment, 0);
+  return true;
+}
+
+int number_here(const Members& members) {
+  return static_cast<int>(std::ranges::find(members.here, members.rank) - members.here.begin());
+}
+
+/// Many groups have come and gone: starts over.
+void forget_what_is_idle() {
+  All& a = all();
+  const std::lock_guard lock(a.mutex);
+  int left = 0;
+  for (auto at = a.by_ranks.begin(); at != a.by_ranks.end();) {
+    Membership& m = *at->second;
+    {
+      const std::lock_guard own(m.mutex);
+      m.states.clear();
+      std::erase_if(m.idle, [&](const auto& lanes) { return to_go(*lanes, number_here(m.members)); });
+      left += static_cast<int>(m.idle.size());
+    }
+    at = m.idle.empty() && at->second.use_count() == 1 ? a.by_ranks.erase(at) : std::next(at);
+  }
+  a.idle = left;
+  a.most = std::max(All::idle_at_first, 2 * left);
+}
+
+/// With the mutex: bounds what is kept. Members that are behind let go what the first one has given up.
+void tidy(Membership& m, int number) {
+  if (m.idle.empty() || !too_many(m)) return;
+  for (auto at = m.idle.begin(); at != m.idle.end() && too_many(m);) {
+    if (to_go(**at, number)) {
+      at = m.idle.erase(at);
+      --all().idle;
+    } else {
+      ++at;
+    }
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, const char*& passed) {
+  Members members;
+  int inter = 0;
+  check_raised(host.Comm_test_inter(comm, &inter));
+  if (inter) {
+    passed = "intercommunicator";
+    return nullptr;
+  }
+  check_raised(host.Comm_size(comm, &members.p));
+  check_raised(host.Comm_rank(comm, &members.rank));
+  members.ranks = ranks_in_world(comm, members.p);
+  if (members.ranks.empty()) {
+    passed = "ranks of several MPI_COMM_WORLDs";
+    return nullptr;
+  }
+  if (std::shared_ptr<Membership> known = membership_of(members.ranks)) return known;
+  const World& w = *world();
+  const auto introduction = [&](int rank) -> const Introduction& { return w.all[members.ranks[rank]]; };
+
+  TeamSetup setup;
+  setup.p = members.p;
+  setup.rank = members.rank;
+  setup.selector = &*process().selector;
+  setup.machine = process().machine;
+  setup.waiting = w.waiting(members.ranks);
+  setup.waiting.others = &under_way;
+  setup.shares_memory = w.medium.has_value();
+  setup.own_cpus = members.own_cpus = w.own_cpus(members.ranks);
+  setup.host = host_lets_others_go_on();
+  std::unordered_map<std::uint64_t, int> first;  // rank with that memory
+  for (int r = 0; r < members.p; ++r) {
+    if (introduction(r).fingerprint != introduction(0).fingerprint) {
+      passed = "OMNES_ variables or tables differ between ranks";
+      return nullptr;
+    }
+    setup.node.push_back(first.try_emplace(introduction(r).memory, r).first->second);
+    const bool is_here = r == members.rank || (w.medium && introduction(r).memory == introduction(members.rank).memory);
+    if (is_here) members.here.push_back(r);
+  }
+  for (int r = 0; r < members.p; ++r) members.unattended = std::min(members.unattended, introduction(r).unattended);
+  // Alike on all ranks: a rank that needs no messages itself may be needed by others that do.
+  members.messages = members.p > 1 && (!w.medium || first.size() > 1);
+  setup.placement = w.place(members.ranks).placement;
+  auto membership = std::make_shared<Membership>();
+  membership->members = std::move(members);
+  membership->setup = std::move(setup);
+  return membership;
+}
+
+std::shared_ptr<Membership> membership_of(const std::vector<int>& ranks) {
+  const std::lock_guard lock(all().mutex);
+  const auto found = all().by_ranks.find(ranks);
+  return found == all().by_ranks.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Membership> membership_of(const Kin& kin) {
+  const std::lock_guard lock(all().mutex);
+  return kin.membership;
+}
+
+std::shared_ptr<Membership> keep_membership(std::shared_ptr<Membership> membership, Kin* kin) {
+  const std::lock_guard lock(all().mutex);
+  const std::vector<int>& ranks = membership->members.ranks;
+  const std::shared_ptr<Membership> kept = all().by_ranks.try_emplace(ranks, membership).first->second;
+  if (kin) kin->membership = kept;
+  return kept;
+}
+
+std::shared_ptr<State> state_for(std::shared_ptr<Membership> membership) {
+  std::unique_ptr<State> state;
+  {
+    const std::lock_guard lock(membership->mutex);
+    if (!membership->states.empty()) {
+      state = std::move(membership->states.back());
+      membership->states.pop_back();
+      --all().idle;
+    }
+  }
+  if (!state) {
+    state = std::make_unique<State>();
+    static_cast<Members&>(*state) = membership->members;
+    state->team = std::make_unique<Team>(membership->setup);
+  }
+  state->membership = std::move(membership);
+  return State::shared(std::move(state));
+}
+
+std::unique_ptr<Lanes> lanes_all_let_go(Membership& membership) {
+  const std::lock_guard lock(membership.mutex);
+  for (auto at = membership.idle.rbegin(); at != membership.idle.rend(); ++at) {  // the last ones are the warmest
+    if (!shm::Endpoint::all_have_let_go(*(*at)->segment, (*at)->times_let_go)) continue;
+    std::unique_ptr<Lanes> lanes = std::move(*at);
+    membership.idle.erase(std::next(at).base());
+    --all().idle;
+    return lanes;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<Lanes> lanes_let_go(Membership& membership, std::uint64_t nonce) {
+  const std::lock_guard lock(membership.mutex);
+  const auto at = std::ranges::find(membership.idle, nonce, [](const auto& lanes) { return lanes->ticket.nonce; });
+  if (at == membership.idle.end()) return nullptr;
+  std::unique_ptr<Lanes> lanes = std::move(*at);
+  membership.idle.erase(at);
+  --all().idle;
+  return lanes;
+}
+
+void inherit(std::unique_ptr<State> state) {
+  const std::shared_ptr<Membership> membership = std::move(state->membership);
+  if (!membership) return;
+  Membership& m = *membership;
+  const bool clean = !state->formed || (!state->unclean && state->broken == 0 && !may_be_revoked);
+  const bool alike = !state->own_choices && !state->edges && state->own.empty() && !reporting();
+  std::unique_ptr<shm::Endpoint> blocking, nonblocking;
+  std::unique_ptr<Lanes> lanes;
+  if (m.members.p > 1) {  // alone it needs nobody to open them
+    blocking = state->team->lane().close();
+    nonblocking = state->nonblocking.close();
+    lanes = std::move(state->lanes);
+    state->team->wait_so(m.setup.waiting);  // not on a sleep word of lanes that are gone
+  }
+  {
+    const std::lock_guard lock(m.mutex);
+    if (clean && alike && m.states.size() < max_states) {
+      state->begin_anew();
+      m.states.push_back(std::move(state));
+      ++all().idle;
+    }
+    if (lanes && lanes->ticket.nonce != 0) {
+      const shm::Segment& segment = *lanes->segment;
+      const int number = number_here(m.members);
+      if (clean) {
+        lanes->kept[0] = std::move(blocking);
+        if (nonblocking) lanes->kept[1] = std::move(nonblocking);
+        const std::uint32_t times = ++lanes->times_let_go;
+        m.idle.push_back(std::move(lanes));
+        ++all().idle;
+        shm::Endpoint::let_go(segment, number, times);
+      } else {
+        shm::Endpoint::give_up(segment, number);
+      }
+      tidy(m, number);
+    }
+  }
+  if (all().idle > all().most) forget_what_is_idle();
+}
+
+}  // namespace omnes::interpose

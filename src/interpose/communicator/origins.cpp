@@ -1,0 +1,94 @@
+// The table of what has been made.
+#include "interpose/communicator/origins.hpp"
+
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "interpose/communicator/state.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+struct Table {
+  std::mutex mutex;
+  std::unordered_map<MPI_Comm, Origin> origins;
+
+  /// With the mutex. Null where nothing is known.
+  Origin* find(MPI_Comm comm) {
+    const auto found = origins.find(comm);
+    if (found != origins.end()) return &found->second;
+    const bool world = comm == handles.comm_world;
+    if (!world && comm != handles.comm_self) return nullptr;
+    return &origins.emplace(comm, Origin{.id = world ? 1U : 2U}).first->second;
+  }
+};
+
+Table& table() {
+  static Table* const the = new Table;  // never destroyed: MPI may be finalised by a destructor
+  return *the;
+}
+
+/// A bijection of 64-bit words that leaves no pattern (the finaliser of splitmix64).
+std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+  return x ^ x >> 31;
+}
+
+}  // namespace
+
+Origin child_of(MPI_Comm parent, MadeOf members, bool ordered) {
+  const std::lock_guard lock(table().mutex);
+  Origin* const origin = table().find(parent);
+  if (!origin) return {};
+  Origin child;
+  child.of_session = origin->of_session;
+  if (!ordered) return child;
+  ++origin->made;
+  if (origin->id != 0) child.id = mixed(origin->id + origin->made * 0x9E3779B97F4A7C15u) | 4U;  // nobody else's
+  if (members == MadeOf::same) {
+    if (!origin->kin) origin->kin = std::make_shared<Kin>();
+    child.kin = origin->kin;
+  }
+  return child;
+}
+
+void keep_made(Origin&& origin, const void* made) {
+  if (!made) return;
+  const MPI_Comm comm = *static_cast<const MPI_Comm*>(made);
+  if (comm == handles.comm_null) return;
+  // Should the host itself have freed one of this handle, it ends now.
+  const bool known = origin.id != 0 || origin.of_session;
+  if (const Origin last = known ? keep_origin(comm, std::move(origin)) : take_origin(comm); last.state)
+    StateCache::forget(comm);
+}
+
+Origin origin_of(MPI_Comm comm) {
+  const std::lock_guard lock(table().mutex);
+  const Origin* const origin = table().find(comm);
+  return origin ? *origin : Origin{};
+}
+
+Origin take_origin(MPI_Comm comm) {
+  if (comm == handles.comm_world || comm == handles.comm_self) return {};  // they stay, and numbers are given once
+  const std::lock_guard lock(table().mutex);
+  const auto found = table().origins.find(comm);
+  if (found == table().origins.end()) return {};
+  Origin origin = std::move(found->second);
+  table().origins.erase(found);
+  return origin;
+}
+
+Origin keep_origin(MPI_Comm comm, Origin origin) {
+  const std::lock_guard lock(table().mutex);
+  return std::exchange(table().origins[comm], std::move(origin));
+}
+
+void keep_state(MPI_Comm comm, std::shared_ptr<State> state) {
+  const std::lock_guard lock(table().mutex);
+  table().find(comm)->state = std::move(state);
+}
+
+}  // namespace omnes::interpose

@@ -1,0 +1,59 @@
+// Where communicators come from: what all their members know of them alike, without asking each other.
+//
+// How: the functions that make one out of another, and that all members of the parent call in the same order, are ours
+// (makers.cpp). Each gives its result an identity that follows from the parent's and from the number of such calls on it.
+// As such communicators are also freed by functions that are ours, their state is kept here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "interpose/host/host.hpp"
+
+namespace omnes::interpose {
+
+struct Membership;  // membership.hpp
+struct State;       // state.hpp
+
+/// Communicators that are known to have the same members in the same order; by whoever has found them, see membership.cpp.
+struct Kin {
+  std::shared_ptr<Membership> membership;
+};
+
+struct Origin {
+  /// Equal on all members, and of no other communicator that any two of them share; 0: nobody knows.
+  std::uint64_t id = 0;
+  /// Of a session, perhaps with ranks that have not called MPI_Init.
+  bool of_session = false;
+  std::shared_ptr<Kin> kin = {};
+  std::uint64_t made = 0;             ///< calls that have made others out of it
+  std::shared_ptr<State> state = {};  ///< where has_state(), once there is one
+
+  /// Else its state, if it has one, is found by an attribute of the host.
+  bool has_state() const { return id != 0; }
+};
+
+#ifdef OMNES_ABI_SMPI
+inline Origin origin_of(MPI_Comm) { return {}; }
+inline Origin take_origin(MPI_Comm) { return {}; }
+inline Origin keep_origin(MPI_Comm, Origin) { return {}; }
+inline void keep_state(MPI_Comm, std::shared_ptr<State>) {}
+#else
+Origin origin_of(MPI_Comm comm);
+/// Before the communicator is freed: nothing is known of it any more.
+Origin take_origin(MPI_Comm comm);
+/// Returns what was known of it until now.
+Origin keep_origin(MPI_Comm comm, Origin origin);
+/// Of one whose origin has_state().
+void keep_state(MPI_Comm comm, std::shared_ptr<State> state);
+
+/// Whether all members of the parent are in it, in their order.
+enum class MadeOf { same, others };
+/// What the next communicator made out of `parent` is; `ordered`: all members of the parent make such ones, one after the
+/// other.
+Origin child_of(MPI_Comm parent, MadeOf members, bool ordered);
+/// Keeps it, if `made` is where the communicator is that was made.
+void keep_made(Origin&& origin, const void* made);
+#endif
+
+}  // namespace omnes::interpose

@@ -1,0 +1,294 @@
+// Which calls are kept, and as what.
+#include "interpose/communicator/repeats.hpp"
+
+#include <algorithm>
+
+#include "interpose/data/job.hpp"
+#include "interpose/process/process.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+/// Which of the arguments say what: places in Given::word, 0: none.
+struct Places {
+  int sent = 0, received = 0;  ///< the count of what is sent, of what is received
+  int types[2] = {0, 0};
+  int op = 0;
+};
+Places places_of(Operation operation) {
+  switch (operation) {
+    case Operation::bcast: return {0, 1, {2, 0}};
+    case Operation::reduce:
+    case Operation::allreduce:
+    case Operation::scan:
+    case Operation::exscan:
+    case Operation::reduce_scatter_block: return {1, 0, {2, 0}, 3};
+    case Operation::reduce_scatter: return {0, 0, {1, 0}, 2};
+    case Operation::gatherv:
+    case Operation::allgatherv: return {1, 0, {2, 3}};
+    case Operation::scatterv: return {0, 2, {1, 3}};
+    case Operation::alltoallv: return {0, 0, {1, 2}};
+    case Operation::gather:
+    case Operation::scatter:
+    case Operation::allgather:
+    case Operation::alltoall:
+    case Operation::neighbor_allgather:
+    case Operation::neighbor_alltoall: return {1, 3, {2, 4}};
+    default: return {};
+  }
+}
+
+/// Operations whose counts and displacements this rank may have in arrays.
+bool has_parts(Operation operation) {
+  return operation == Operation::gatherv || operation == Operation::scatterv || operation == Operation::allgatherv ||
+         operation == Operation::alltoallv || operation == Operation::reduce_scatter;
+}
+
+std::int64_t element(const GivenArray& array, int i) {
+  if (array.element_bytes == sizeof(std::int32_t)) return static_cast<const std::int32_t*>(array.elements)[i];
+  return static_cast<const std::int64_t*>(array.elements)[i];
+}
+
+/// The bytes of an element of parts; 0: not known.
+std::size_t unit_of(std::span<const std::size_t> bytes, const GivenArray& counts) {
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    if (bytes[i] > 0) return bytes[i] / static_cast<std::size_t>(element(counts, static_cast<int>(i)));
+  return 0;
+}
+
+}  // namespace
+
+/// What could be freed: that of one handle is watched, of several all.
+void Repeats::watch(Repeat& repeat, const Job& job, const std::uint64_t* word, std::uint64_t forgotten, bool asked) {
+  const Operation operation = job.call.operation;
+  const Places places = places_of(operation);
+  const Generation* watched = operation == Operation::alltoallw ? &all_forgotten : &forgotten_at_once;
+  const auto add = [&](const Generation& more) {
+    watched = watched == &forgotten_at_once || watched == &more ? &more : &all_forgotten;
+  };
+  repeat.types = {};
+  for (int i = 0; i < 2; ++i) {
+    if (places.types[i] == 0) continue;
+    const auto type = narrow<MPI_Datatype>(static_cast<Wide>(word[places.types[i]]));
+    const TypeInfo* const known = type_cache.find(type);
+    if (known && known->kind != TypeClass::derived) continue;
+    add(TypeCache::of(type));
+    if (known && known->shared) repeat.types[i] = known;
+  }
+  if (places.op != 0 && job.op.is_programs) {
+    add(OpGenerations::of(narrow<MPI_Op>(static_cast<Wide>(word[places.op]))));
+    repeat.types = {};
+  }
+  repeat.watched = watched;
+  const std::uint64_t generation = watched->load(std::memory_order_acquire);
+  if (all_forgotten.load(std::memory_order_acquire) == forgotten) repeat.generation = mark(generation, asked);
+}
+
+bool Repeats::revive(Repeat& repeat, const std::uint64_t* word, bool asked) {
+  const std::uint64_t generation = repeat.watched->load(std::memory_order_acquire);  // before the types are looked at
+  const Places places = places_of(repeat.call.operation);
+  bool any = false;
+  for (int i = 0; i < 2; ++i) {
+    if (places.types[i] == 0) continue;
+    if (word[places.types[i]] != repeat.word[places.types[i]]) return false;
+    const TypeInfo* const known = type_cache.find(narrow<MPI_Datatype>(static_cast<Wide>(word[places.types[i]])));
+    if (!known || (known->kind == TypeClass::derived && known != repeat.types[i])) return false;
+    any = any || known == repeat.types[i];
+  }
+  if (any) repeat.generation = mark(generation, asked);
+  return any;
+}
+
+void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* word, const GivenArray* array, int arrays,
+                         int p) {
+  const Call& call = job.call;
+  const Operation operation = call.operation;
+  repeat.call = call;
+  repeat.call.send_counts = repeat.call.recv_counts = repeat.call.send_starts = repeat.call.recv_starts = {};
+  repeat.call.send = nullptr;
+  repeat.call.recv = nullptr;
+  repeat.call.reduction = call.reduction == nullptr ? nullptr : &repeat.op.reduction;
+  repeat.sizing = repeat.prepared->choice.host ? of_host : repeat.prepared->plan.sizing;
+  repeat.send_unit = repeat.recv_unit = 0;
+  repeat.resizable = false;
+  repeat.least_count = out_of_range;
+  repeat.more_counts = 0;
+  repeat.second_count = 0;
+  if (repeat.prepared->choice.host && !job.is_straight(true)) return;
+  if (word[0] & same_buffer) return;  // hosts refuse that by the count
+  const auto [sent, received, types, op] = places_of(operation);
+  if (among_neighbors(operation)) return;
+  const auto unit = [&](int place) { return place == 0 || word[place] == 0 ? 0 : call.count / word[place]; };
+  if (reduces(operation)) {
+    repeat.send_unit = 1;
+  } else {
+    // Of what lies in its buffer this rank's call reads the count.
+    if (call.send != nullptr) repeat.send_unit = unit(sent);
+    if (call.recv != nullptr) repeat.recv_unit = unit(received);
+  }
+  if (arrays > 0) {
+    if (!has_parts(operation)) return;
+    const bool own_part = !call.in_place && (sent != 0 || received != 0);
+    if (own_part && (sent != 0 ? repeat.send_unit : repeat.recv_unit) == 0) return;
+    if (operation != Operation::reduce_scatter && !call.send_counts.empty()) {
+      repeat.send_unit = unit_of(call.send_counts, array[0]);
+      if (repeat.send_unit == 0) return;
+    }
+    if (!call.recv_counts.empty()) {
+      repeat.recv_unit = unit_of(call.recv_counts, array[arrays - 2]);
+      if (repeat.recv_unit == 0) return;
+    }
+    for (auto& side : counts_) side.resize(p);
+    for (auto& side : starts_) side.resize(p);
+  }
+  repeat.resizable = repeat.send_unit != 0 || repeat.recv_unit != 0;
+  // Two counts are alike as long as they are the same: datatypes are.
+  const bool both = received != 0 && sent != 0;
+  if (arrays > 0 || !repeat.resizable || (both && word[sent] != word[received])) return;
+  repeat.second_count = both ? received : 1;
+  find_range(repeat);
+}
+
+void Repeats::find_range(Repeat& repeat) {
+  repeat.least_count = out_of_range;
+  repeat.more_counts = 0;
+  const Prepared& prepared = *repeat.prepared;
+  if (prepared.choice.host || prepared.needs_all_counts || prepared.plan.multiples.empty()) return;
+  const std::size_t unit = (repeat.send_unit != 0 ? repeat.send_unit : repeat.recv_unit) * repeat.call.element;
+  const std::size_t least = std::max<std::size_t>(prepared.sizes.from / unit + (prepared.sizes.from % unit != 0), 1);
+  const std::size_t most = std::min<std::size_t>(prepared.sizes.to, out_of_range - 1) / unit;
+  if (least > most) return;
+  repeat.least_count = least;
+  repeat.more_counts = most - least;
+}
+
+bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
+                       const void* recv, bool has_arrays) {
+  const Call& call = job.call;
+  // Arrays of the neighborhoods have as many elements as the rank has neighbors, not p.
+  if (call.neighbors && has_arrays) return false;
+  // The counts of reduce_scatter are those of what is sent, though they come last.
+  repeat.reads_sent = !call.send_counts.empty();
+  repeat.reads_received = !call.recv_counts.empty() || call.operation == Operation::reduce_scatter;
+  repeat.send = {call.send, send};
+  repeat.recv = {call.recv, recv};
+  repeat.op = job.op;
+  if (repeat.op.reduction.context != nullptr) repeat.op.reduction.context = &repeat.op;
+  if (prepared->choice.host) {
+    // Where ranks do not know all parts, nothing but the team drives the choice.
+    if (!knows_parts(call.operation)) left_ |= std::uint32_t{1} << static_cast<int>(call.operation);
+  } else if (!job.is_straight(prepared->in_rows) || prepared->needs_all_counts) {
+    return false;
+  } else if (process().threads && job.needs_objects()) {
+    return false;  // another thread might free them
+  }
+  repeat.prepared = prepared;
+  return true;
+}
+
+bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, const GivenArray* array, int arrays,
+                          int p, int rank) {
+  Call& call = repeat.call;
+  const auto [sent, received, types, op] = places_of(call.operation);
+  for (int i = 0; i < words; ++i)
+    if ((i == 0 || (i != sent && i != received)) && word[i] != repeat.word[i]) return false;
+  // Of one part each, negative ones are not.
+  const std::size_t send_bytes = sent == 0 ? 0 : word[sent] * repeat.send_unit;
+  const std::size_t recv_bytes = received == 0 ? 0 : word[received] * repeat.recv_unit;
+  const auto valid = [](std::size_t bytes) { return static_cast<std::int64_t>(bytes) >= 0; };
+  if (!valid(send_bytes) || !valid(recv_bytes)) return false;
+  if (arrays == 0) {
+    if (repeat.send_unit != 0 && repeat.recv_unit != 0 && send_bytes != recv_bytes) return false;
+    call.count = repeat.send_unit != 0 ? send_bytes : recv_bytes;
+    return call.count != 0;
+  }
+
+  // Parts: bytes of each and before each. Whether there are any.
+  const auto take = [&](int side, const GivenArray& counts, const GivenArray* places, std::size_t unit) {
+    std::size_t before = 0;
+    bool in_row = true;
+    std::size_t first = 0;
+    bool any = false;
+    for (int i = 0; i < p; ++i) {
+      const std::int64_t count = element(counts, i);
+      if (count < 0) return false;
+      const std::size_t bytes = static_cast<std::size_t>(count) * unit;
+      counts_[side][i] = bytes;
+      if (places == nullptr) continue;
+      const std::size_t start = static_cast<std::size_t>(element(*places, i)) * unit;
+      starts_[side][i] = start;
+      if (bytes == 0) continue;
+      if (!any) first = start;
+      any = true;
+      in_row = in_row && start == first + before;
+      before += bytes;
+    }
+    first_[side] = first;
+    in_row_[side] = in_row;
+    return true;
+  };
+  const bool sends_parts = repeat.reads_sent, receives_parts = repeat.reads_received;
+  if (call.operation == Operation::reduce_scatter) {
+    if (array[0].elements == nullptr || !take(0, array[0], nullptr, 1)) return false;
+    first_[0] = 0;
+    call.send_counts = counts_[0];
+    call.count = counts_[0][rank];
+    return call.count != 0;
+  }
+  if (sends_parts) {
+    if (!array[0].elements || !array[1].elements || !take(0, array[0], &array[1], repeat.send_unit)) return false;
+    call.send_counts = counts_[0];
+    call.send_starts = starts_[0];
+  }
+  if (receives_parts) {
+    const GivenArray* const own = array + arrays - 2;
+    if (!own[0].elements || !own[1].elements || !take(1, own[0], &own[1], repeat.recv_unit)) return false;
+    call.recv_counts = counts_[1];
+    call.recv_starts = starts_[1];
+  }
+  // What this rank sends to itself it receives.
+  switch (call.operation) {
+    case Operation::gatherv:
+    case Operation::allgatherv: {
+      const bool own = repeat.send_unit != 0;
+      if (own && receives_parts && send_bytes != counts_[1][rank]) return false;
+      call.count = own && !receives_parts ? send_bytes : counts_[1][rank];
+      const auto has_data = [](std::size_t bytes) { return bytes > 0; };
+      return call.operation == Operation::gatherv || std::ranges::any_of(counts_[1], has_data);
+    }
+    case Operation::scatterv:
+      if (repeat.recv_unit != 0 && sends_parts && recv_bytes != counts_[0][rank]) return false;
+      call.count = repeat.recv_unit != 0 ? recv_bytes : 0;
+      return true;
+    default: return !sends_parts || counts_[0][rank] == counts_[1][rank];
+  }
+}
+
+bool Repeats::prepare(Repeat& repeat, Team& team, const void* send, void* recv) {
+  Call& call = repeat.call;
+  const std::shared_ptr<Prepared>& prepared = team.prepare(call, Form::blocking);
+  if (repeat.prepared != prepared) repeat.prepared = prepared;
+  if (prepared->choice.host) {
+    repeat.sizing = of_host;
+    return true;
+  }
+  repeat.sizing = prepared->plan.sizing;
+  const auto place = [&](bool used, bool parts, int side, const void* buffer) -> const void* {
+    if (!used) return nullptr;
+    return static_cast<const std::byte*>(buffer) + (parts && prepared->in_rows ? first_[side] : 0);
+  };
+  const bool sends_parts = !call.send_counts.empty(), receives_parts = !call.recv_counts.empty();
+  if (prepared->needs_all_counts) return false;
+  if (prepared->in_rows &&
+      ((sends_parts && call.operation != Operation::reduce_scatter && !in_row_[0]) || (receives_parts && !in_row_[1])))
+    return false;
+  call.send = place(repeat.send.is_used(), sends_parts, 0, send);
+  call.recv = const_cast<void*>(place(repeat.recv.is_used(), receives_parts, 1, recv));
+  repeat.send = {call.send, send};
+  repeat.recv = {call.recv, recv};
+  if (repeat.second_count != 0) find_range(repeat);
+  return true;
+}
+
+}  // namespace omnes::interpose

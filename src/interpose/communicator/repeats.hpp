@@ -1,0 +1,324 @@
+// Blocking calls that a program makes again and again: what their arguments came to the first time.
+//
+// Overview. To turn arguments into a plan takes questions about datatypes, checks, and a look among the team's plans. The
+// same arguments come to the same plan, whatever the buffers. So each communicator keeps, for some recent calls, the
+// arguments beside the plan and where in the buffers the data start; a call that is found there runs at once (find()).
+// Programs also make the same calls with other counts: these follow from the kept ones by the bytes of an element, and
+// the team has the plan (resize()). Nothing is asked then, either.
+//
+// What is compared: all arguments as they are, but of a buffer's address only whether it is null, MPI_IN_PLACE or also
+// the other buffer's. Of an array (counts, displacements, datatypes) its elements, where this rank's call has to read
+// them: elsewhere it may be anything. With other counts, all but these and displacements.
+// What is kept: only calls whose data lie in their buffers in a row, which run in one stage, and which need none of the
+// program's objects while they run (see Job::hold). Also which ones are left to the host.
+//
+// Why it is correct: all that was checked and decided depends on what is compared, and on these:
+// * datatypes and operations: before a freed one's handle can come back, its generation changes (handle_cache.hpp), which
+//   is kept, too. Predefined ones stay. Nothing is kept of a call while which any was freed, by another thread;
+// * whose memory buffers lie in: where there is a device, calls are kept in another way, and are repeated only by who has
+//   asked about their buffers (devices.hpp);
+// * the communicator: what is kept goes with it, and when its info asks for other algorithms (forget());
+// * one thread at a time is in a blocking collective of a communicator, as MPI demands.
+//
+// Cost: of a broadcast's arguments, two additions, a multiplication and five comparisons.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "interpose/types/operators.hpp"
+#include "runtime/team.hpp"
+
+namespace omnes::interpose {
+
+struct Job;
+
+/// An array among the arguments of a call.
+struct GivenArray {
+  const void* elements;
+  std::size_t element_bytes;  ///< a multiple of 4
+  bool of_received;
+};
+
+/// In the first word of a call's arguments: what it sends and what it receives lies, or seems to lie, in one buffer.
+inline constexpr std::uint64_t same_buffer = std::uint64_t{1} << 20;
+
+/// The arguments of a call but its communicator. A lone buffer counts as received. Arrays between the two buffers say
+/// what is sent, arrays after them what is received.
+template <class... Arguments>
+class Given {
+  template <class T>
+  static constexpr bool is_array = std::is_pointer_v<T> && !std::is_void_v<std::remove_pointer_t<T>>;
+  template <class T>
+  static constexpr std::uint64_t element_bytes() {
+    if constexpr (is_array<T>) return sizeof(std::remove_pointer_t<T>);
+    return 0;
+  }
+
+ public:
+  static constexpr int words = 1 + (0 + ... + std::is_integral_v<Arguments>);
+  static constexpr int arrays = (0 + ... + is_array<Arguments>);
+
+  explicit Given(Operation operation, Arguments... arguments) {
+    (take(arguments), ...);
+    word[0] = static_cast<std::uint64_t>(operation) | (std::uint64_t{0} + ... + element_bytes<Arguments>()) << 8;
+    if ((sends && is_special(send)) || (receives && is_special(recv)) || (sends && receives && send == recv))
+        [[unlikely]]
+      word[0] |= std::uint64_t{send == nullptr} << 16 | std::uint64_t{send == MPI_IN_PLACE} << 17 |
+                 std::uint64_t{recv == nullptr} << 18 | std::uint64_t{recv == MPI_IN_PLACE} << 19 |
+                 (send == recv ? same_buffer : 0);
+  }
+
+  std::array<std::uint64_t, words> word;
+  std::array<GivenArray, arrays> array;
+  const void* send = nullptr;
+  void* recv = nullptr;
+
+ private:
+  static constexpr bool sends = (false || ... || std::is_same_v<Arguments, const void*>);
+  static constexpr bool receives = (false || ... || std::is_same_v<Arguments, void*>);
+  /// Null or MPI_IN_PLACE, which is near it in all families: one comparison. No data lie there.
+  static bool is_special(const void* buffer) {
+    constexpr std::uintptr_t near = 256;
+    return reinterpret_cast<std::uintptr_t>(buffer) + near < 2 * near;
+  }
+  void take(const void* buffer) { send = buffer; }
+  void take(void* buffer) {
+    recv = buffer;
+    received_ = true;
+  }
+  template <class Element>
+    requires(!std::is_void_v<Element>)
+  void take(const Element* elements) {
+    array[next_array_++] = {elements, sizeof(Element), received_};
+  }
+  template <class Number>
+    requires std::is_integral_v<Number>
+  void take(Number number) {
+    word[next_word_++] = static_cast<std::uint64_t>(number);
+  }
+  int next_word_ = 1, next_array_ = 0;
+  bool received_ = false;
+};
+
+class Repeats {
+ public:
+  static constexpr int max_words = 6;  // of MPI_Gather and MPI_Scatter
+
+  /// How a generation is kept of calls whose buffers were asked about, and of others.
+  static std::uint64_t mark(std::uint64_t generation, bool asked) { return asked ? ~generation : generation; }
+  static constexpr std::uint64_t nothing_kept = std::uint64_t{1} << 63;  // no generation is, either way
+  static constexpr std::uint64_t of_host = ~std::uint64_t{0};            // no sizing
+  static constexpr std::uint64_t out_of_range = std::uint64_t{1} << 63;  // for a count
+
+  /// Aligned, so that an index is a shift; the first two cache lines have all that a call needs that repeats.
+  struct alignas(512) Repeat {
+    bool is_valid(bool asked = false) const {
+      return mark(watched->load(std::memory_order_acquire), asked) == generation;
+    }
+
+    /// Where in a buffer the data start; nowhere, when the call makes no use of the buffer.
+    class Start {
+     public:
+      Start() = default;
+      Start(const void* data, const void* buffer)
+          : offset_(number(data) - number(buffer)), mask_(data == nullptr ? 0 : ~std::uintptr_t{0}) {}
+      std::byte* in(const void* buffer) const {
+        return reinterpret_cast<std::byte*>((number(buffer) + offset_) & mask_);
+      }
+
+      bool is_used() const { return mask_ != 0; }
+
+     private:
+      static std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+      std::uintptr_t offset_ = 0, mask_ = 0;
+    };
+
+    std::array<std::uint64_t, max_words> word{};
+    const Generation* watched = &forgotten_at_once;  ///< of the datatype or operation that could be freed
+    std::uint64_t generation = nothing_kept;         ///< its generation then
+    std::uint64_t sizing = 0;                        ///< the one of `prepared` that has these counts
+    std::shared_ptr<Prepared> prepared;              ///< or why it is left to the host
+    Start send, recv;
+    bool reads_sent = false, reads_received = false;
+    bool resizable = false;
+    int second_count = 0;  ///< its place in `word`, or the first's; 0: there is more to look at
+
+    // What other counts come to.
+    // Equal parts whose plan has multiples: the counts that are in its range, from the least one on.
+    std::uint64_t least_count = out_of_range, more_counts = 0;
+    /// Bytes (of reductions: elements) to an element of what is sent and received; 0: this rank's call does not read it.
+    std::size_t send_unit = 0, recv_unit = 0;
+    Operator op;                             ///< what its reduction refers to, if to anything
+    std::vector<std::byte> elements;         ///< of the arrays that are read, one after the other
+    Call call;                               ///< but for buffers, and for sizes
+    std::array<const TypeInfo*, 2> types{};  ///< of the program's datatypes in a call that can be revived
+
+    /// Takes another count in range.
+    void take_count(std::uint64_t count) {
+      word[1] = word[second_count] = count;
+      prepared->size_whole(count * (send_unit != 0 ? send_unit : recv_unit), call.element);
+      sizing = prepared->plan.sizing;
+    }
+
+    Bases bases(const void* of_send, void* of_recv) const { return {{send.in(of_send), recv.in(of_recv), nullptr}}; }
+  };
+
+  /// Whether the host serves all calls of the operation, whatever their arguments.
+  bool left_to_host(Operation operation) const { return left_ >> static_cast<int>(operation) & 1; }
+  void leave_all_to_host() { left_ = ~std::uint32_t{0}; }
+
+  /// The call of a communicator of p ranks that has been made before with such arguments, or null. `asked`: who calls asks
+  /// about its buffers, and so did who kept it.
+  template <class... Arguments>
+  Repeat* find(const Given<Arguments...>& given, int p, bool asked = false) {
+    Repeat& repeat = repeats_[place(given)];
+    if (!repeat.is_valid(asked)) return nullptr;
+    for (int i = 0; i < given.words; ++i)
+      if (repeat.word[i] != given.word[i]) return nullptr;
+    constexpr int arrays = Given<Arguments...>::arrays;
+    if constexpr (arrays > 0)
+      if (!same_elements(repeat, given.array.data(), arrays, p)) return nullptr;
+    return &repeat;
+  }
+  /// Whether what was found may run: nobody else's sizes are in its plan, and it is not left to the host.
+  static bool is_ready(const Repeat& repeat) { return repeat.sizing == repeat.prepared->plan.sizing; }
+
+  /// The call that has been made before with such arguments but another count, for which its plan only has to be resized,
+  /// or whose plan has served others since; or null.
+  template <class... Arguments>
+  Repeat* find_but_for_count(const Given<Arguments...>& given) {
+    constexpr int words = Given<Arguments...>::words;
+    if constexpr (Given<Arguments...>::arrays > 0 || words < 4) return nullptr;
+    Repeat& repeat = repeats_[place(given)];
+    if (!repeat.is_valid() || given.word[1] - repeat.least_count > repeat.more_counts) return nullptr;
+    for (int i = 0; i < words; ++i)
+      if (i != 1 && (i != 3 || repeat.second_count != 3) && given.word[i] != repeat.word[i]) return nullptr;
+    if (repeat.second_count == 3 && given.word[std::min(3, words - 1)] != given.word[1]) return nullptr;
+    return &repeat;
+  }
+
+  /// Of a call that was made before with such arguments, of which a datatype was freed since: whether its handle names one
+  /// that looks like that. Then find() finds it again.
+  template <class... Arguments>
+  bool revive(const Given<Arguments...>& given, bool asked) {
+    Repeat& repeat = repeats_[place(given)];
+    return repeat.generation != nothing_kept && !repeat.is_valid(asked) && revive(repeat, given.word.data(), asked);
+  }
+
+  /// The call of a team that has been made before with such arguments but other counts, or whose plan has served others
+  /// since; null: none, or these need a closer look. Its `call` is ready to run.
+  template <class... Arguments>
+  const Repeat* resize(const Given<Arguments...>& given, int p, int rank, Team& team) {
+    Repeat& repeat = repeats_[place(given)];
+    if (!repeat.is_valid() || !repeat.resizable) return nullptr;
+    if (!take_counts(repeat, given.word.data(), given.words, given.array.data(), given.arrays, p, rank) ||
+        !prepare(repeat, team, given.send, given.recv))
+      return nullptr;
+    copy_elements(repeat, given.array.data(), given.arrays, p);
+    std::copy(given.word.begin(), given.word.end(), repeat.word.begin());
+    return &repeat;
+  }
+
+  /// Keeps what these arguments came to, if it is of the kind that is kept. `forgotten`: all_forgotten from before they were
+  /// looked at; `asked`: about its buffers, which lie in the host's memory.
+  template <class... Arguments>
+  void keep(const Given<Arguments...>& given, int p, std::uint64_t forgotten, bool asked,
+            const std::shared_ptr<Prepared>& prepared, const Job& job) {
+    static_assert(Given<Arguments...>::words <= max_words);
+    Repeat& repeat = repeats_[place(given)];
+    repeat.generation = nothing_kept;
+    if (!describe(repeat, prepared, job, given.send, given.recv, given.arrays > 0)) return;
+    find_units(repeat, job, given.word.data(), given.array.data(), given.arrays, p);
+    copy_elements(repeat, given.array.data(), given.arrays, p);
+    std::copy(given.word.begin(), given.word.end(), repeat.word.begin());
+    watch(repeat, job, given.word.data(), forgotten, asked);
+  }
+
+  void forget() {
+    repeats_ = {};
+    left_ = 0;
+  }
+
+ private:
+  static constexpr int place_bits = 5;  // 2^5: calls that take turns in a loop of a program are fewer
+
+  template <class... Arguments>
+  static std::size_t place(const Given<Arguments...>& given) {
+    // The last one is a root, where there is one; without arrays, the third is a datatype, where there is one.
+    constexpr int type = Given<Arguments...>::arrays > 0 ? 0 : std::min(2, Given<Arguments...>::words - 1);
+    const std::uint64_t sum = given.word.front() + given.word[type] + given.word.back();
+    return sum * 0x9E3779B97F4A7C15u >> (64 - place_bits);  // Fibonacci hashing: 2^64 / golden ratio
+  }
+
+  /// Sets the sizes of repeat.call; whether they are those of a call that differs in nothing else and has data.
+  bool take_counts(Repeat& repeat, const std::uint64_t* word, int words, const GivenArray* array, int arrays, int p,
+                   int rank);
+  /// Finds its plan, and where its data lie; whether it can run so.
+  bool prepare(Repeat& repeat, Team& team, const void* send, void* recv);
+  static void find_range(Repeat& repeat);
+  static bool revive(Repeat& repeat, const std::uint64_t* word, bool asked);
+  void watch(Repeat& repeat, const Job& job, const std::uint64_t* word, std::uint64_t forgotten, bool asked);
+  void find_units(Repeat& repeat, const Job& job, const std::uint64_t* word, const GivenArray* array, int arrays,
+                  int p);
+
+  bool describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
+                const void* recv, bool has_arrays);
+
+  template <class Array>
+  static bool is_read(const Repeat& repeat, const Array& array) {
+    return array.of_received ? repeat.reads_received : repeat.reads_sent;
+  }
+  template <class Array>
+  static bool same_elements(const Repeat& repeat, const Array* arrays, int n, int p) {
+    const std::byte* kept = repeat.elements.data();
+    for (const Array& array : std::span(arrays, n)) {
+      if (!is_read(repeat, array)) continue;
+      const std::size_t bytes = p * array.element_bytes;
+      if (array.elements == nullptr || !equal(kept, static_cast<const std::byte*>(array.elements), bytes)) return false;
+      kept += bytes;
+    }
+    return true;
+  }
+  /// memcmp without a call where that would take longer.
+  static bool equal(const std::byte* a, const std::byte* b, std::size_t bytes) {
+    constexpr std::size_t few = 64;
+    if (bytes > few) return std::memcmp(a, b, bytes) == 0;
+    std::uint64_t x, y;
+    for (; bytes >= sizeof x; bytes -= sizeof x, a += sizeof x, b += sizeof x) {
+      std::memcpy(&x, a, sizeof x);
+      std::memcpy(&y, b, sizeof y);
+      if (x != y) return false;
+    }
+    if (bytes == 0) return true;
+    std::uint32_t last_of_a, last_of_b;
+    std::memcpy(&last_of_a, a, sizeof last_of_a);
+    std::memcpy(&last_of_b, b, sizeof last_of_b);
+    return last_of_a == last_of_b;
+  }
+  template <class Array>
+  static void copy_elements(Repeat& repeat, const Array* arrays, int n, int p) {
+    repeat.elements.clear();
+    for (const Array& array : std::span(arrays, n)) {
+      if (!is_read(repeat, array)) continue;
+      const auto* first = static_cast<const std::byte*>(array.elements);
+      repeat.elements.insert(repeat.elements.end(), first, first + p * array.element_bytes);
+    }
+  }
+
+  /// Bytes of parts, and before them, of the call that was resized last: sent, received.
+  std::array<std::vector<std::size_t>, 2> counts_, starts_;
+  std::array<std::size_t, 2> first_{};  // bytes before the first that has any
+  std::array<bool, 2> in_row_{};        // from there on they lie one behind the other
+  std::array<Repeat, 1 << place_bits> repeats_;
+  std::uint32_t left_ = 0;  // a bit for each operation; last, so that it may share a cache line with what comes behind
+  static_assert(operation_count <= 32);
+};
+
+}  // namespace omnes::interpose

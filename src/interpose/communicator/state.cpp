@@ -1,0 +1,167 @@
+// Finds the state of a communicator: in this thread's cache, with its origin, in the communicator's attribute, or by
+// making it.
+#include "interpose/communicator/state.hpp"
+
+#include <utility>
+
+#include "interpose/communicator/membership.hpp"
+#include "interpose/communicator/origins.hpp"
+#include "interpose/communicator/record.hpp"
+#include "interpose/communicator/report.hpp"
+#include "interpose/host/failure.hpp"
+
+namespace omnes::interpose {
+
+OMNES_FAST_THREAD_LOCAL StateCache state_cache;
+
+namespace {
+
+int keyval = MPI_KEYVAL_INVALID;
+
+/// By this thread: functions of the program that delete its attributes may still use it, but ours is gone for good.
+OMNES_FAST_THREAD_LOCAL MPI_Comm being_freed;
+
+/// Stands for every communicator of one rank on which there were blocking calls only: the host has nothing to do but to copy.
+/// Never destroyed.
+State& state_of_one() {
+  static State* const the = [] {
+    auto* const made = new State;
+    made->passed = "one rank";
+    made->repeats.leave_all_to_host();
+    return made;
+  }();
+  return *the;
+}
+
+bool has_one_rank(MPI_Comm comm) {
+  int inter = 0, p = 0;
+  check_raised(host.Comm_test_inter(comm, &inter));
+  check_raised(host.Comm_size(comm, &p));
+  return p == 1 && !inter;
+}
+
+/// The communicator comes to its end. Operations under way, and persistent ones, keep the state.
+void part(MPI_Comm comm, State& state) {
+  StateCache::forget(comm);
+  seal_segments();
+  state.detached = true;
+}
+
+int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
+  *copied = 0;
+  return MPI_SUCCESS;
+}
+
+int free_state(MPI_Comm comm, int, void* attribute, void*) {
+  if (attribute == &state_of_one()) {
+    StateCache::forget(comm);
+    return MPI_SUCCESS;
+  }
+  const std::shared_ptr<State> state = std::move(static_cast<State*>(attribute)->held);
+  part(comm, *state);
+  return MPI_SUCCESS;
+}
+
+/// With its origin or its attribute.
+void keep(MPI_Comm comm, const Origin& origin, State& state, std::shared_ptr<State> owner) {
+  if (origin.has_state()) {
+    keep_state(comm, std::shared_ptr<State>(std::move(owner), &state));
+  } else {
+    check_raised(host.Comm_set_attr(comm, keyval, &state));
+    if (owner) state.held = std::move(owner);
+  }
+}
+
+std::shared_ptr<State> new_state(MPI_Comm comm, const Origin& origin) {
+  std::shared_ptr<Membership> membership = origin.kin ? membership_of(*origin.kin) : nullptr;
+  const char* passed = nullptr;
+  if (!membership) {
+    membership = ask_for_members(comm, passed);
+    if (membership) membership = keep_membership(std::move(membership), origin.kin.get());
+  }
+  std::shared_ptr<State> state =
+      membership ? state_for(std::move(membership)) : State::shared(std::make_unique<State>());
+  state->passed = passed;
+  state->id = origin.id;
+  return state;
+}
+
+State& make(MPI_Comm comm, const Origin& origin, Form form) {
+  const bool each_counts = reporting() || recording();
+  const bool copies = !simulated && !each_counts && has_one_rank(comm);
+  if (copies && form == Form::blocking) {
+    keep(comm, origin, state_of_one(), nullptr);
+    return state_of_one();
+  }
+  std::shared_ptr<State> made = new_state(comm, origin);
+  State& state = *made;
+  if (copies) state.repeats.leave_all_to_host();
+  keep(comm, origin, state, std::move(made));
+  enlist(state);
+  return state;
+}
+
+/// Null: the host keeps none for us.
+State* by_attribute(MPI_Comm comm) {
+  void* attribute = nullptr;
+  int found = 0;
+  check_raised(host.Comm_get_attr(comm, keyval, &attribute, &found));
+  return found ? static_cast<State*>(attribute) : nullptr;
+}
+
+}  // namespace
+
+State::State() = default;
+State::~State() = default;
+
+void State::begin_anew() {
+  unclean = detached = false;
+  broken = 0;
+  if (!lanes) begun = formed = false;
+}
+
+std::shared_ptr<State> State::shared(std::unique_ptr<State> state) {
+  return {state.release(), [](State* last) {
+            std::unique_ptr<State> left(last);
+            retire(*left);
+            inherit(std::move(left));
+          }};
+}
+
+Found state_of(MPI_Comm comm, Form form) {
+  const std::uint64_t generation = StateCache::generation(comm);
+  if (comm == handles.comm_null) return {nullptr, "null communicator"};
+  const Origin origin = origin_of(comm);
+  State* state = origin.has_state() ? origin.state.get() : by_attribute(comm);
+  if (state == &state_of_one() && form != Form::blocking) state = nullptr;
+  if (!state) {
+    if (origin.of_session) return {nullptr, "communicator of a session"};
+    if (finalizing()) return {nullptr, "during MPI_Finalize"};
+    if (comm == being_freed) return {nullptr, "during MPI_Comm_free"};
+    if (origin.id == 0 && ranks_are_threads(comm)) return {nullptr, "ranks that are threads"};
+    state = &make(comm, origin, form);
+  }
+  if (state == &state_of_one()) state_cache.put(comm, state, generation);
+  if (!state->team) return {nullptr, state->passed};
+  if (state->formed && !recording()) state_cache.put(comm, state, generation);
+  return {state, nullptr};
+}
+
+int free_communicator(MPI_Comm comm, const std::function<int()>& free) {
+  const MPI_Comm before = std::exchange(being_freed, comm);
+  Origin origin = take_origin(comm);
+  if (origin.state) part(comm, *origin.state);
+  const int code = free();
+  being_freed = before;
+  if (code != MPI_SUCCESS && origin.id != 0) {  // it is still there
+    if (origin.state) origin.state->detached = false;
+    keep_origin(comm, std::move(origin));
+  }
+  return code;
+}
+
+int prepare_states() { return host.Comm_create_keyval(no_copy, free_state, &keyval, nullptr); }
+
+void forget_states() { StateCache::forget_all(); }
+
+}  // namespace omnes::interpose

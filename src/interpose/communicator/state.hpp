@@ -1,0 +1,86 @@
+// The state of one communicator: its team, made at the first collective on it and freed with it.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "interpose/communicator/lanes.hpp"
+#include "interpose/communicator/members.hpp"
+#include "interpose/communicator/repeats.hpp"
+#include "interpose/data/neighbors.hpp"
+#include "interpose/data/staging.hpp"
+#include "interpose/host/handle_cache.hpp"
+#include "interpose/host/host.hpp"
+#include "runtime/team.hpp"
+
+namespace omnes::interpose {
+
+struct Membership;  // membership.hpp
+
+/// Made by state_of(), or taken over from a communicator that is gone (membership.hpp).
+struct State : Members, std::enable_shared_from_this<State> {
+  State();
+  ~State();
+  /// As of a communicator on which nothing has run. What lanes it has stay open.
+  void begin_anew();
+  /// From here on it is kept by who uses it; at last it goes to inherit() (membership.hpp).
+  static std::shared_ptr<State> shared(std::unique_ptr<State> state);
+  std::shared_ptr<State> held;  ///< by the communicator's attribute, where it is not kept with its origin
+  std::shared_ptr<Membership> membership;
+  const char* passed = nullptr;  ///< why there is no team
+  Staging staging[3];            ///< of blocking calls
+  // What one needs that repeats is in one cache line, with the end of `repeats`.
+  [[no_unique_address]] Repeats repeats;  ///< of them
+  std::unique_ptr<Team> team;             ///< null: the host serves this communicator
+  std::uint32_t calls = 0;                ///< blocking ones
+  std::unique_ptr<Edges> edges;           ///< of its topology; looked up when first needed
+
+  bool own_choices = false;  ///< the program has forced some, for this communicator
+
+  // Where operations run, from the first one on.
+  std::uint64_t id =
+      0;  ///< of the communicator, see origins.hpp; by it lanes are agreed on in shared memory; 0: by an exchange of the host
+  std::atomic<bool> unclean = false;     ///< an operation has failed: nobody shall use the lanes after it
+  bool begun = false;                    ///< the exchange; by the program's calls on the communicator, one at a time
+  std::unique_ptr<Formation> formation;  ///< it, while it is under way: the engine's
+  std::atomic<bool> formed = false;      ///< the lane of blocking calls is open, others may be opened
+  std::atomic<int> broken = 0;           ///< the code of what went wrong in it
+  std::atomic<bool> detached = false;    ///< the communicator is gone
+  Lane nonblocking;
+  std::unique_ptr<Lanes> lanes;  ///< of blocking and of nonblocking calls
+  /// Those of persistent operations: each has its own.
+  struct Own {
+    Lane lane;
+    std::atomic<bool> released = false;  ///< by the operation that had it, on this rank
+  };
+  std::deque<Own> own;
+  std::vector<std::unique_ptr<Lanes>> own_lanes;
+  std::deque<int> free;  ///< indices into `own`; alike on all ranks
+};
+
+struct Found {
+  State* state = nullptr;        ///< with a team, held by the communicator; null: call the host
+  const char* reason = nullptr;  ///< why
+};
+
+/// The state of the communicator, for a call in that form; made if there is none. Nothing is communicated. Throws Failure.
+Found state_of(MPI_Comm comm, Form form);
+using StateCache = HandleCache<MPI_Comm, State, 512>;
+extern OMNES_FAST_THREAD_LOCAL StateCache state_cache;
+
+/// The communicator's state if this thread knows it and its lanes are open, else null. This is the fast path.
+inline State* known_state(MPI_Comm comm) { return state_cache.find(comm); }
+
+/// Calls `free`, by which the host frees the communicator, and lets its state go unless that fails. Returns its code.
+int free_communicator(MPI_Comm comm, const std::function<int()>& free);
+
+/// Makes what state_of needs; once, after the host is initialised. Returns the host's error code.
+int prepare_states();
+
+/// After MPI_Finalize nothing may be found any more.
+void forget_states();
+
+}  // namespace omnes::interpose

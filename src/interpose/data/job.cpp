@@ -1,0 +1,176 @@
+// Packing, and holding what is needed for it.
+#include "interpose/data/job.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "interpose/data/spread.hpp"
+#include "interpose/types/holds.hpp"
+#include "transport/shm/layout.hpp"
+
+namespace omnes::interpose {
+
+void Job::sends(const View& view) {
+  if (view.contiguous()) {
+    call.send = view.address;
+    return;
+  }
+  send_ = view;
+  needs_ |= packing;
+}
+
+void Job::sends(PartedView&& parts) {
+  send_parts_.emplace(std::move(parts));
+  call.send_counts = send_parts_->bytes();
+  if (!send_parts_->gapless()) {
+    needs_ |= packing;
+    return;
+  }
+  call.send = send_parts_->first();
+  if (send_parts_->in_row()) return;
+  call.send_starts = send_parts_->starts();
+  needs_ |= packing_row;
+}
+
+void Job::receives(const View& view, Kept kept, int rank, int parts) {
+  if (view.contiguous()) {
+    call.recv = view.address;
+    return;
+  }
+  recv_ = view;
+  kept_ = kept;
+  rank_ = rank;
+  parts_ = parts;
+  needs_ |= landing;
+}
+
+void Job::receives(PartedView&& parts, Kept kept, int rank) {
+  recv_parts_.emplace(std::move(parts));
+  call.recv_counts = recv_parts_->bytes();
+  kept_ = kept;
+  rank_ = rank;
+  if (!recv_parts_->gapless()) {
+    needs_ |= landing;
+    return;
+  }
+  call.recv = recv_parts_->first();
+  if (recv_parts_->in_row()) return;
+  call.recv_starts = recv_parts_->starts();
+  needs_ |= landing_row;
+}
+
+void Job::combines_spread(const View& own, const View* result) {
+  send_ = own;
+  has_result_ = result != nullptr;
+  if (result) recv_ = *result;
+  needs_ |= spreading;
+}
+
+void Job::combines_in_place(void* buffer, std::size_t bytes) {
+  moved_to_ = buffer;
+  moved_bytes_ = bytes;
+  needs_ |= moving;
+}
+
+void Job::copy_small_contribution(int p) {
+  const void* const from = call.send != nullptr ? call.send : lands ? nullptr : call.recv;
+  if (from == nullptr) return;  // it is packed by load(), or lies where the result goes
+  const bool one_for_each = call.operation == Operation::scatter || call.operation == Operation::alltoall ||
+                            call.operation == Operation::reduce_scatter_block;
+  const std::span<const std::size_t> counts = call.send_counts;
+  const std::size_t parts = !counts.empty() ? counts.size() : one_for_each ? p : 1;
+  const std::size_t elements =
+      counts.empty() ? call.count * parts : std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  const std::size_t bytes = elements * call.element;
+  // What hosts send without waiting for the receiver is 4 KiB or more: 0.1 us to copy. Parts that go inline never wait.
+  constexpr std::size_t sent_at_once = 4096;
+  if (bytes == 0 || bytes > std::max(sent_at_once, parts * shm::inline_message_bytes)) return;
+  if (needs_ & packing_row) {  // to bring the parts into a row copies them
+    call.send_starts = {};
+    needs_ = static_cast<std::uint8_t>((needs_ & ~packing_row) | packing);
+    return;
+  }
+  copied_from_ = from;
+  copied_bytes_ = bytes;
+  copies_received_ = call.send == nullptr;
+  needs_ |= copying;
+}
+
+void Job::load_slowly(bool in_rows) {
+  const bool packs = needs_ & packing || (in_rows && needs_ & packing_row);
+  const bool stages = needs_ & landing || (in_rows && needs_ & landing_row);
+  if (needs_ & copying) {
+    void* const copy = rooms_[0].room(copied_bytes_);
+    std::memcpy(copy, copied_from_, copied_bytes_);
+    if (copies_received_)
+      call.recv = copy;
+    else
+      call.send = copy;
+  }
+  if (packs) call.send = send_parts_ ? send_parts_->packed(rooms_[0]) : send_.packed(rooms_[0]);
+  if (stages) {
+    std::byte* const landed = recv_parts_ ? recv_parts_->landing(rooms_[1]) : recv_.landing(rooms_[1]);
+    call.recv = landed;
+    if (recv_parts_) {
+      const int parts = static_cast<int>(recv_parts_->bytes().size());
+      const int first = kept_ == Kept::own ? rank_ : 0;
+      const int count = kept_ == Kept::none ? 0 : kept_ == Kept::own ? 1 : parts;
+      for (int i = first; i < first + count; ++i) recv_parts_->keep(i, landed);
+    } else if (kept_ == Kept::all) {
+      recv_.pack(landed);
+    } else if (kept_ == Kept::own) {
+      const View part = recv_.split(parts_, rank_);
+      part.pack(landed + static_cast<std::size_t>(rank_) * part.bytes);
+    }
+  }
+  if (needs_ & spreading) load_spread(call, send_, has_result_ ? &recv_ : nullptr, op, rooms_);
+  if (needs_ & moving) call.recv = rooms_[1].room(std::max<std::size_t>(moved_bytes_, 1));
+}
+
+void Job::land_slowly(bool in_rows) {
+  const bool stages = needs_ & landing || (in_rows && needs_ & landing_row);
+  const auto* landed = static_cast<const std::byte*>(call.recv);
+  if (stages && lands) {
+    if (recv_parts_) {
+      recv_parts_->land(landed);
+    } else {
+      recv_.land(landed);
+    }
+  }
+  if (needs_ & spreading && has_result_) land_spread(call, recv_, op, rooms_);
+  if (needs_ & moving && moved_bytes_ > 0) std::memcpy(moved_to_, landed, moved_bytes_);
+}
+
+template <class Do>
+void Job::for_each_type(Do apply) const {
+  const auto of_view = [&](const View& view) {
+    if (view.info && !view.contiguous() && view.info->kind == TypeClass::derived) apply(view.type);
+  };
+  of_view(send_);
+  of_view(recv_);
+  for (const auto& parts : {&send_parts_, &recv_parts_})
+    if (*parts)
+      for (const View& view : (*parts)->views()) of_view(view);
+  if (op.is_programs) apply(op.type);
+}
+
+bool Job::needs_objects() const {
+  bool any = false;
+  for_each_type([&](MPI_Datatype) { any = true; });  // of an operation, too
+  return any;
+}
+
+void Job::hold() {
+  for_each_type([](MPI_Datatype type) { holds::take_type(type); });
+  if (op.is_programs) holds::take_op(op.op);
+  held_ = true;
+}
+
+void Job::release() {
+  held_ = false;
+  for_each_type([](MPI_Datatype type) { holds::give_back_type(type); });
+  if (op.is_programs) holds::give_back_op(op.op);
+}
+
+}  // namespace omnes::interpose

@@ -1,0 +1,107 @@
+// A collective as the program described it, ready to run as often as it likes: what to bring to the schedule's buffers
+// before each run, and where to bring the result after it.
+//
+// Data without gaps are used where they lie; others pass through staging memory. Which operations need what is for
+// describe/ to say, whose functions fill a Job in.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "interpose/data/parted.hpp"
+#include "interpose/data/view.hpp"
+#include "interpose/types/operators.hpp"
+#include "runtime/team.hpp"
+
+namespace omnes::interpose {
+
+struct Job {
+  /// `rooms`: three stagings, which outlive the job.
+  explicit Job(Staging* rooms) : rooms_(rooms) {}
+  ~Job() {
+    if (held_) [[unlikely]]
+      release();
+  }
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  Call call;             ///< send and recv are set by load(), or before by those who need no load()
+  bool nothing = false;  ///< no rank has anything to do
+  bool lands = true;     ///< what is received belongs to the program (else the buffer only holds a contribution)
+
+  /// Which parts of the receive buffer are also read: all, or that of this rank.
+  enum class Kept : std::uint8_t { none, own, all };
+  void sends(const View& view);
+  void sends(PartedView&& parts);
+  /// `rank`: whose part is kept; the view has `parts` equal ones.
+  void receives(const View& view, Kept kept = Kept::none, int rank = 0, int parts = 1);
+  void receives(PartedView&& parts, Kept kept = Kept::none, int rank = 0);
+  /// Operands with gaps (see reducing.cpp); `result` is null on ranks that get none.
+  void combines_spread(const View& own, const View* result);
+  /// The result of this rank's bytes goes to where the operands start.
+  void combines_in_place(void* buffer, std::size_t bytes);
+
+  /// For operations that go on after their call: each load() copies this rank's contribution, if it is small. Programs
+  /// must leave it alone until the end, but some do not, and every MPI forgives them, as it has sent it when the call returns. `p`: ranks.
+  void copy_small_contribution(int p);
+
+  /// For a predefined operation, or the program's own. Its address must not change: the reduction refers to it.
+  Operator op;
+  std::vector<std::size_t> counts;  ///< of parts, where no view has them
+
+  /// `in_rows`: what Prepared says.
+  void load(bool in_rows) {
+    if (!is_straight(in_rows)) [[unlikely]]
+      load_slowly(in_rows);
+  }
+  void land(bool in_rows) {
+    if (!is_straight(in_rows)) [[unlikely]]
+      land_slowly(in_rows);
+  }
+
+  /// The data lie where the call finds and leaves them: there is nothing to load or to land.
+  bool is_straight(bool in_rows) const { return (needs_ & ~(in_rows ? 0 : rows)) == 0; }
+
+  /// Whether this is a reduce_scatter in place, or its block form: the call does not say so.
+  bool moves_in_place() const { return (needs_ & moving) != 0; }
+
+  /// Whether runs need an operation or datatype that the program has made.
+  bool needs_objects() const;
+  /// Keeps those for as long as the job lives, though the program may free them. Called before anything is communicated: from then on others may
+  /// see that the call has begun.
+  void hold();
+
+ private:
+  /// The last two where parts have to lie in a row, and do not.
+  enum Need : std::uint8_t {
+    packing = 1,
+    landing = 2,
+    spreading = 4,
+    moving = 8,
+    copying = 16,
+    packing_row = 32,
+    landing_row = 64
+  };
+  static constexpr int rows = packing_row | landing_row;
+  void load_slowly(bool in_rows);
+  void land_slowly(bool in_rows);
+  void release();
+  template <class Do>
+  void for_each_type(Do apply) const;
+
+  Staging* rooms_;
+  std::uint8_t needs_ = 0;
+  Kept kept_ = Kept::none;
+  bool has_result_ = true;
+  bool held_ = false;
+  int rank_ = 0, parts_ = 1;
+  View send_, recv_;
+  std::optional<PartedView> send_parts_, recv_parts_;
+  const void* copied_from_ = nullptr;
+  std::size_t copied_bytes_ = 0;
+  bool copies_received_ = false;  ///< the contribution lies in the receive buffer
+  void* moved_to_ = nullptr;
+  std::size_t moved_bytes_ = 0;
+};
+
+}  // namespace omnes::interpose

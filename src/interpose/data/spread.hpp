@@ -1,0 +1,19 @@
+// Operands that cannot be combined where they lie: with gaps, or in a device's memory.
+//
+// Elements of derived types with gaps are copied as they lie in memory, gaps included, so that the program's own
+// function finds them as it expects; only the data themselves are written back, by packing and unpacking the result. What lies in a device's memory is combined here, in copies.
+#pragma once
+
+#include "interpose/data/view.hpp"
+#include "interpose/types/operators.hpp"
+#include "runtime/team.hpp"
+
+namespace omnes::interpose {
+
+/// True when the elements can be combined in the program's buffers.
+bool straight(const View& view);
+/// Copies the operands to the staging `rooms`; `result` is null where there is none.
+void load_spread(Call& call, const View& own, const View* result, const Operator& op, Staging* rooms);
+void land_spread(const Call& call, const View& result, const Operator& op, Staging* rooms);
+
+}  // namespace omnes::interpose

@@ -1,0 +1,58 @@
+// A program's buffer (address, count, datatype) seen as contiguous bytes.
+//
+// Data without gaps are used where they lie. Others pass through staging memory by MPI_Pack and MPI_Unpack: packed()
+// before the call, landing() for what the call will write, land() after it. So do data in a device's memory, which its
+// driver copies block by block: what lies in gaps is not touched.
+#pragma once
+
+#include "interpose/data/staging.hpp"
+#include "interpose/devices/devices.hpp"
+#include "interpose/types/types.hpp"
+
+namespace omnes::interpose {
+
+/// A reason for the host to complain, where it looks.
+inline constexpr char negative_count[] = "negative count";
+
+struct View {
+  std::byte* address = nullptr;
+  std::size_t count = 0;  ///< elements
+  std::size_t bytes = 0;
+  MPI_Datatype type;
+  const TypeInfo* info = nullptr;
+  bool gapless = false;               ///< as info says; still known when the program has freed the type
+  devices::Driver* device = nullptr;  ///< whose memory the data are in; null: the host's
+
+  /// Why the host has to complain about these arguments, or null.
+  const char* set(const void* buffer, MPI_Count count, MPI_Datatype type);
+  /// The same without an address: that is for the caller to set, by place_at.
+  const char* set(MPI_Count count, MPI_Datatype type);
+  void place_at(std::byte* address);
+  /// The same elements in another buffer.
+  const char* set(const void* buffer, const View& like);
+  bool contiguous() const { return gapless && !device; }
+
+  /// `parts` times as many elements (all parts of a gather, say).
+  View times(int parts) const;
+  /// The same number of elements, so many times as many elements later.
+  View after(int parts) const;
+  /// Of so many equal parts the one with this number.
+  View split(int parts, int number) const;
+
+  /// Reads the elements into `to`, and writes them from `from`. Throws Failure.
+  void pack(std::byte* to) const;
+  void unpack(const std::byte* from) const;
+  /// The same, but data of a device are there only when the copies are finished.
+  void pack(std::byte* to, devices::Copies& copies) const;
+  void unpack(const std::byte* from, devices::Copies& copies) const;
+
+  /// Where the elements lie in a row: in the program's buffer, or packed into staging memory.
+  const std::byte* packed(Staging& staging) const;
+  /// Where as many bytes may be written, before land() brings them to the program's buffer.
+  std::byte* landing(Staging& staging) const { return contiguous() ? address : staging.room(bytes); }
+  void land(const std::byte* landed) const {
+    if (!contiguous()) unpack(landed);
+  }
+};
+
+}  // namespace omnes::interpose

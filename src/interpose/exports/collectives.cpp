@@ -1,0 +1,347 @@
+// The collectives that a program reaches instead of its MPI's own, in their three forms.
+//
+// Cost: for a communicator that this thread knows, a look-up of a few nanoseconds before the operation's own
+// function.
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "interpose/communicator/record.hpp"
+#include "interpose/communicator/repeats.hpp"
+#include "interpose/communicator/report.hpp"
+#include "interpose/communicator/state.hpp"
+#include "interpose/describe/aliases.hpp"
+#include "interpose/describe/describe.hpp"
+#include "interpose/devices/devices.hpp"
+#include "interpose/exports/startup.hpp"
+#include "interpose/host/export.hpp"
+#include "interpose/host/failure.hpp"
+#include "interpose/process/process.hpp"
+#include "interpose/process/shared_windows.hpp"
+#include "interpose/progress/engine.hpp"
+#include "interpose/progress/formation.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+/// Has the host do it, and counts that.
+template <class Pass>
+[[gnu::noinline]] int pass_on(Operation operation, Form form, const char* reason, Pass pass) {
+  if (recording() && reason != called_by_host_itself) record::left_out(operation, form, reason);
+  if (!reporting()) return pass();
+  const auto start = std::chrono::steady_clock::now();
+  const int code = pass();
+  count_passed(operation, form, reason,
+               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return code;
+}
+
+/// Hosts run some calls with negative counts: for those a rank would wait, or write before its buffers.
+bool host_looks_at_counts(Operation operation) {
+  if constexpr (built_for == Family::ompi)
+    return operation != Operation::allgatherv && operation != Operation::neighbor_allgatherv;
+  return operation != Operation::reduce_scatter_block;
+}
+
+/// Serves a call: `serve` does so with the communicator's state and returns null, or why `pass` has to do it.
+template <class Serve, class Pass>
+int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass pass) {
+  const record::Within within;
+  const MPI_Comm comm = narrow<MPI_Comm>(wide_comm);
+  const char* reason = nullptr;
+  State* state = known_state(comm);
+  try {
+    if (!state || !state->team) [[unlikely]] {
+      const Found found = find_state(comm, form);
+      state = found.state;
+      reason = found.reason;
+    }
+    if (state) {
+      reason = revoked(comm) ? revoked_communicator : serve(*state, comm);
+      if (!reason) [[likely]]
+        return MPI_SUCCESS;
+    }
+  } catch (...) {
+    if (state) state->unclean = true;
+    return raise_current(comm);
+  }
+  if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(comm, complaint);
+  if (reason == negative_count && !host_looks_at_counts(operation)) return raise(comm, MPI_ERR_COUNT);
+  return pass_on(operation, form, reason, pass);
+}
+
+constexpr int unlike_any = -1, left_to_host = -2;  // no codes of a host: those are not negative
+
+// `describe` fills the job in and returns null, or why the host has to do it. Nothing is communicated before: an erroneous
+// call is one rank's own affair.
+
+/// A call with aliased buffers may be the root's alone. Others have made theirs, which need it no more than to open their lanes.
+const char* refused(State& state, MPI_Comm comm, const char* reason) {
+  if (reason == aliased_buffers) open_lanes(state, comm, false);
+  return reason;
+}
+
+/// The host's code for what Team::run returned.
+int code_of(int result) { return result == Lane::truncated ? MPI_ERR_TRUNCATE : result; }
+
+void check_run(int result) {
+  if (result != 0) [[unlikely]]
+    throw Failure{code_of(result)};
+}
+
+// A poke takes some dozens of nanoseconds.
+constexpr std::uint32_t calls_between_pokes = 64;
+
+/// After a blocking call. Programs with windows expect that what was sent before a barrier has arrived after it. And who makes
+/// one quick call after the other, in which nobody waits for long, still has to let the host progress.
+void settle(State& state, Operation operation) {
+  if constexpr (simulated) return;
+  if (++state.calls % calls_between_pokes == 0 ||
+      (operation == Operation::barrier && windows_made.load(std::memory_order_relaxed))) [[unlikely]]
+    poke(nullptr);
+}
+
+/// Whether its buffers, if it has any, are asked about.
+template <class... Arguments>
+bool asks(const Given<Arguments...>& given) {
+  return given.words > 1 && devices::any();
+}
+
+/// Runs a call that was made before with such arguments, if there is one that is ready. `asked`: there are devices; its buffers have to
+/// lie in the host's memory.
+template <class... Arguments>
+bool repeat_known(State& state, Operation operation, const Given<Arguments...>& given, bool asked) {
+  const Repeats::Repeat* known = state.repeats.find(given, state.p, asked);
+  if (!known || !Repeats::is_ready(*known)) return false;
+  const Bases bases = known->bases(given.send, given.recv);
+  if (asked)
+    for (const std::byte* base : {bases.of[0], bases.of[1]})
+      if (base && devices::driver_of(base)) return false;
+  check_run(state.team->run_again(*known->prepared, bases, &known->op.reduction));
+  settle(state, operation);
+  return true;
+}
+
+/// Serves a call by what is kept of calls with such arguments, whatever the counts. Nothing: there is no such thing; else
+/// null, or why the host has to serve it.
+template <class... Arguments>
+std::optional<const char*> serve_known(State& state, MPI_Comm comm, Operation operation,
+                                       const Given<Arguments...>& given, bool asked) {
+  const bool revived = state.repeats.revive(given, asked);
+  const bool inherited = !state.formed && state.repeats.find(given, state.p, asked);
+  if (inherited) open_lanes(state, comm, true);
+  if ((asked || revived || inherited) && repeat_known(state, operation, given, asked)) return nullptr;
+  const Repeats::Repeat* const known =
+      state.formed ? state.repeats.resize(given, state.p, state.rank, *state.team) : nullptr;
+  if (!known) return std::nullopt;
+  if (known->prepared->choice.host) [[unlikely]]
+    return known->prepared->why.c_str();
+  check_run(state.team->run(known->prepared, known->call));
+  settle(state, operation);
+  return nullptr;
+}
+
+/// Serves a call like none before: described, prepared, run, and kept.
+template <class... Arguments, class Describe>
+const char* serve_first(State& state, MPI_Comm comm, Operation operation, const Given<Arguments...>& given, bool asked,
+                        Describe describe) {
+  const std::uint64_t forgotten = all_forgotten.load(std::memory_order_acquire);
+  Job job(state.staging);
+  if (const char* reason = describe(state, job)) return refused(state, comm, reason);
+  if (recording()) record::call(state, comm, Form::blocking, job);
+  if (process().threads) job.hold();
+  open_lanes(state, comm, true);
+  if (job.nothing) return nullptr;
+  const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
+  const bool by_host = prepared->choice.host;
+  if (!by_host) [[likely]] {
+    job.load(prepared->in_rows);
+    check_run(state.team->run(prepared, job.call));
+    job.land(prepared->in_rows);
+    settle(state, operation);
+  }
+  const bool each_counts = recording() || (by_host && reporting());
+  if (!each_counts) state.repeats.keep(given, state.p, forgotten, asked, prepared, job);
+  return by_host ? prepared->why.c_str() : nullptr;
+}
+
+template <class... Arguments, class Describe, class Pass>
+int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, Describe describe, Pass pass) {
+  const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
+    const bool asked = asks(given);
+    if (const auto known = serve_known(state, narrow_comm, operation, given, asked)) return *known;
+    return serve_first(state, narrow_comm, operation, given, asked, describe);
+  };
+  return dispatch(operation, Form::blocking, comm, serve, pass);
+}
+
+/// Apart, so that it costs calls that repeat nothing.
+[[gnu::noinline]] int run_resized(Team& team, Repeats::Repeat& known, std::uint64_t count, const void* send,
+                                  void* recv) {
+  known.take_count(count);
+  return team.run_resized(*known.prepared, known.bases(send, recv), &known.op.reduction);
+}
+
+/// Serves a blocking call that was made before with such arguments, or such as differ in the count alone; returns `unlike_any` where there was none, and
+/// `left_to_host` where that is to serve it. Inlined, so that arguments are compared where they are: in registers.
+template <class... Arguments>
+[[gnu::always_inline]] inline int repeat(Operation operation, Wide wide_comm, const Given<Arguments...>& given) {
+  const MPI_Comm comm = narrow<MPI_Comm>(wide_comm);
+  State* const state = known_state(comm);
+  if (!state || revoked(comm)) [[unlikely]]
+    return unlike_any;
+  if (state->repeats.left_to_host(operation)) [[unlikely]]
+    return left_to_host;
+  Repeats::Repeat* known = state->repeats.find(given, state->p);
+  const bool ready = known != nullptr && Repeats::is_ready(*known);
+  if (!ready) [[unlikely]] {
+    if (known != nullptr && known->sizing == Repeats::of_host) return left_to_host;
+    known = state->repeats.find_but_for_count(given);
+    if (!known) return unlike_any;
+  }
+  int result;
+  try {
+    if (ready) [[likely]]
+      result = state->team->run_again(*known->prepared, known->bases(given.send, given.recv), &known->op.reduction);
+    else
+      result = run_resized(*state->team, *known, given.word[std::min(1, given.words - 1)], given.send, given.recv);
+  } catch (...) {
+    state->unclean = true;
+    return raise_current(comm);
+  }
+  if (result != 0) [[unlikely]] {
+    state->unclean = true;
+    return raise(comm, code_of(result));
+  }
+  settle(*state, operation);
+  return MPI_SUCCESS;
+}
+
+/// Why the operation, started now or later, might stop while a rank blocks inside the host; null: it would go on. Alike on all ranks.
+const char* would_stop(const State& state, const Job& job) {
+  const Reduction* const reduction = job.call.reduction;
+  const bool calls_host = state.messages || (reduction && reduction->context);
+  const bool calls_program = reduction && job.op.is_programs;
+  if (calls_program && state.unattended < Unattended::everything)
+    return "this MPI has no hook by which the program's reductions would go on while a call of it blocks";
+  if (calls_host && state.unattended < Unattended::host_calls)
+    return "this MPI has no hook by which messages would go on while a call of it blocks";
+  return nullptr;
+}
+
+/// Nonblocking and persistent: `begin` takes the described operation and makes its request.
+template <class Describe, class Pass>
+int requested(Operation operation, Form form, Wide comm, void* request, Describe describe, Pass pass) {
+  if constexpr (simulated) return pass_on(operation, form, "only blocking calls are served in a simulation", pass);
+  const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
+    auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), narrow_comm);
+    if (const char* reason = describe(state, pending->job)) return refused(state, narrow_comm, reason);
+    if (const char* reason = would_stop(state, pending->job)) return reason;
+    if (recording()) record::call(state, narrow_comm, form, pending->job);
+    pending->job.hold();
+    pending->job.copy_small_contribution(state.p);
+    open_lanes(state, narrow_comm, form == Form::persistent);
+    MPI_Request& made = *static_cast<MPI_Request*>(request);
+    if (form == Form::nonblocking) {
+      engine::launch(std::move(pending), made);
+    } else {
+      engine::prepare(std::move(pending), made);
+    }
+    if (recording()) record::requested(made);
+    return nullptr;
+  };
+  return dispatch(operation, form, comm, serve, pass);
+}
+
+Exchange exchange(const void* send, MPI_Count send_count, Wide send_type, void* recv, MPI_Count recv_count,
+                  Wide recv_type) {
+  return {send, send_count, narrow<MPI_Datatype>(send_type), recv, recv_count, narrow<MPI_Datatype>(recv_type)};
+}
+
+Exchange sending(const void* send, MPI_Count count, Wide type) {
+  return {send, count, narrow<MPI_Datatype>(type), nullptr, 0, {}};
+}
+Exchange receiving(void* recv, MPI_Count count, Wide type) {
+  return {nullptr, 0, {}, recv, count, narrow<MPI_Datatype>(type)};
+}
+
+Parted parted(const void* buffer, Integers counts, Integers displacements, Wide type) {
+  return {buffer, counts, displacements, narrow<MPI_Datatype>(type), nullptr};
+}
+Parted parted(const void* buffer, Integers counts, Integers displacements, const MPI_Datatype* types) {
+  return {buffer, counts, displacements, {}, types};
+}
+
+}  // namespace
+
+#define OMNES_BEFORE(...) __VA_ARGS__ __VA_OPT__(, )
+#define OMNES_AFTER(...) __VA_OPT__(, ) __VA_ARGS__
+
+// The three forms of one operation: its parameters before the communicator, the same as arguments, and what describes
+// them as a job of `state`.
+#define OMNES_FORMS(blocking_name, nonblocking_name, persistent_name, operation, parameters, arguments, description) \
+  OMNES_EXPORT(blocking_name, OMNES_BEFORE parameters Wide comm) {                                                   \
+    if (const int code = repeat(Operation::operation, comm, Given(Operation::operation OMNES_AFTER arguments));      \
+        code >= 0) [[likely]]                                                                                        \
+      return code;                                                                                                   \
+    else if (code == left_to_host)                                                                                   \
+      return call_host(host.blocking_name, OMNES_BEFORE arguments comm);                                             \
+    const auto first = [](OMNES_BEFORE parameters Wide comm) __attribute__((noinline)) {                             \
+      return blocking(                                                                                               \
+          Operation::operation, comm, Given(Operation::operation OMNES_AFTER arguments),                             \
+          [&]([[maybe_unused]] State& state, Job& job) { return description; },                                      \
+          [&] { return call_host(host.blocking_name, OMNES_BEFORE arguments comm); });                               \
+    };                                                                                                               \
+    return first(OMNES_BEFORE arguments comm);                                                                       \
+  }                                                                                                                  \
+  OMNES_EXPORT(nonblocking_name, OMNES_BEFORE parameters Wide comm, void* request) {                                 \
+    return requested(                                                                                                \
+        Operation::operation, Form::nonblocking, comm, request,                                                      \
+        [&]([[maybe_unused]] State& state, Job& job) { return description; },                                        \
+        [&] { return call_host(host.nonblocking_name, OMNES_BEFORE arguments comm, request); });                     \
+  }                                                                                                                  \
+  OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)
+
+#ifdef OMNES_PERSISTENT
+#define OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)             \
+  OMNES_EXPORT_PERSISTENT(persistent_name, OMNES_BEFORE parameters Wide comm, Wide info, void* request) { \
+    return requested(                                                                                     \
+        Operation::operation, Form::persistent, comm, request,                                            \
+        [&]([[maybe_unused]] State& state, Job& job) { return description; },                             \
+        [&] { return call_host(host.persistent_name, OMNES_BEFORE arguments comm, info, request); });     \
+  }
+#else
+#define OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)
+#endif
+
+#ifdef OMNES_ABI_OMPI
+#define OMNES_EXPORT_PERSISTENT(name, ...)                                                                        \
+  OMNES_EXPORT(name, __VA_ARGS__);                                                                                \
+  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) int omnes_MPIX_##name(__VA_ARGS__) asm(  \
+      "MPIX_" #name);                                                                                             \
+  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) int omnes_PMPIX_##name(__VA_ARGS__) asm( \
+      "PMPIX_" #name);                                                                                            \
+  extern "C" int omnes_MPI_##name(__VA_ARGS__)
+#else
+#define OMNES_EXPORT_PERSISTENT OMNES_EXPORT
+#endif
+
+OMNES_FORMS(Barrier, Ibarrier, Barrier_init, barrier, (), (), barrier(state, job))
+
+#define OMNES_NAME(name) name
+#define OMNES_COUNT int
+#define OMNES_DISPLACEMENT int
+#include "interpose/exports/collectives.inc"
+#undef OMNES_NAME
+#undef OMNES_COUNT
+#undef OMNES_DISPLACEMENT
+
+#ifdef OMNES_LARGE_COUNTS
+#define OMNES_NAME(name) name##_c
+#define OMNES_COUNT MPI_Count
+#define OMNES_DISPLACEMENT MPI_Aint
+#include "interpose/exports/collectives.inc"
+#endif
+
+}  // namespace omnes::interpose

@@ -1,0 +1,76 @@
+// Communicators are freed and revoked, and get choices of their own: by the info key omnes_<operation>, with what
+// OMNES_<OPERATION> accepts as value.
+#include <stdexcept>
+#include <string>
+
+#include "interpose/communicator/record.hpp"
+#include "interpose/communicator/state.hpp"
+#include "interpose/exports/startup.hpp"
+#include "interpose/host/export.hpp"
+#include "interpose/host/failure.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+/// Throws std::invalid_argument, and Failure.
+void force_what_is_asked_for(MPI_Comm comm, MPI_Info info) {
+  State* state = nullptr;
+  for (int i = 0; i < operation_count; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    const std::string key = "omnes_" + std::string(name(operation));
+    char value[MPI_MAX_INFO_VAL + 1];
+    int found = 0;
+    if (host.Info_get(info, key.c_str(), MPI_MAX_INFO_VAL, value, &found) != MPI_SUCCESS || !found) continue;
+    const Choice wish = [&] {
+      try {
+        return parse_wish(operation, value);
+      } catch (const std::invalid_argument& error) {
+        throw std::invalid_argument(key + ": " + error.what());
+      }
+    }();
+    if (!state) state = find_state(comm, Form::persistent).state;
+    if (!state) return;  // the host serves this communicator
+    state->own_choices = true;
+    state->team->force(operation, wish);
+    state->repeats.forget();
+  }
+}
+
+/// MPI_Comm_free, or MPI_Comm_disconnect.
+int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
+  if (find_host() != built_for || !comm) return call_host(host.*function, comm);
+  const MPI_Comm handle = *static_cast<MPI_Comm*>(comm);
+  const record::Within within;
+  if (recording()) record::freed(handle);
+  return free_communicator(handle, [&] { return call_host(host.*function, comm); });
+}
+
+}  // namespace
+
+OMNES_EXPORT(Comm_free, void* comm) { return free_by(&Host::Comm_free, comm); }
+
+OMNES_EXPORT(Comm_disconnect, void* comm) { return free_by(&Host::Comm_disconnect, comm); }
+
+#ifdef OMNES_ABI_OMPI
+OMNES_EXPORT_EXTENSION(Comm_revoke, Wide comm) {
+  if (find_host() == built_for) may_be_revoked = host.Comm_is_revoked != nullptr;
+  return call_host(host.Comm_revoke, comm);
+}
+#endif
+
+OMNES_EXPORT(Comm_set_info, Wide comm, Wide info) {
+  const bool usable = find_host() == built_for;
+  const int code = call_host(host.Comm_set_info, comm, info);
+  if (!usable || code != MPI_SUCCESS) return code;
+  try {
+    force_what_is_asked_for(narrow<MPI_Comm>(comm), narrow<MPI_Info>(info));
+  } catch (const Failure& failure) {
+    return failure.raised ? failure.code : raise(narrow<MPI_Comm>(comm), failure.code);
+  } catch (const std::exception& error) {
+    return raise(narrow<MPI_Comm>(comm), error.what());
+  }
+  return code;
+}
+
+}  // namespace omnes::interpose

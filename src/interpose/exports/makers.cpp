@@ -1,0 +1,91 @@
+// The makers of communicators.
+//
+// Why only these have an identity: the others (MPI_Comm_create_group, MPI_Comm_idup, MPI_Intercomm_merge, ...) are
+// called by some of the parent's members, or in an order of their own.
+#include <utility>
+
+#include "interpose/communicator/origins.hpp"
+#include "interpose/communicator/record.hpp"
+#include "interpose/host/export.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+/// Calls the host's maker; `ordered`: see child_of().
+template <class Make>
+int make(Wide parent, MadeOf members, bool ordered, const void* made, Make make) {
+  if (find_host() != built_for) return make();
+  const record::Within within;
+  Origin origin = child_of(narrow<MPI_Comm>(parent), members, ordered);
+  const int code = make();
+  if (code != MPI_SUCCESS) return code;
+  if (recording() && made)
+    record::made(narrow<MPI_Comm>(parent), origin.id, members == MadeOf::same, *static_cast<const MPI_Comm*>(made));
+  keep_made(std::move(origin), made);
+  return code;
+}
+
+template <class Make>
+int make_of_session(const void* made, Make make) {
+  const int code = make();
+  if (code == MPI_SUCCESS && find_host() == built_for) keep_made({.of_session = true}, made);
+  return code;
+}
+
+}  // namespace
+
+// A maker out of its parent: parameters between that and the result, and the same as arguments.
+#define OMNES_BETWEEN(...) __VA_OPT__(, ) __VA_ARGS__
+#define OMNES_MAKER(name, members, ordered, parameters, arguments)                         \
+  OMNES_EXPORT(name, Wide comm OMNES_BETWEEN parameters, void* made) {                     \
+    return make(comm, MadeOf::members, ordered, made,                                      \
+                [&] { return call_host(host.name, comm OMNES_BETWEEN arguments, made); }); \
+  }
+
+OMNES_MAKER(Comm_dup, same, true, (), ())
+OMNES_MAKER(Comm_dup_with_info, same, true, (Wide info), (info))
+OMNES_MAKER(Comm_split, others, true, (int color, int key), (color, key))
+OMNES_MAKER(Comm_split_type, others, true, (int type, int key, Wide info), (type, key, info))
+OMNES_MAKER(Comm_create, others, true, (Wide group), (group))
+OMNES_MAKER(Cart_create, others, true, (int dimensions, const int* sizes, const int* periods, int reorder),
+            (dimensions, sizes, periods, reorder))
+OMNES_MAKER(Cart_sub, others, true, (const int* kept), (kept))
+OMNES_MAKER(Graph_create, others, true, (int nodes, const int* index, const int* edges, int reorder),
+            (nodes, index, edges, reorder))
+OMNES_MAKER(Dist_graph_create, others, true,
+            (int count, const int* sources, const int* degrees, const int* destinations, const int* weights, Wide info,
+             int reorder),
+            (count, sources, degrees, destinations, weights, info, reorder))
+OMNES_MAKER(Dist_graph_create_adjacent, others, true,
+            (int in, const int* sources, const int* source_weights, int out, const int* destinations,
+             const int* destination_weights, Wide info, int reorder),
+            (in, sources, source_weights, out, destinations, destination_weights, info, reorder))
+OMNES_MAKER(Comm_create_group, others, false, (Wide group, int tag), (group, tag))
+OMNES_MAKER(Intercomm_create, others, false, (int leader, Wide peers, int remote_leader, int tag),
+            (leader, peers, remote_leader, tag))
+OMNES_MAKER(Intercomm_merge, others, false, (int high), (high))
+
+OMNES_EXPORT(Comm_idup, Wide comm, void* made, void* request) {
+  return make(comm, MadeOf::same, false, made, [&] { return call_host(host.Comm_idup, comm, made, request); });
+}
+
+OMNES_EXPORT(Comm_idup_with_info, Wide comm, Wide info, void* made, void* request) {
+  return make(comm, MadeOf::same, false, made,
+              [&] { return call_host(host.Comm_idup_with_info, comm, info, made, request); });
+}
+
+OMNES_EXPORT(Comm_create_from_group, Wide group, const char* tag, Wide info, Wide handler, void* made) {
+  find_host();
+  return make_of_session(made, [&] { return call_host(host.Comm_create_from_group, group, tag, info, handler, made); });
+}
+
+OMNES_EXPORT(Intercomm_create_from_groups, Wide group, int leader, Wide others, int remote_leader, const char* tag,
+             Wide info, Wide handler, void* made) {
+  find_host();
+  return make_of_session(made, [&] {
+    return call_host(host.Intercomm_create_from_groups, group, leader, others, remote_leader, tag, info, handler, made);
+  });
+}
+
+}  // namespace omnes::interpose

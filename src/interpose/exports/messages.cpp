@@ -1,0 +1,93 @@
+// MPI's functions that wait for messages: a call that blocks in the host would keep other ranks from the data that they
+// need from this one.
+#include "interpose/exports/messages.hpp"
+
+#include <memory>
+#include <new>
+
+#include "interpose/host/export.hpp"
+#include "interpose/process/world.hpp"
+#include "interpose/progress/engine.hpp"
+#include "interpose/progress/until.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+template <class Begin, class... Arguments>
+int begin_and_wait(Begin begin, MPI_Status* status, Arguments... arguments) {
+  MPI_Request request;
+  const int code = call_host(begin, arguments..., &request);
+  return code == MPI_SUCCESS ? wait_for(request, status) : code;
+}
+
+/// By the host's function that waits, or, while operations of ours are under way, by its nonblocking twin. Apart, so that
+/// the straight way to the host does not pass through it. They are members of Host, which may not be found yet.
+template <class Send, class Begin, class... Arguments>
+[[gnu::noinline]] int send_beside(Send Host::* send, Begin Host::* begin, Arguments... arguments) {
+  return ours() ? begin_and_wait(host.*begin, MPI_STATUS_IGNORE, arguments...) : call_host(host.*send, arguments...);
+}
+template <class Send, class Begin, class... Arguments>
+int send_by(Send Host::* send, Begin Host::* begin, Arguments... arguments) {
+  if (straight()) [[likely]]
+    return call_host(host.*send, arguments...);
+  return send_beside(send, begin, arguments...);
+}
+
+/// The same; the status is the host's last argument.
+template <class Receive, class Begin, class... Arguments>
+[[gnu::noinline]] int receive_beside(Receive Host::* receive, Begin Host::* begin, MPI_Status* status,
+                                     Arguments... arguments) {
+  return ours() ? begin_and_wait(host.*begin, status, arguments...) : call_host(host.*receive, arguments..., status);
+}
+template <class Receive, class Begin, class... Arguments>
+int receive_by(Receive Host::* receive, Begin Host::* begin, MPI_Status* status, Arguments... arguments) {
+  if (straight()) [[likely]]
+    return call_host(host.*receive, arguments..., status);
+  return receive_beside(receive, begin, status, arguments...);
+}
+
+}  // namespace
+
+std::atomic<bool> starts_may_be_buffered{false};
+
+void free_attached_buffers() {
+  constexpr int turns =
+      4;  // of the engine: the message that it has been received, what that completes, and both once more for late ones
+  if (find_host() != built_for || !world()) return;
+  for (int i = 0; i < turns; ++i) poke(nullptr);
+}
+
+#define OMNES_NAME(name) name
+#define OMNES_COUNT int
+#include "interpose/exports/messages.inc"
+#undef OMNES_NAME
+#undef OMNES_COUNT
+
+#ifdef OMNES_LARGE_COUNTS
+#define OMNES_NAME(name) name##_c
+#define OMNES_COUNT MPI_Count
+#include "interpose/exports/messages.inc"
+#endif
+
+OMNES_EXPORT(Probe, int from, int tag, Wide comm, MPI_Status* status) {
+  if (!ours()) return call_host(host.Probe, from, tag, comm, status);
+  return until([&](int* flag) { return call_host(host.Iprobe, from, tag, comm, flag, status); });
+}
+
+OMNES_EXPORT(Mprobe, int from, int tag, Wide comm, MPI_Message* message, MPI_Status* status) {
+  if (!ours()) return call_host(host.Mprobe, from, tag, comm, message, status);
+  return until([&](int* flag) { return call_host(host.Improbe, from, tag, comm, flag, message, status); });
+}
+
+OMNES_EXPORT(Iprobe, int from, int tag, Wide comm, int* flag, MPI_Status* status) {
+  if (ours()) engine::progress();
+  return call_host(host.Iprobe, from, tag, comm, flag, status);
+}
+
+OMNES_EXPORT(Improbe, int from, int tag, Wide comm, int* flag, MPI_Message* message, MPI_Status* status) {
+  if (ours()) engine::progress();
+  return call_host(host.Improbe, from, tag, comm, flag, message, status);
+}
+
+}  // namespace omnes::interpose

@@ -1,0 +1,258 @@
+// MPI's functions on requests: while operations are under way, these go on meanwhile.
+//
+// While nothing of ours exists, they are the host's: a look, and a jump.
+// How: a function that waits becomes a loop of the one that only tests. The requests are the host's, so it decides what
+// is complete, fills statuses in, and reports errors; but of persistent operations it need not know (see engine.hpp).
+#include <atomic>
+#include <new>
+
+#include "interpose/communicator/record.hpp"
+#include "interpose/exports/messages.hpp"
+#include "interpose/host/export.hpp"
+#include "interpose/host/failure.hpp"
+#include "interpose/process/process.hpp"
+#include "interpose/progress/engine.hpp"
+#include "interpose/progress/until.hpp"
+#include "interpose/types/holds.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+/// A test that the host need not make. Every so often it has to all the same: programs that test one request expect
+/// that others make progress, too.
+bool in_vain() {
+  static std::atomic<unsigned> tests = 0;
+  return tests.fetch_add(1, std::memory_order_relaxed) % looks_between_tests != 0;
+}
+
+using engine::Pending;
+
+/// The program completes an operation that the host does not know of.
+int complete(Pending& own, MPI_Status* status) {
+  engine::complete(own);
+  if (status != MPI_STATUS_IGNORE) {  // that of no message
+    MPI_Request none = handles.request_null;
+    int flag = 0;
+    host.Test(&none, &flag, status);
+  }
+  return own.code;
+}
+
+/// do_each(pending) for those that the host does not know of.
+template <class Do>
+void for_each_deferred(int count, const MPI_Request* requests, Do do_each) {
+  if (!requests) return;
+  for (int i = 0; i < count; ++i)
+    if (Pending* const own = engine::deferred(requests[i])) do_each(*own);
+}
+
+/// Before the host looks at several requests to say which is complete first.
+void tell_all(int count, const MPI_Request* requests) { for_each_deferred(count, requests, engine::tell); }
+
+/// Before the host is asked whether all are complete: those that it does not know of have ended. It takes them for
+/// inactive; of failures it has to know.
+void tell_failures(int count, const MPI_Request* requests) {
+  for_each_deferred(count, requests, [](Pending& own) {
+    if (own.code != MPI_SUCCESS) engine::tell(own);
+  });
+}
+
+void complete_all(int count, const MPI_Request* requests) { for_each_deferred(count, requests, engine::complete); }
+
+}  // namespace
+
+// A function on requests of the host; its body is what it does while something of ours exists, and stands apart so that
+// the way to the host does not pass through it.
+// `requests`: how many, and which; `completed`: what is noted of them after it, when calls are recorded.
+#define OMNES_REQUESTS(name, parameters, arguments, requests, completed)      \
+  static int name##_beside parameters;                                        \
+  [[gnu::noinline]] static int name##_recorded parameters {                   \
+    const record::Watched watched requests;                                   \
+    const int code = name##_beside arguments;                                 \
+    if (code == MPI_SUCCESS) completed;                                       \
+    return code;                                                              \
+  }                                                                           \
+  OMNES_EXPORT(name, OMNES_LIST parameters) {                                 \
+    if (straight()) [[likely]]                                                \
+      return host.name arguments;                                             \
+    return recording() ? name##_recorded arguments : name##_beside arguments; \
+  }                                                                           \
+  [[gnu::noinline]] static int name##_beside parameters
+#define OMNES_LIST(...) __VA_ARGS__
+
+OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, status), (1, request), watched.all()) {
+  find_host();
+  if (request) {
+    if (Pending* const own = engine::deferred(*request)) {
+      engine::wait(*own);
+      return complete(*own, status);
+    }
+  }
+  if (!ours()) return host.Wait(request, status);
+  if (request) engine::wait(*request);
+  return until([&](int* flag) { return host.Test(request, flag, status); });
+}
+
+OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses),
+               (count, requests), watched.all()) {
+  find_host();
+  for_each_deferred(count, requests, [](Pending& own) { engine::wait(own); });
+  tell_failures(count, requests);
+  int code = MPI_SUCCESS;
+  if (ours()) {
+    for (int i = 0; i < count; ++i) engine::wait(requests[i]);
+    code = until([&](int* flag) { return host.Testall(count, requests, flag, statuses); });
+  } else {
+    code = host.Waitall(count, requests, statuses);
+  }
+  complete_all(count, requests);
+  return code;
+}
+
+OMNES_REQUESTS(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),
+               (count, requests, index, status), (count, requests), watched.one(*index)) {
+  find_host();
+  tell_all(count, requests);
+  if (!ours()) return host.Waitany(count, requests, index, status);
+  return until([&](int* flag) { return host.Testany(count, requests, index, flag, status); });
+}
+
+OMNES_REQUESTS(Waitsome, (int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
+               (count, requests, done, indices, statuses), (count, requests), watched.some(*done, indices)) {
+  find_host();
+  tell_all(count, requests);
+  if (!ours()) return host.Waitsome(count, requests, done, indices, statuses);
+  return until([&](int* flag) {
+    const int code = host.Testsome(count, requests, done, indices, statuses);
+    *flag = *done != 0;  // MPI_UNDEFINED, too
+    return code;
+  });
+}
+
+OMNES_REQUESTS(Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status), (1, request),
+               watched.all_if(*flag)) {
+  find_host();
+  if (ours()) engine::progress();
+  if (request) {
+    if (Pending* const own = engine::deferred(*request)) {
+      *flag = own->over.load(std::memory_order_acquire);
+      if (*flag) return complete(*own, status);
+      if (!in_vain()) poke(nullptr);
+      return MPI_SUCCESS;
+    }
+    if (engine::pending(*request) && in_vain()) {
+      *flag = 0;
+      return MPI_SUCCESS;
+    }
+  }
+  return host.Test(request, flag, status);
+}
+
+OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses),
+               (count, requests, flag, statuses), (count, requests), watched.all_if(*flag)) {
+  find_host();
+  if (ours()) engine::progress();
+  bool all_over = true;
+  for_each_deferred(count, requests, [&](const Pending& own) { all_over &= own.over.load(std::memory_order_acquire); });
+  if (!all_over) {
+    if (!in_vain()) poke(nullptr);
+    *flag = 0;
+    return MPI_SUCCESS;
+  }
+  tell_failures(count, requests);
+  const int code = host.Testall(count, requests, flag, statuses);
+  if (*flag || code != MPI_SUCCESS) complete_all(count, requests);
+  return code;
+}
+
+OMNES_REQUESTS(Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status),
+               (count, requests, index, flag, status), (count, requests), watched.one(*index)) {
+  find_host();
+  tell_all(count, requests);
+  if (ours()) engine::progress();
+  return host.Testany(count, requests, index, flag, status);
+}
+
+OMNES_REQUESTS(Testsome, (int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
+               (count, requests, done, indices, statuses), (count, requests), watched.some(*done, indices)) {
+  find_host();
+  tell_all(count, requests);
+  if (ours()) engine::progress();
+  return host.Testsome(count, requests, done, indices, statuses);
+}
+
+OMNES_EXPORT(Request_get_status, Wide request, int* flag, MPI_Status* status) {
+  find_host();
+  const auto narrow_request = narrow<MPI_Request>(request);
+  if (Pending* const own = engine::deferred(narrow_request)) engine::tell(*own);
+  if (ours()) {
+    engine::progress();
+    if (engine::pending(narrow_request) && in_vain()) {
+      *flag = 0;
+      return MPI_SUCCESS;
+    }
+  }
+  return call_host(host.Request_get_status, request, flag, status);
+}
+
+OMNES_EXPORT(Start, MPI_Request* request) {
+  if (find_host() != built_for || !request) return host.Start(request);
+  const record::Within within;
+  if (recording()) record::started(*request);
+  try {
+    if (engine::start(*request)) return MPI_SUCCESS;
+  } catch (const Failure& failure) {
+    return failure.raised ? failure.code : raise(handles.comm_world, failure.code);
+  } catch (const std::bad_alloc&) {
+    return raise(handles.comm_world, MPI_ERR_NO_MEM);
+  }
+  if (starts_may_be_buffered.load(std::memory_order_relaxed)) [[unlikely]]
+    free_attached_buffers();
+  return host.Start(request);
+}
+
+OMNES_EXPORT(Startall, int count, MPI_Request* requests) {
+  if (find_host() != built_for || !requests || count < 0) return host.Startall(count, requests);
+  for (int i = 0; i < count; ++i)
+    if (const int code = omnes_MPI_Start(&requests[i]); code != MPI_SUCCESS) return code;
+  return MPI_SUCCESS;
+}
+
+OMNES_EXPORT(Request_free, MPI_Request* request) {
+  if (recording() && request) record::released(*request);
+  if (find_host() == built_for && request) engine::forget(*request);
+  return host.Request_free(request);
+}
+
+OMNES_EXPORT(Op_free, MPI_Op* op) {
+  if (op) OpGenerations::forget(*op);
+  if (find_host() != built_for || !op || !holds::put_off_op(*op)) return host.Op_free(op);
+  *op = handles.op_null;
+  return MPI_SUCCESS;
+}
+
+#ifdef OMNES_LARGE_COUNTS  // as MPI 4.1 came after these
+OMNES_EXPORT(Request_get_status_all, int count, const void* requests, int* flag, MPI_Status* statuses) {
+  find_host();
+  tell_all(count, static_cast<const MPI_Request*>(requests));
+  if (ours()) engine::progress();
+  return call_host(host.Request_get_status_all, count, requests, flag, statuses);
+}
+
+OMNES_EXPORT(Request_get_status_any, int count, const void* requests, int* index, int* flag, MPI_Status* status) {
+  find_host();
+  tell_all(count, static_cast<const MPI_Request*>(requests));
+  if (ours()) engine::progress();
+  return call_host(host.Request_get_status_any, count, requests, index, flag, status);
+}
+
+OMNES_EXPORT(Request_get_status_some, int count, const void* requests, int* done, int* indices, MPI_Status* statuses) {
+  find_host();
+  tell_all(count, static_cast<const MPI_Request*>(requests));
+  if (ours()) engine::progress();
+  return call_host(host.Request_get_status_some, count, requests, done, indices, statuses);
+}
+#endif
+
+}  // namespace omnes::interpose

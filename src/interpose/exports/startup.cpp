@@ -1,0 +1,189 @@
+// Sets the process up: lazily, because not every way to initialise MPI passes through our MPI_Init.
+#include "interpose/exports/startup.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "interpose/communicator/record.hpp"
+#include "interpose/communicator/report.hpp"
+#include "interpose/communicator/state.hpp"
+#include "interpose/host/export.hpp"
+#include "interpose/host/failure.hpp"
+#include "interpose/host/inside.hpp"
+#include "interpose/process/notes.hpp"
+#include "interpose/process/own_heap.hpp"
+#include "interpose/process/process.hpp"
+#include "interpose/process/unattended.hpp"
+#include "interpose/process/world.hpp"
+#include "interpose/progress/background.hpp"
+#include "interpose/progress/engine.hpp"
+#include "interpose/types/operators.hpp"
+#include "interpose/types/types.hpp"
+#include "topology/file.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+std::mutex mutex;  // guards the set-up, in which nothing waits for other processes, and the complaint
+std::string complaint;
+
+/// Of all that drives choices. A table and a machine count by what they say: their names may differ between nodes. So does
+/// what is compiled in, and the compiler: nodes may have libraries of their own.
+std::uint64_t fingerprint_of(const Settings& settings) {
+  std::vector<std::string_view> variables;
+  for (char** variable = environ; *variable; ++variable) {
+    const std::string_view text(*variable);
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool names_file = name == "OMNES_STATS" || name == "OMNES_RECORD" || name == "OMNES_NOTICES" ||
+                            name == "OMNES_TABLE" || name == "OMNES_MACHINE";
+    if (text.starts_with("OMNES_") && !names_file && is_setting(name)) variables.push_back(text);
+  }
+  std::sort(variables.begin(), variables.end());
+  for (const auto* file : {&settings.table, &settings.machine})
+    variables.push_back(*file ? std::string_view((*file)->text) : std::string_view());
+  for (const std::string_view compiled_in : {default_table, model::default_machine, std::string_view(__VERSION__)})
+    variables.push_back(compiled_in);
+  std::uint64_t hash = 0;
+  for (const std::string_view text : variables) hash = hash * 31 + std::hash<std::string_view>{}(text);
+  return hash;
+}
+
+/// PMPI_Comm_create, unlike MPI_Comm_dup, does not run the program's attribute callbacks.
+bool make_private_communicator(MPI_Comm& made) {
+  MPI_Group group;
+  if (host.Comm_group(handles.comm_self, &group) != MPI_SUCCESS) return false;
+  const bool created = host.Comm_create(handles.comm_self, group, &made) == MPI_SUCCESS;
+  host.Group_free(&group);
+  return created && host.Comm_set_errhandler(made, handles.errors_return) == MPI_SUCCESS;
+}
+
+/// A wrong file that the user has named is an error; the site's own need not be understood.
+std::optional<Network> find_network(const std::optional<std::string>& wanted) {
+  const std::optional<std::string> file = network_file(wanted);
+  if (!file) return std::nullopt;
+  try {
+    return read_network(*file);
+  } catch (const std::invalid_argument& error) {
+    if (wanted) throw std::invalid_argument(std::string("OMNES_TOPOLOGY: ") + error.what());
+    note(std::string("switches are not known: ") + error.what());
+    return std::nullopt;
+  }
+}
+
+/// Likewise, the user's own is left out.
+std::shared_ptr<const model::Machine> find_machine(Settings& settings) {
+  if (!settings.machine) return nullptr;
+  try {
+    return std::make_shared<const model::Machine>(model::parse_machine(settings.machine->text));
+  } catch (const std::invalid_argument& error) {
+    const std::string what = settings.machine->name + ": " + error.what();
+    if (settings.machine_is_named) throw std::invalid_argument("OMNES_MACHINE: " + what);
+    note("the measured machine is not known: " + what);
+    settings.machine.reset();
+    return nullptr;
+  }
+}
+
+const char* set_up() {
+  Process& p = process();
+  try {
+    p.settings = Settings::from_environment();
+    p.selector.emplace(p.settings);
+    p.network = find_network(p.settings.topology);
+    p.machine = find_machine(p.settings);
+  } catch (const std::invalid_argument& error) {
+    complaint = one_line(error.what());
+    return "wrong OMNES_ variable";
+  }
+  if (p.settings.heap == HeapUse::shared && !shared_heap_is_loaded()) {
+    complaint =
+        "OMNES_HEAP=shared: libomnes-heap.so is not loaded; start the program with omnes run, or name it in "
+        "LD_PRELOAD, too";
+    return "wrong OMNES_ variable";
+  }
+  for (const std::string& line : p.settings.ignored) note(line);
+  p.fingerprint = fingerprint_of(p.settings);
+  host.Comm_rank(handles.comm_world, &p.rank);
+  host.Comm_size(handles.comm_world, &p.size);
+  p.idle = handles.request_null;
+  if (p.settings.off) {
+    if (p.settings.stats) prepare_report();  // what the host takes for its own
+    return "OMNES_OFF";
+  }
+  if (host.Comm_is_revoked && (!host.survives_failures || *host.survives_failures)) may_be_revoked = true;
+  int level = 0;
+  p.threads = host.Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
+  if (!make_private_communicator(p.self)) return "no private communicator";
+  if (!simulated && host.Irecv(nullptr, 0, handles.byte, 0, 0, p.self, &p.idle) != MPI_SUCCESS)
+    return "no private communicator";
+  prepare_operators();
+  if (prepare_types() != MPI_SUCCESS || prepare_states() != MPI_SUCCESS || prepare_report() != MPI_SUCCESS)
+    return "no attributes";
+  if (p.settings.record) record::begin();
+  return nullptr;
+}
+
+int initialised(int code) {
+  if (code != MPI_SUCCESS || find_host() != built_for) return code;
+  const bool serves = prepare_process() == nullptr;
+  if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(handles.comm_world, complaint);
+  const int met = meet();  // also with OMNES_OFF, which other ranks may not have
+  if (met == MPI_SUCCESS && serves && engine::waiting().oversubscribed) hook_into_host();
+  return met;
+}
+
+}  // namespace
+
+const char* prepare_process() {
+  int flag = 0;
+  if (host.Initialized(&flag) != MPI_SUCCESS || !flag) return "before MPI_Init";
+  if (host.Finalized(&flag) != MPI_SUCCESS || flag) return "after MPI_Finalize";
+  const std::lock_guard lock(mutex);
+  static const char* const reason = set_up();
+  return reason;
+}
+
+std::string take_complaint() {
+  const std::lock_guard lock(mutex);
+  return std::exchange(complaint, {});
+}
+
+Found find_state(MPI_Comm comm, Form form) {
+  if (called_by_host()) return {nullptr, called_by_host_itself};
+  if (find_host() != built_for) return {nullptr, "MPI of another family"};
+  if (const char* reason = prepare_process()) return {nullptr, reason};
+  if (!world()) return {nullptr, "MPI_Init did not pass through omnes"};
+  return state_of(comm, form);
+}
+
+OMNES_EXPORT(Init, int* argc, char*** argv) {
+  int provided = 0;
+  if (find_host() == built_for)
+    if (const int level = level_to_ask_for(MPI_THREAD_SINGLE); level != MPI_THREAD_SINGLE)
+      return initialised(host.Init_thread(argc, argv, level, &provided));
+  return initialised(host.Init(argc, argv));
+}
+
+OMNES_EXPORT(Init_thread, int* argc, char*** argv, int required, int* provided) {
+  if (find_host() == built_for) required = level_to_ask_for(required);
+  return initialised(host.Init_thread(argc, argv, required, provided));
+}
+
+OMNES_EXPORT(Finalize, void) {
+  if (find_host() != built_for)
+    report_wrong_family(find_host());
+  else if (world())
+    engine::drain();
+  const int code = host.Finalize();
+  forget_states();
+  return code;
+}
+
+}  // namespace omnes::interpose

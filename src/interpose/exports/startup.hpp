@@ -1,0 +1,22 @@
+// Before anything is served: the process is set up, and is asked whether it serves.
+#pragma once
+
+#include <string>
+
+#include "interpose/communicator/state.hpp"
+
+namespace omnes::interpose {
+
+/// Gets ready to serve, on the first call between MPI_Init and MPI_Finalize. Returns why calls have to go to the host,
+/// or null.
+const char* prepare_process();
+
+/// What is wrong with the settings, once; later, and when all is well, empty.
+std::string take_complaint();
+
+inline constexpr const char* called_by_host_itself = "called by the host itself";
+
+/// The communicator's state for a call in that form, if this process serves, see state_of(). Throws Failure.
+Found find_state(MPI_Comm comm, Form form);
+
+}  // namespace omnes::interpose

@@ -1,0 +1,47 @@
+// Finds or makes the heap.
+#include "interpose/process/own_heap.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <string>
+
+#include "interpose/process/process.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+std::atomic<shm::Heap*> made{nullptr};
+
+using Find = shm::Heap* (*)();
+
+/// What libomnes-heap.so exports: its heap.
+Find find_shared_heap() { return reinterpret_cast<Find>(dlsym(RTLD_DEFAULT, "omnes_heap")); }
+
+shm::Heap* find_or_make() {
+  if constexpr (simulated) return nullptr;  // no other process would read it
+  if (!memory_is_mapped()) return nullptr;
+  if (const Find shared = find_shared_heap())
+    if (shm::Heap* heap = shared()) return heap;
+  std::string error;
+  return shm::Heap::make(shm::Heap::usual_bytes(), error).release();
+}
+
+}  // namespace
+
+bool memory_is_mapped() {
+  const Settings& settings = process().settings;
+  return !settings.off && settings.heap != HeapUse::off && settings.transport != Transport::mpi;
+}
+
+shm::Heap* own_heap() {
+  static shm::Heap* const heap = made = find_or_make();
+  return heap;
+}
+
+shm::Heap* own_heap_if_made() { return made; }
+
+bool shared_heap_is_loaded() { return find_shared_heap() != nullptr; }
+
+}  // namespace omnes::interpose

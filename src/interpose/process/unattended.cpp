@@ -1,0 +1,57 @@
+// What the host has for it.
+#include "interpose/process/unattended.hpp"
+
+#include <stdexcept>
+
+#include "interpose/host/host.hpp"
+#include "select/settings.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+// The level that the program wants: without threads of its own, its functions may not be safe in ours.
+int asked_for = MPI_THREAD_SINGLE;  // before there is a thread
+
+/// The host allows calls from any thread.
+bool calls_from_any_thread() {
+  int level = 0;
+  return host.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
+}
+
+}  // namespace
+
+#if defined(OMNES_ABI_OMPI)
+bool has_full_hook() { return host_data("opal_progress_register") != nullptr; }
+bool has_hook() { return has_full_hook(); }
+#elif defined(OMNES_ABI_MPICH)
+bool has_hook() { return host_data("PMPIX_Async_start") != nullptr; }
+bool has_full_hook() { return has_hook() && host.Request_is_complete && !calls_from_any_thread(); }
+#else
+bool has_full_hook() { return false; }
+bool has_hook() { return false; }
+#endif
+
+Unattended unattended_by_thread() {
+  if (!calls_from_any_thread()) return Unattended::shared_memory;
+  return asked_for == MPI_THREAD_MULTIPLE ? Unattended::everything : Unattended::host_calls;
+}
+
+Unattended unattended() {
+  if (simulated || has_full_hook()) return Unattended::everything;  // in simulations there are no others
+  return unattended_by_thread();
+}
+
+bool host_lets_others_go_on() { return simulated || built_for == Family::ompi; }
+
+int level_to_ask_for(int level) {
+  asked_for = level;
+  try {
+    if (Settings::from_environment().async) return MPI_THREAD_MULTIPLE;
+  } catch (const std::invalid_argument&) {
+    // the complaint follows
+  }
+  return level;
+}
+
+}  // namespace omnes::interpose

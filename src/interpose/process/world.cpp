@@ -1,0 +1,334 @@
+// Introductions, and what follows from them.
+#include "interpose/process/world.hpp"
+
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <ranges>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "interpose/host/port.hpp"
+#include "interpose/host/table_of_all.hpp"
+#include "interpose/process/notes.hpp"
+#include "interpose/process/own_heap.hpp"
+#include "interpose/process/process.hpp"
+#include "transport/shm/cma.hpp"
+#include "transport/shm/nonce.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+World* the_world = nullptr;  // never destroyed: MPI may be finalised by a destructor
+
+struct Tags {
+  std::mutex mutex;
+  std::vector<int> returned;
+  int next = 0;
+  int last = 0;
+} tags;
+
+std::uint64_t mix(std::uint64_t hash, std::string_view text) {
+  return hash * 0x9E3779B97F4A7C15u + std::hash<std::string_view>{}(text);
+}
+
+std::string name_of_machine() {
+  if constexpr (simulated) {
+    char name[MPI_MAX_PROCESSOR_NAME + 1] = "";
+    int length = 0;
+    host.Get_processor_name(name, &length);
+    return name;
+  }
+  utsname names{};
+  uname(&names);
+  return names.nodename;
+}
+
+/// The kernel that runs this process, and which other processes it can see.
+std::uint64_t identity_of_machine() {
+  std::uint64_t hash = 0;
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  hash = mix(hash, boot);
+  hash = mix(hash, name_of_machine());
+  for (const char* space : {"/proc/self/ns/pid", "/proc/self/ns/user"}) {
+    struct stat status;
+    if (stat(space, &status) == 0) hash = mix(hash, std::to_string(status.st_ino));
+  }
+  return mix(hash, std::to_string(geteuid()));
+}
+
+/// Ranks of a simulated machine are bound to nothing.
+Whereabouts find_whereabouts(std::uint64_t memory) {
+  const std::optional<Network>& known = process().network;
+  const Network* network = known ? &*known : nullptr;
+  if constexpr (simulated) {
+    InnerUnits inner;
+    inner.fill(no_unit);
+    return whereabouts(name_of_machine(), inner, network, memory);
+  }
+  return own_whereabouts(name_of_machine(), network, memory);
+}
+
+Introduction introduce(int rank, int size) {
+  static std::uint64_t nonce = 0;
+  nonce = shm::new_nonce();
+
+  const Process& self = process();
+  const std::uint64_t machine = simulated ? mix(0, name_of_machine()) : identity_of_machine();
+  Introduction me{};
+  me.fingerprint = self.fingerprint;
+  me.memory = machine;
+  if (self.settings.transport == Transport::mpi) {
+    me.memory = mix(machine, std::to_string(rank));
+  } else if (self.settings.fake_nodes > 1) {
+    const auto pretended = static_cast<std::int64_t>(rank) * self.settings.fake_nodes / size;
+    me.memory = mix(machine, std::to_string(pretended));
+  }
+  me.whereabouts = find_whereabouts(me.memory);
+  me.session = getsid(0);
+  me.unattended = unattended();
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    me.cpus = mix(0, {reinterpret_cast<const char*>(&set), sizeof set});
+    me.cpu_count = CPU_COUNT(&set);
+  }
+  me.pid = getpid();
+  if (const shm::Heap* heap = own_heap()) me.heap = heap->ticket();
+  me.address = reinterpret_cast<std::uint64_t>(&nonce);
+  me.nonce = nonce;
+  return me;
+}
+
+/// Calls `start(request)` and waits. Used where the host's own waits do not yield, though ranks may share CPUs: Open MPI's do.
+template <class Start>
+int start_and_wait(Start start) {
+  MPI_Request request = handles.request_null;
+  int code = start(&request);
+  for (int done = 0; code == MPI_SUCCESS && !done;) {
+    code = host.Test(&request, &done, MPI_STATUS_IGNORE);
+    if (!done) sched_yield();
+  }
+  return code;
+}
+constexpr bool host_yields = built_for == Family::ompi || simulated;
+
+int gather_introductions(Introduction& mine, std::span<Introduction> all) {
+  constexpr int bytes = sizeof mine;
+  if constexpr (host_yields)
+    return host.Allgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, handles.comm_world);
+  return start_and_wait([&](MPI_Request* request) {
+    return host.Iallgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, handles.comm_world, request);
+  });
+}
+
+int least_of_all(bool mine, bool& all) {
+  const int own = mine;
+  int least = 0, code;
+  if constexpr (host_yields)
+    code = host.Allreduce(&own, &least, 1, handles.integer, handles.min, handles.comm_world);
+  else
+    code = start_and_wait([&](MPI_Request* request) {
+      return host.Iallreduce(&own, &least, 1, handles.integer, handles.min, handles.comm_world, request);
+    });
+  all = least != 0;
+  return code;
+}
+
+/// Whether limits on the size of files let this rank make every segment that it may have to, up to those of persistent
+/// lanes.
+bool may_make_segments(const World& w, const Introduction& mine) {
+  const auto here = [&](const Introduction& other) { return other.memory == mine.memory; };
+  const shm::Policy& policy = process().settings.shared_memory;
+  for (auto ranks = static_cast<int>(std::ranges::count_if(w.all, here)); ranks > 1; --ranks) {
+    shm::Geometry geometry{ranks, policy.slots_for({.ranks = ranks}), policy.slot_bytes};
+    geometry.lanes = lanes_per_block;
+    if (!shm::Segment::may_be_made(geometry.total_bytes())) return false;
+  }
+  return true;
+}
+
+/// Makes what may become the node's bulletins, or where that is not allowed, and in a file, which would take memory at
+/// once, the least segment.
+std::shared_ptr<shm::Segment> make_bulletins(const World& w, shm::Medium medium, shm::Ticket& ticket) {
+  std::string error;
+  std::shared_ptr<shm::Segment> made;
+  const shm::Geometry bulletins{w.size, 1, shm::Bulletin::bytes};
+  if (medium == shm::Medium::nameless) made = shm::Segment::create(bulletins, medium, ticket, error);
+  return made ? made : shm::Segment::create({1, 1, shm::line_bytes}, medium, ticket, error);
+}
+
+/// Tries what the first rank with this memory offers. All ranks learn whether it worked everywhere.
+int try_medium(World& w, shm::Medium medium, Introduction& mine, bool& works) {
+  std::string error;
+  std::shared_ptr<shm::Segment> offered = make_bulletins(w, medium, mine.ticket);
+  if (!offered) mine.ticket.pid = 0;
+  if (const int code = gather_introductions(mine, w.all); code != MPI_SUCCESS) return code;
+  const int first = w.first_here();
+  const shm::Ticket& ticket = w.all[first].ticket;
+  std::shared_ptr<shm::Segment> found = offered;
+  if (first != w.rank) found = ticket.pid != 0 ? shm::Segment::attach(ticket, error) : nullptr;
+  const int code = least_of_all(may_make_segments(w, mine) && found, works);
+  if (code != MPI_SUCCESS || !works) return code;
+  found->everyone_attached();
+  if (ticket.geometry.slot_bytes == shm::Bulletin::bytes) w.bulletins = std::move(found);
+  return code;
+}
+
+/// Which ranks' memory this rank can read. A process that has gone meanwhile, or another in its place, shows no nonce.
+void find_readable(World& w, const Introduction& mine) {
+  w.readable.assign(w.size, 0);
+  for (int r = 0; r < w.size; ++r) {
+    const Introduction& other = w.all[r];
+    if (r == w.rank || other.memory != mine.memory) continue;
+    std::uint64_t found = 0;
+    if (shm::read_process(other.pid, other.address, &found, sizeof found) == 0 && found == other.nonce)
+      w.readable[r] = other.pid;
+  }
+}
+
+int find_shared_memory(World& w, Introduction& mine) {
+  w.all = *new std::vector<Introduction>(w.size);
+  for (const shm::Medium medium : {shm::Medium::nameless, shm::Medium::file}) {
+    bool works = false;
+    if (const int code = try_medium(w, medium, mine, works); code != MPI_SUCCESS) return code;
+    if (!works) continue;
+    w.medium = medium;
+    break;
+  }
+  if (!w.medium) note("ranks could not share memory: messages instead");
+  find_readable(w, mine);
+  return MPI_SUCCESS;
+}
+
+int make_private_communicator(MPI_Comm& made) {
+#ifndef OMNES_ABI_SMPI
+  if (!host_yields && host.Comm_idup) {  // the program has put no attributes there yet
+    const int code =
+        start_and_wait([&](MPI_Request* request) { return host.Comm_idup(handles.comm_world, &made, request); });
+    return code == MPI_SUCCESS ? host.Comm_set_errhandler(made, handles.errors_return) : code;
+  }
+#endif
+  MPI_Group group;
+  if (const int code = host.Comm_group(handles.comm_world, &group); code != MPI_SUCCESS) return code;
+  const int code = host.Comm_create(handles.comm_world, group, &made);
+  host.Group_free(&group);
+  return code == MPI_SUCCESS ? host.Comm_set_errhandler(made, handles.errors_return) : code;
+}
+
+/// Linux may schedule each session as a group of its own ("autogroup"), and then sched_yield() hands the CPU only to
+/// processes of the same session. Some launchers start every rank in a session of its own.
+bool sessions_are_apart() {
+  int enabled = 0;
+  std::ifstream("/proc/sys/kernel/sched_autogroup_enabled") >> enabled;
+  return enabled != 0;
+}
+
+/// Ranks against the CPUs that they may run on, which they share with all that may run on the same ones: members of a
+/// communicator take turns with those that are none.
+void see_who_shares_cpus(World& w) {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t> on;
+  for (const Introduction& rank : w.all) ++on[{rank.memory, rank.cpus}];
+  const Introduction& own = w.all[w.rank];
+  const bool apart = sessions_are_apart();
+  for (const Introduction& rank : w.all) {
+    w.shares_cpu.push_back(on[{rank.memory, rank.cpus}] > rank.cpu_count);
+    if (apart && rank.memory == own.memory && rank.cpus == own.cpus && rank.session != own.session)
+      w.yields_reach = false;
+  }
+}
+
+}  // namespace
+
+int World::first_here() const {
+  int first = 0;
+  while (all[first].memory != all[rank].memory) ++first;
+  return first;
+}
+
+shm::WaitPolicy World::waiting(std::span<const int> ranks) const {
+  const Wait wait = process().settings.wait;
+  const auto shares = [&](int r) { return all[r].memory == all[rank].memory && shares_cpu[r]; };
+  shm::WaitPolicy policy;
+  policy.oversubscribed = wait == Wait::yield || (wait == Wait::automatic && std::ranges::any_of(ranks, shares));
+  policy.yields_reach = yields_reach;
+  return policy;
+}
+
+bool World::own_cpus(std::span<const int> ranks) const {
+  return std::ranges::none_of(ranks, [&](int r) { return shares_cpu[r]; });
+}
+
+Placed World::place(std::span<const int> ranks) const {
+  std::vector<Whereabouts> records;
+  for (const int r : ranks) records.push_back(all[r].whereabouts);
+  return omnes::place(records, process().settings.levels);
+}
+
+int meet() {
+  if (the_world) return MPI_SUCCESS;
+  auto* w = new World;
+  host.Comm_rank(handles.comm_world, &w->rank);
+  host.Comm_size(handles.comm_world, &w->size);
+  Introduction mine = introduce(w->rank, w->size);
+  if constexpr (simulated) {
+    const auto table = table_of_all(mine, w->rank, w->size, handles.comm_world);
+    w->all = **new auto(table);
+  } else if (const int code = find_shared_memory(*w, mine); code != MPI_SUCCESS) {
+    return code;
+  }
+  see_who_shares_cpus(*w);
+  if (const int code = make_private_communicator(w->comm); code != MPI_SUCCESS) return code;
+
+  int found = 0;
+  void* bound = nullptr;
+  constexpr int always = 32767;  // what MPI guarantees
+  if (host.Comm_get_attr(handles.comm_world, MPI_TAG_UB, &bound, &found) != MPI_SUCCESS) found = 0;
+  tags.last = (found ? std::max(*static_cast<int*>(bound), always) : always) - tags_per_block;
+  the_world = w;
+  return MPI_SUCCESS;
+}
+
+const World* world() { return the_world; }
+
+shm::Access access_to(int rank) {
+  static std::mutex mutex;
+  static auto& heaps = *new std::map<int, std::shared_ptr<const shm::PeerHeap>>;  // by rank; null: cannot be mapped
+  shm::Access found;
+  if (process().settings.shared_memory.single_copy != shm::never) found.pid = the_world->readable[rank];
+  if (process().settings.heap == HeapUse::off) return found;
+  const std::lock_guard lock(mutex);
+  const auto [heap, is_new] = heaps.try_emplace(rank);
+  if (is_new) heap->second = shm::PeerHeap::map(the_world->all[rank].heap);
+  found.heap = heap->second;
+  return found;
+}
+
+int take_tags() {
+  const std::lock_guard lock(tags.mutex);
+  int first = -1;
+  if (!tags.returned.empty()) {
+    first = tags.returned.back();
+    tags.returned.pop_back();
+  } else if (tags.next <= tags.last) {
+    first = tags.next;
+    tags.next += tags_per_block;
+  }
+  return first;
+}
+
+void return_tags(int first) {
+  const std::lock_guard lock(tags.mutex);
+  tags.returned.push_back(first);
+}
+
+}  // namespace omnes::interpose

@@ -1,0 +1,207 @@
+// The hook into the host's progress engine, and the thread.
+#include "interpose/progress/background.hpp"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "interpose/host/port.hpp"
+#include "interpose/process/process.hpp"
+#include "interpose/process/unattended.hpp"
+#include "interpose/progress/engine.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+// What is under way changes, and with it where to wait: about a ms of looks.
+constexpr int looks_at_one_word = 1000;
+
+// How long the thread that stands in for the program sleeps between two looks; the kernel adds its timer slack of about 50 us. It takes some
+// 5 us of a CPU each time, so at most one per cent while operations of others are late, and a rank that is away delays others by that.
+constexpr std::chrono::microseconds shortest_sleep{20}, longest_sleep{1000};
+// Without anything under way until it waits to be woken, which costs the program a system call.
+constexpr std::chrono::milliseconds lingering{10};
+
+// Never destroyed: a program may leave without MPI_Finalize.
+struct Background {
+  std::mutex mutex;
+  std::condition_variable news;
+  std::thread thread;
+  bool hooked = false;
+  bool started = false;
+  std::atomic<bool> stopping = false;
+};
+auto& background = *new Background;
+bool has_thread = false;        // from the first operation on
+std::atomic<bool> idle{false};  // the thread, if there is one, waits for news
+
+#if defined(OMNES_ABI_OMPI)
+
+// Open MPI's own nonblocking collectives send messages from such a callback, so we may.
+int from_host() {
+  if (!poking()) shm::Endpoint::wake_sleepers();
+  return engine::advance(Unattended::everything);
+}
+
+using Change = int (*)(int (*)());
+
+Change change(const char* function) { return reinterpret_cast<Change>(host_data(function)); }
+
+void add_hook() {
+  if (const Change add = change("opal_progress_register")) add(from_host);
+}
+void remove_hook() {
+  if (const Change remove = change("opal_progress_unregister")) remove(from_host);
+}
+
+#elif defined(OMNES_ABI_MPICH)
+
+std::atomic<bool> hook_removed{false};
+
+// MPICH calls its hooks before it looks for messages, without any of its locks but that of the list of hooks: where it has locks, another
+// thread may wait for that one while it holds one that we would need.
+Unattended allowed_to_hook = Unattended::shared_memory;
+
+int from_host(void* /*thing*/) {
+  constexpr int nothing_moved = 0, over = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE
+  if (hook_removed) return over;
+  const InsideProgress guard;
+  if (!poking()) shm::Endpoint::wake_sleepers();
+  engine::advance(allowed_to_hook, allowed_to_hook == Unattended::everything);
+  return nothing_moved;
+}
+
+using Start = int (*)(int (*)(void*), void*, MPIX_Stream);
+
+void add_hook() {
+  if (has_full_hook()) allowed_to_hook = Unattended::everything;
+  if (const auto start = reinterpret_cast<Start>(host_data("PMPIX_Async_start")))
+    start(from_host, nullptr, MPIX_STREAM_NULL);
+}
+void remove_hook() { hook_removed = true; }
+
+#else
+
+void add_hook() {}
+void remove_hook() {}
+
+#endif
+
+/// Until nothing has been under way for a while.
+void stand_in(Unattended allowed) {
+  using Clock = std::chrono::steady_clock;
+  auto sleep = longest_sleep;
+  unsigned visits = engine::visits();
+  for (auto last_moving = Clock::now(); Clock::now() - last_moving < lingering && !background.stopping;) {
+    std::this_thread::sleep_for(sleep);
+    if (!engine::moving()) continue;
+    last_moving = Clock::now();
+    const unsigned seen = std::exchange(visits, engine::visits());
+    if (visits != seen) {
+      sleep = longest_sleep;
+    } else if (engine::advance(allowed, false)) {
+      sleep = shortest_sleep;
+    } else {
+      sleep = std::min(2 * sleep, longest_sleep);
+    }
+  }
+}
+
+/// Until nothing is left to do, or another word is better to sleep on.
+void go_on(Unattended allowed) {
+  shm::WaitPolicy policy;
+  policy.oversubscribed = true;  // the program's own work goes first
+  policy.yields_reach = false;
+  const auto word = engine::sleep_word();
+  policy.asleep = word.get();
+  shm::Waiter waiter(policy);
+  for (int looks = 0; engine::moving() && looks < looks_at_one_word; ++looks) {
+    if (engine::advance(allowed, false)) {
+      waiter.reset();
+    } else {
+      waiter.pause();
+    }
+  }
+}
+
+void run() {
+  const bool async = process().settings.async;
+  if (async) {
+    // When it wakes, whoever has the CPU goes on: the program, which has just called us. It runs when that sleeps or has had its share.
+    const sched_param no_priority{};
+    sched_setscheduler(0, SCHED_BATCH, &no_priority);
+  }
+  const Unattended allowed = unattended_by_thread();
+  for (;;) {
+    {
+      std::unique_lock lock(background.mutex);
+      idle = true;
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      background.news.wait(lock, [] { return background.stopping || engine::moving(); });
+      idle = false;
+      if (background.stopping) return;
+    }
+    if (async) {
+      go_on(allowed);
+    } else {
+      stand_in(allowed);
+    }
+  }
+}
+
+}  // namespace
+
+void hook_into_host() {
+  const std::lock_guard lock(background.mutex);
+  if (background.hooked) return;
+  background.hooked = true;
+  add_hook();
+}
+
+void start_background() {
+  static std::atomic<bool> started{false};
+  if (started.load(std::memory_order_relaxed)) return;
+  hook_into_host();
+  const std::lock_guard lock(background.mutex);
+  if (background.started) return;
+  background.started = true;
+  started = true;
+  if (!process().settings.async && built_for == Family::ompi && has_full_hook()) return;
+  // Signals are for the program's own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  background.thread = std::thread(run);
+  has_thread = true;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void wake_background() {
+  if (!has_thread) return;
+  // It says that it is idle, then looks whether anything moves; who calls this has made something move, then looks.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!idle.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(background.mutex);
+  background.news.notify_one();
+}
+
+void stop_background() {
+  {
+    const std::lock_guard lock(background.mutex);
+    if (background.stopping) return;
+    background.stopping = true;
+    background.news.notify_one();
+  }
+  if (background.thread.joinable()) background.thread.join();
+  if (background.hooked) remove_hook();
+}
+
+}  // namespace omnes::interpose

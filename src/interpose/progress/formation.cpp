@@ -1,0 +1,334 @@
+// Makes the team of a communicator, and opens its lanes.
+//
+// Overview: since MPI_Init every rank knows who shares memory with whom, so a team is made without asking. To open its
+// lanes, the first rank of each node makes a segment, and all ranks exchange tickets and tags; whoever has the tickets
+// may begin, as a new segment is what all queues start from. Only the segment's maker must keep it reachable until all
+// have come.
+//
+// Opening the lanes is collective, like the call that wants it, and MPI lets only one thread at a time be in a
+// collective of one communicator. So no lock is held meanwhile, and threads of different communicators cannot block
+// each other in different orders on different ranks.
+#include "interpose/progress/formation.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <string>
+
+#include "interpose/communicator/membership.hpp"
+#include "interpose/communicator/record.hpp"
+#include "interpose/host/failure.hpp"
+#include "interpose/host/inside.hpp"
+#include "interpose/host/table_of_all.hpp"
+#include "interpose/process/own_heap.hpp"
+#include "interpose/process/process.hpp"
+#include "interpose/process/shared_windows.hpp"
+#include "interpose/process/world.hpp"
+#include "interpose/progress/background.hpp"
+#include "interpose/progress/engine.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+constexpr int blocking_lane = 0, nonblocking_lane = 1, first_lanes = 2;
+
+int number_here(const State& state) {
+  return static_cast<int>(std::find(state.here.begin(), state.here.end(), state.rank) - state.here.begin());
+}
+
+bool shares(const State& state) { return state.here.size() > 1; }
+
+shm::Sharing sharing(const State& state, bool blocking = false) {
+  return {static_cast<int>(state.here.size()), state.own_cpus, blocking};
+}
+
+/// As the first of its node. Returns whether there was memory for it.
+bool make_segment(const State& state, Lanes& lanes, int lane_count, shm::Ticket& ticket) {
+  const shm::Policy& policy = process().settings.shared_memory;
+  shm::Sharing wanted = sharing(state);
+  const bool in_files = *world()->medium == shm::Medium::file;
+  if (in_files) wanted.own_cpus = false;  // fewer slots: /dev/shm may be small
+  shm::Geometry geometry{wanted.ranks, policy.slots_for(wanted), policy.slot_bytes};
+  geometry.lanes = lane_count;
+  std::string error;
+  lanes.segment = shm::Segment::create(geometry, in_files ? shm::Medium::file : shm::Medium::pool, ticket, error);
+  return lanes.segment != nullptr;
+}
+
+/// What this rank brings: a block of tags where messages may be needed, and, as the first of its node, a segment.
+Offer make_offer(const State& state, Lanes& lanes, int lane_count) {
+  Offer offer;
+  if (state.messages) lanes.first_tag = offer.first_tag = take_tags();
+  offer.wanted = shares(state) && number_here(state) == 0;
+  if (offer.wanted) offer.made = make_segment(state, lanes, lane_count, offer.ticket);
+  return offer;
+}
+
+/// Makes use of what all have brought. Throws Failure, on all ranks alike where it can be seen in the offers.
+void accept(State& state, Lanes& lanes, const std::vector<Offer>& offers) {
+  for (const Offer& offer : offers) {
+    if (offer.wanted && !offer.made) throw Failure{MPI_ERR_NO_MEM};
+    if (state.messages && offer.first_tag < 0) throw Failure{MPI_ERR_OTHER};
+  }
+  if (state.messages) {
+    Addresses& addresses = lanes.addresses;
+    addresses.comm = world()->comm;
+    addresses.ranks = state.ranks;
+    addresses.own = state.rank;
+    for (const Offer& offer : offers) addresses.tags.push_back(offer.first_tag);
+  }
+  if (!shares(state) || number_here(state) == 0) return;
+  std::string error;
+  lanes.segment = shm::Segment::attach(offers[state.here[0]].ticket, error);
+  if (!lanes.segment) throw Failure{MPI_ERR_NO_MEM};
+}
+
+/// Runs a collective of the host to its end, while ours go on.
+void finish(MPI_Request request) {
+  for (int flag = 0; !flag; engine::advance()) check_raised(host.Test(&request, &flag, MPI_STATUS_IGNORE));
+}
+
+void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = false) {
+  std::unique_ptr<shm::Endpoint> endpoint;
+  if (index < first_lanes && lanes.kept[index]) {
+    endpoint = std::move(lanes.kept[index]);
+  } else if (lanes.segment) {
+    endpoint = std::make_unique<shm::Endpoint>(lanes.segment, number_here(state), 0, index);
+    std::vector<shm::Access> accesses;
+    for (const int r : state.here) accesses.push_back(r == state.rank ? shm::Access{} : access_to(state.ranks[r]));
+    endpoint->know_access(accesses);
+    const shm::Policy& policy = process().settings.shared_memory;
+    const shm::Sharing carried = sharing(state, blocking);
+    endpoint->set_single_copy_from(policy.single_copy_from(carried));
+    endpoint->set_direct_copy_from(policy.direct_copy_from(carried), own_heap());
+    if constexpr (!simulated) endpoint->use_windows(&shared_windows());
+    const shm::WaitPolicy& waiting = state.team->waiting();
+    if ((waiting.oversubscribed && !waiting.yields_reach) || process().settings.async) endpoint->fence_wakes();
+    if (waiting.oversubscribed) endpoint->let_peers_be_woken();
+  }
+  MessagePort port;
+  if (state.messages) {
+    lanes.mailboxes[index] = {&lanes.addresses, index};
+    port = message_port(lanes.mailboxes[index]);
+  }
+  lane.open(std::move(endpoint), port);
+}
+
+// Looks for others, when nothing tells that they will come soon.
+constexpr int patience = 10000;
+// Looks at what the first member says, about 1 us.
+constexpr int looks_at_once = 64;
+
+// ns, with the kernel's timer slack twice as long: what a message of the host may wait for a rank that sleeps and that
+// nobody wakes for it.
+constexpr std::int64_t longest_sleep_unless_woken = 50'000;
+
+void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
+  open(state, *lanes, blocking_lane, state.team->lane(), true);
+  if (number_here(state) == 0 && lanes->segment && lanes->segment->waits_for_all()) keep_reachable(lanes->segment);
+  shm::WaitPolicy waiting = state.team->waiting();
+  // Only where nothing but shared memory can bring news a rank may sleep.
+  if (lanes->segment && !state.messages && process().settings.wait != Wait::spin)
+    waiting.asleep = state.team->lane().endpoint()->asleep();
+  if (!has_hook()) waiting.longest_sleep = longest_sleep_unless_woken;
+  waiting.poke = poke;
+  state.team->wait_so(waiting);
+  state.lanes = std::move(lanes);
+  state.formed = true;
+}
+
+/// The first member's bulletins may be written by several threads.
+std::mutex announcing;
+
+/// The first member takes lanes that all have let go, or makes some, and says so; the others take the same ones.
+/// Returns whether that is done. Throws Failure, on all members alike where the first one has.
+bool try_agreement(State& state) {
+  Membership& membership = *state.membership;
+  std::unique_ptr<Lanes> lanes;
+  if (number_here(state) == 0) {
+    const std::lock_guard lock(announcing);
+    shm::Bulletin bulletin = world()->bulletin(state.ranks[0]);
+    if (!bulletin.has_room(state.id)) return false;
+    lanes = lanes_all_let_go(membership);
+    if (!lanes) {
+      lanes = std::make_unique<Lanes>();
+      if (!make_segment(state, *lanes, first_lanes, lanes->ticket)) {
+        if (!all_sealed()) return false;  // they hold descriptors, for a while
+        lanes->ticket = {};
+      }
+    }
+    bulletin.put(state.id, lanes->ticket, state.p - 1);
+  } else {
+    const auto ticket = world()->bulletin(state.ranks[0]).take(state.id);
+    if (!ticket) return false;
+    if (ticket->nonce != 0) lanes = lanes_let_go(membership, ticket->nonce);
+    if (!lanes) {
+      lanes = std::make_unique<Lanes>();
+      std::string error;
+      if (ticket->nonce != 0) lanes->segment = shm::Segment::attach(*ticket, error);
+      lanes->ticket = *ticket;
+    }
+  }
+  if (!lanes->segment) throw Failure{MPI_ERR_NO_MEM};
+  open_first_lanes(state, std::move(lanes));
+  return true;
+}
+
+}  // namespace
+
+bool forms_by_host(const State& state) { return state.id == 0; }
+
+bool try_formation(State& state) {
+  if (state.formed) return true;
+  if (state.broken != 0) throw Failure{state.broken};
+  const bool by_host = forms_by_host(state);
+  if (by_host && inside_progress() && !is_complete(state.formation->request)) return false;
+  const InsideHost guard;
+  int flag = 0;
+  try {
+    if (!by_host) return try_agreement(state);
+    check_raised(host.Test(&state.formation->request, &flag, MPI_STATUS_IGNORE));
+    if (!flag) return false;
+    const std::unique_ptr<Formation> ended = std::move(state.formation);
+    accept(state, *ended->lanes, ended->all);
+    open_first_lanes(state, std::move(ended->lanes));
+  } catch (const Failure& failure) {
+    state.broken = failure.code;
+    throw;
+  } catch (const std::bad_alloc&) {
+    state.broken = MPI_ERR_NO_MEM;
+    throw Failure{MPI_ERR_NO_MEM};
+  }
+  return true;
+}
+
+namespace {
+
+/// `wait`: the caller goes on to end_formation().
+void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool wait) {
+  State& state = *shared;
+  state.begun = true;
+  if (state.p == 1) {
+    open_first_lanes(state, std::make_unique<Lanes>());
+    return;
+  }
+  if (!world()->bulletins || state.messages) state.id = 0;
+  if (!forms_by_host(state)) {
+    // The others are on their way, if ranks wait for each other here: the engine need not hear of it.
+    for (int looks = wait && state.own_cpus ? looks_at_once : 1; looks > 0; --looks)
+      if (try_formation(state)) return;
+    engine::forms(shared);
+    return;
+  }
+  const InsideHost guard;
+  if constexpr (simulated) {
+    auto lanes = std::make_unique<Lanes>();
+    accept(state, *lanes, *table_of_all(make_offer(state, *lanes, first_lanes), state.rank, state.p, comm));
+    open_first_lanes(state, std::move(lanes));
+    return;
+  }
+  seal_segments();
+  auto formation = std::make_unique<Formation>();
+  formation->lanes = std::make_unique<Lanes>();
+  formation->mine = make_offer(state, *formation->lanes, first_lanes);
+  formation->all.resize(state.p);
+  constexpr int bytes = sizeof(Offer);
+  check_raised(host.Iallgather(&formation->mine, bytes, handles.byte, formation->all.data(), bytes, handles.byte, comm,
+                               &formation->request));
+  state.formation = std::move(formation);
+  engine::forms(shared);
+}
+
+/// Waits for it. Throws Failure.
+void end_formation(State& state, MPI_Comm comm) {
+  shm::Waiter waiter(state.team->waiting());
+  if (!state.formed) {
+    while (!engine::form(state)) {
+      if (revoked(comm)) {
+        engine::abandon(state);
+        throw Failure{MPI_ERR_OTHER};
+      }
+      engine::advance();
+      waiter.pause();
+    }
+    engine::advance();  // which need not think of it any more
+  }
+  // If the others are in this call, too, the maker of the segment sees it found at once.
+  const shm::Endpoint* const endpoint = state.team->lane().endpoint();
+  if (!endpoint || number_here(state) > 0 || all_sealed()) return;
+  for (int looks = 0; looks < patience && !endpoint->all_have_come(); ++looks) {
+    engine::advance();
+    waiter.pause();
+  }
+  seal_segments();
+}
+
+}  // namespace
+
+void open_lanes(State& state, MPI_Comm comm, bool wait) {
+  if (state.formed) [[likely]]
+    return;
+  if (!state.begun) begin_formation(state.shared_from_this(), comm, wait);
+  if (!wait) return;
+  end_formation(state, comm);
+  if (!recording())
+    state_cache.put(comm, &state, StateCache::generation(comm));  // nobody frees it while it is in a call
+}
+
+void open_nonblocking(State& state) { open(state, *state.lanes, nonblocking_lane, state.nonblocking); }
+
+void gather_from_all(const void* mine, void* all, std::size_t bytes, MPI_Comm comm) {
+  const InsideHost guard;
+  const int count = static_cast<int>(bytes);
+  MPI_Request request;
+  check_raised(host.Iallgather(mine, count, handles.byte, all, count, handles.byte, comm, &request));
+  finish(request);
+}
+
+State::Own& take_lane(State& state, MPI_Comm comm) {
+  const InsideHost guard;
+  MPI_Request request;
+  if (state.free.empty() && !state.own.empty()) {
+    std::vector<int> mine, all(state.own.size());
+    for (const State::Own& own : state.own) mine.push_back(own.released);
+    const int count = static_cast<int>(all.size());
+    check_raised(host.Iallreduce(mine.data(), all.data(), count, handles.integer, handles.min, comm, &request));
+    finish(request);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!all[i]) continue;
+      state.own[i].released = false;
+      state.free.push_back(static_cast<int>(i));
+    }
+  }
+  if (state.free.empty()) {
+    auto lanes = std::make_unique<Lanes>();
+    if (state.p > 1) {
+      const Offer mine = make_offer(state, *lanes, lanes_per_block);
+      std::vector<Offer> all(state.p);
+      gather_from_all(&mine, all.data(), sizeof mine, comm);
+      int accepted = 1, by_all = 0;
+      try {
+        accept(state, *lanes, all);
+      } catch (const Failure&) {
+        accepted = 0;
+      }
+      check_raised(host.Iallreduce(&accepted, &by_all, 1, handles.integer, handles.min, comm, &request));
+      finish(request);
+      if (lanes->segment) lanes->segment->everyone_attached();
+      if (!by_all) throw Failure{MPI_ERR_NO_MEM};
+    }
+    for (int i = 0; i < lanes_per_block; ++i) {
+      state.free.push_back(static_cast<int>(state.own.size()));
+      state.own.emplace_back();
+    }
+    state.own_lanes.push_back(std::move(lanes));
+  }
+  const int index = state.free.front();
+  state.free.pop_front();
+  State::Own& own = state.own[index];
+  if (!own.lane.is_open()) open(state, *state.own_lanes[index / lanes_per_block], index % lanes_per_block, own.lane);
+  return own;
+}
+
+}  // namespace omnes::interpose

@@ -1,0 +1,129 @@
+// Asks, builds and binds.
+#include "runtime/chooser.hpp"
+
+#include <algorithm>
+
+#include "model/advise.hpp"
+#include "runtime/sizes.hpp"
+#include "schedule/hierarchy.hpp"
+
+namespace omnes::inline runtime {
+
+Chooser::Chooser(TeamSetup given) : setup_(std::move(given)) {
+  reach_.local.assign(setup_.p, -1);
+  std::int32_t next = 0;
+  for (int rank = 0; rank < setup_.p && setup_.shares_memory; ++rank) {
+    const bool here = setup_.node.empty() || setup_.node[rank] == setup_.node[setup_.rank];
+    if (here) reach_.local[rank] = next++;
+  }
+  asked_.p = setup_.p;
+  asked_.lie_on(setup_.node, setup_.shares_memory);
+  asked_.own_cpus = setup_.own_cpus;
+  asked_.host = setup_.host;
+  asked_.machine_file = setup_.machine != nullptr;
+  if (!setup_.placement && !setup_.node.empty())
+    setup_.placement = {setup_.p, {{"node", std::vector<std::int32_t>(setup_.node.begin(), setup_.node.end())}}};
+  if (!setup_.placement) return;
+  asked_.hierarchy = std::make_shared<const Hierarchy>(*setup_.placement);
+  renumbering_.emplace(setup_.selector->remap(), setup_.selector->reproducible(), *setup_.placement, setup_.machine,
+                       setup_.shares_memory);
+}
+
+Chooser::~Chooser() = default;
+
+void Chooser::force(Operation operation, std::optional<Choice> choice) {
+  forced_[static_cast<int>(operation)] = std::move(choice);
+}
+
+/// Builds and binds what has been chosen. The bytes of a part may tell how many segments there are: `sizes` keeps those
+/// that tell so many.
+Plan Chooser::plan_of(const Call& call, const Choice& choice, const Renumbered& renumbered, Combining combining,
+                      ByteRange& sizes) const {
+  Problem problem;
+  problem.operation = call.operation;
+  problem.p = setup_.p;
+  problem.rank = setup_.rank;
+  problem.root = call.root;
+  problem.in_place = call.in_place;
+  problem.radix = choice.radix;
+  problem.hierarchy = asked_.hierarchy;
+  problem.composition = choice.levels;
+  if (call.neighbors) problem.neighbors = *call.neighbors;
+  Schedule schedule = build(*choice.algorithm, problem, renumbered);
+  // What the algorithm cuts a part into by nature tells what a segment is cut from; hierarchical ones cut slices,
+  // whatever their levels cut the segments into.
+  const auto natural =
+      static_cast<std::size_t>(choice.algorithm->hierarchical ? std::max(choice.radix, 1) : schedule.pieces);
+  const std::size_t bytes = common_bytes(call), unit = bytes / natural;
+  problem.segments = segments_for(choice, setup_.p, unit);
+  sizes.narrow(same_segments(choice, setup_.p, unit, natural), bytes);
+  if (problem.segments > 1) schedule = build(*choice.algorithm, problem, renumbered);
+  return bind(schedule, reach_, combining);
+}
+
+std::shared_ptr<Prepared> Chooser::make(const Call& call, const Key& key, ByteRange& sizes) {
+  Question question = asked_;
+  question.operation = call.operation;
+  question.blocking = key.form() == Form::blocking;
+  question.bytes = common_bytes(call);
+  question.commutative = key.commutative();
+  question.kernel = !reduces(call.operation) || key.combining().direct;
+  const Answer answer = setup_.selector->choose(question, forced_[static_cast<int>(call.operation)],
+                                                [this](const Question& asked_now) { return advise(asked_now); });
+  sizes = answer.sizes;
+
+  auto prepared = std::make_shared<Prepared>();
+  prepared->choice = answer.choice;
+  prepared->why = answer.why;
+  if (answer.choice.host) {
+    prepared->algorithm = to_string(answer.choice);
+    prepared->why = "left to the MPI by " + answer.why;
+    return prepared;
+  }
+  prepared->renumbered = renumber(answer.choice, call, key, sizes);
+  prepared->needs_all_counts = answer.choice.algorithm->needs_all_counts;
+  if (prepared->needs_all_counts) {
+    const Call first = exchange_of_counts(call, nullptr);
+    ByteRange of_counts;
+    prepared->plan = std::move(make(first, Key(first, key.form(), true, {}), of_counts)->plan);
+    resize(prepared->plan, layout_of(first, true));
+  }
+  Plan& plan = prepared->needs_all_counts ? prepared->second : prepared->plan;
+  plan = plan_of(call, answer.choice, prepared->renumbered, key.combining(), sizes);
+  prepared->in_rows = plan.joins_parts;
+  prepared->sizes = sizes;
+  prepared->algorithm = to_string(answer.choice) + prepared->renumbered.text();
+  prepared->advice = answer.advice;
+  prepared->why += reason(prepared->renumbered);
+  return prepared;
+}
+
+/// Whether ranks are renumbered may depend on sizes: then it is the same for all of a class, by its smallest.
+Renumbered Chooser::renumber(const Choice& choice, const Call& call, const Key& key, ByteRange& sizes) {
+  if (!renumbering_) return {};
+  std::optional<std::size_t> bytes = known_bytes(call);
+  if (bytes && renumbering_->depends_on_sizes()) {
+    const ByteRange size_class = model::size_class(*bytes);
+    sizes.narrow(size_class, *bytes);
+    bytes = size_class.from;
+  }
+  return renumbering_->find(choice, call.operation, call.root, bytes, key.commutative());
+}
+
+Advice Chooser::advise(const Question& question) {
+  if (!advisor_) {
+    const Placement nothing_known{setup_.p, {}};
+    advisor_ = std::make_unique<model::Advisor>(setup_.machine, setup_.placement.value_or(nothing_known), setup_.node);
+  }
+  return (*advisor_)(*setup_.selector, question);
+}
+
+/// What is worth saying of it: that ranks are renumbered, or why not where that was asked for.
+std::string Chooser::reason(const Renumbered& renumbered) const {
+  if (renumbered.mapping) return "; renumbered: " + renumbered.why;
+  const Remap wanted = setup_.selector->remap();
+  const bool asked_for = wanted == Remap::exchange || wanted == Remap::reorder;
+  return asked_for && renumbering_ ? "; not renumbered: " + renumbered.why : std::string();
+}
+
+}  // namespace omnes::inline runtime

@@ -1,0 +1,57 @@
+// A plan, with what led to it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "runtime/plan.hpp"
+#include "runtime/renumbered.hpp"
+#include "select/select.hpp"
+
+namespace omnes::inline runtime {
+
+/// What is decided and made once for all calls that are alike but for their sizes, and the sizes of the last of them.
+/// Aligned, so that its first cache line has all that a run needs of it.
+struct alignas(64) Prepared {
+  Plan plan;
+
+  // Of the last sizes:
+  std::size_t count = 0, element = 0;
+  std::size_t bytes = 0;      ///< of a part; of unequal ones their average, where it is known
+  std::size_t own_bytes = 0;  ///< the same as this rank alone sees it
+
+  bool needs_all_counts = false;  ///< `plan` is that of their exchange only; then comes Team::second_stage()
+  Plan second;                    ///< which has this one
+  bool in_rows = false;           ///< unequal parts have to lie one behind the other
+  Choice choice;
+  Renumbered renumbered;
+  std::string algorithm;  ///< with parameters, as OMNES_<OPERATION> takes it, and how it is renumbered
+  std::string why;
+  std::string advice;  ///< the model's, where it has chosen
+
+  ByteRange sizes;  ///< of a part, for which all of this holds
+
+  /// Calls whose parts have as many bytes, rounded down to a power of two.
+  struct Counted {
+    std::size_t bytes = 0;
+    std::uint64_t calls = 0, volume = 0;
+    double seconds = 0;
+    double fastest = std::numeric_limits<double>::infinity();
+  };
+  std::vector<Counted> counted;
+  /// Gives a plan that has multiples equal parts of other sizes, which are in range.
+  void size_whole(std::size_t elements, std::size_t element_bytes) {
+    resize_whole(plan, elements, element_bytes);
+    ++plan.sizing;
+    count = elements;
+    element = element_bytes;
+    bytes = own_bytes = elements * element_bytes;
+  }
+  /// Counts a call of the last sizes.
+  void add(std::chrono::duration<double> time);
+};
+
+}  // namespace omnes::inline runtime

@@ -1,0 +1,32 @@
+// The rules of the table.
+#include "transport/shm/policy.hpp"
+
+#include <algorithm>
+
+namespace omnes::shm {
+
+#if defined(__x86_64__)
+const bool caches_are_fast = __builtin_cpu_is("amd") != 0;
+#else
+const bool caches_are_fast = false;
+#endif
+
+int Policy::slots_for(const Sharing& sharing) const {
+  constexpr int least = 8, for_each_reader = 2, of_all_ranks = 1024;
+  const int wanted = sharing.own_cpus && sharing.fast_caches ? max_slots : for_each_reader * sharing.ranks;
+  return slots.value_or(std::max(least, std::min(wanted, of_all_ranks / sharing.ranks)));
+}
+
+std::size_t Policy::single_copy_from(const Sharing& sharing) const {
+  constexpr int one_cache = 8;  // cores of it, usually
+  const bool slots_are_faster =
+      sharing.fast_caches && sharing.own_cpus && sharing.blocking && sharing.ranks <= one_cache;
+  return single_copy.value_or(slots_are_faster ? never : usual_single_copy_from);
+}
+
+std::size_t Policy::direct_copy_from(const Sharing& sharing) const {
+  constexpr std::size_t usual = 32 * 1024, with_fast_caches = 16 * 1024;
+  return direct_copy.value_or(sharing.own_cpus && sharing.fast_caches ? with_fast_caches : usual);
+}
+
+}  // namespace omnes::shm
