@@ -59,19 +59,19 @@ def test_gives_the_input_to_every_run(mpi, build):
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "code", "says"),
     [
-        (["--figure", "("], "--figure: '(' is no regular expression"),
-        (["--figure", "nowhere"], "stock: nothing in the output matches --figure 'nowhere'"),
-        (["--figure", "time"], "--figure: 'time' is no number; group its digits"),
-        (["--higher"], "--higher is about a figure: add --figure REGEX"),
-        (["--variant", "mine"], "'mine' is no variant: write NAME:VARIABLE=VALUE"),
-        (["--variant", "omnes:OMNES_WAIT=spin"], "two sides have one name"),
-        (["--variant", "mine:OMNES_BCAST=nonsense"], "mine: exit code"),
+        (["--figure", "("], 2, "--figure: '(' is no regular expression"),
+        (["--figure", "nowhere"], 1, "stock: nothing in the output matches --figure 'nowhere'"),
+        (["--figure", "time"], 1, "--figure: 'time' is no number; group its digits"),
+        (["--higher"], 2, "--higher is about a figure: add --figure REGEX"),
+        (["--variant", "mine"], 2, "'mine' is no variant: write NAME:VARIABLE=VALUE"),
+        (["--variant", "omnes:OMNES_WAIT=spin"], 2, "two sides have one name"),
+        (["--variant", "mine:OMNES_BCAST=nonsense"], 1, "mine: exit code"),
     ],
 )
-def test_wrong_words_are_one_line(mpi, build, words, says):
-    done = compare([build("compared", mpi)], "--repeat", "1", *words, code=1)
+def test_wrong_words_are_one_line(mpi, build, words, code, says):
+    done = compare([build("compared", mpi)], "--repeat", "1", *words, code=code)
     assert says in done.stderr and done.stderr.strip().count("\n") == 0
 
 
