@@ -1,4 +1,4 @@
-/* What a call costs by itself, and what ranks that share CPUs spend on it; led by bench/overhead.
+/* What a call costs by itself, and what ranks that share CPUs spend on it; led by bench/overhead.py.
 
    overhead alone OPERATION CALLS [TRACE [BYTES...]]   of rank 0: calls that wait for nobody, since it only sends
    overhead fresh OPERATION CALLS [TRACE [BYTES...]]   the same, of other sizes each time: 8 to 56 bytes a part

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from launching import compile_c, the_mpi
-from omnes.mpi import Mpi
+from omnes.launching.mpi import Mpi
 
 
 @pytest.fixture(scope="session", params=["openmpi", "mpich"])

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from omnes import _core, launch, libraries, mpi, tables
+from omnes import _core
+from omnes.algorithms import tables
 from omnes.cluster import Cluster
+from omnes.launching import launch, libraries, mpi
 
 ROOT = Path(__file__).resolve().parent.parent
 # Where scripts/setup puts the MPIs.

@@ -1,4 +1,4 @@
-"""bench/applications: descriptions of programs, statistics, the page; and a small program measured from its file."""
+"""bench/run applications: descriptions of programs, statistics, the page; and a small program measured."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from lab.applications import applications_page, description, installing, measuring
+from lab.applications.description import Check, Figure
+from lab.applications.measuring import WALL, Key, Measured, Records
+from lab.applications.running import HEAP, OMNES, STOCK, Case, RunFailed, run
 from launching import LIMIT, ROOT, compile_c
-from omnes.bench import settings
-from omnes.bench.applications import campaign, description, installing, page
-from omnes.bench.applications.campaign import WALL, Key, Measured, Records
-from omnes.bench.applications.description import Check, Figure
-from omnes.bench.applications.running import HEAP, OMNES, STOCK, Case, RunFailed, run
-from omnes.bench.applications.statistics import known, ratios
+from omnes.bench.confidence import known, ratios
 from omnes.errors import OmnesError
-from omnes.mpi import Mpi
+from omnes.launching.mpi import Mpi
+from omnes.terminal import toml_files
 
 PROGRAM = """
 why = "As little as can be."
@@ -55,7 +55,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_every_file_reads():
-    programs = [description.read(path) for path in settings.pick(ROOT / "bench/programs", [], "program")]
+    programs = [description.read(path) for path in toml_files.pick(ROOT / "bench/programs", [], "program")]
     assert len(programs) >= 10
     assert any(len(program.mpi) == 2 for program in programs)
 
@@ -140,7 +140,7 @@ def test_records_outlive_interruptions_and_make_the_page(tmp_path):
         file.write('{"record": "run", "unfin')
     again = Records(records.path)
     assert again.cases[key].done() == 6 and again.cases[key].both(OMNES, "loop") == ([2.0] * 6, [1.0] * 6)
-    text = page.write(again, [description.read(written(tmp_path, PROGRAM))]).read_text()
+    text = applications_page.write(again, [description.read(written(tmp_path, PROGRAM))]).read_text()
     assert "| tiny | Open MPI | 2 | 25% | 6 | **2.000** [2.000, 2.000] | **2.000** [2.000, 2.000] | failed" in text
     assert "allreduce 0.5 s in 100 calls of 8 bytes" in text and "omnes heap failed: it crawls" in text
 
@@ -153,7 +153,7 @@ def test_what_is_missing_is_said(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(installing, "missing", lambda packages: list(packages))
     needing = written(tmp_path, PROGRAM.replace("command", 'packages = ["no-such"]\ncommand', 1))
-    with pytest.raises(OmnesError, match="tiny needs what Debian calls no-such: bench/applications --install tiny"):
+    with pytest.raises(OmnesError, match="tiny needs what Debian calls no-such: bench/run applications --install tiny"):
         installing.bring(description.read(needing), "openmpi", None, False)
 
 
@@ -165,8 +165,8 @@ def test_a_program_is_measured(tmp_path, mpi: Mpi):
     (tmp_path / "inputs").mkdir()
     case = Case(of, "openmpi", mpi, 2, tmp_path / "inputs")
     records = Records(tmp_path / "some.jsonl")
-    campaign.measure([case], 1, records, lambda *_: None)
-    measured = records.cases[campaign.key_of(case)]
+    measuring.measure([case], 1, records, lambda *_: None)
+    measured = records.cases[measuring.key_of(case)]
     assert not measured.failed and measured.done() == 1
     assert measured.profile["served"] >= 20 and "allreduce" in measured.profile["operations"]
     assert measured.rounds[OMNES][0]["loop"] == 1.5
@@ -179,6 +179,6 @@ def test_a_program_is_measured(tmp_path, mpi: Mpi):
     [(["no-such"], "no program 'no-such'"), (["--results", "/nowhere/x", "--page"], "no results in")],
 )
 def test_mistakes_on_the_command_line(words, said):
-    command = [sys.executable, str(ROOT / "bench/applications"), *words]
+    command = [sys.executable, str(ROOT / "bench/run"), "applications", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, env=dict(os.environ))
     assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr

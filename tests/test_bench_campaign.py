@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from lab import campaign, pack, peers, plan, pypi
 from launching import LIMIT, PREFIXES, ROOT, YIELDING
-from omnes import _core, pypi, units
-from omnes import mpi as mpis
-from omnes.bench import campaign, compare, limits, pack, peers, plan
-from omnes.bench.measure import Cell, Samples
+from omnes import _core
+from omnes.bench import compare, limits
 from omnes.bench.records import Key, Measured, Records
 from omnes.bench.session import OPERATIONS
+from omnes.bench.timing import Cell, Samples
 from omnes.errors import OmnesError
+from omnes.launching import mpi as mpis
+from omnes.terminal import units
 
 PLAN = """
 why = "As little as can be."

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from omnes.bench import load, overlap, report
+from omnes.bench import load, overlap, side_by_side
 from omnes.bench.job import JobSpec
 from omnes.bench.load import Load
-from omnes.bench.measure import Cell, Samples
+from omnes.bench.timing import Cell, Samples
 from omnes.commands import demo
-from omnes.mpi import Mpi
+from omnes.launching.mpi import Mpi
 
 MPI = Mpi(Path("/mpi/bin/mpirun"), "hydra", "MPICH", "5")
 SPECS = (JobSpec("stock", MPI), JobSpec("omnes", MPI, True, baseline="stock"))
@@ -56,7 +56,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_only_ratios_that_the_samples_carry(case):
     stock, omnes, expected, marked = CASES[case]
-    text = printed(report.table(SPECS, {CELL: {"stock": Samples(stock), "omnes": Samples(omnes)}}, "here"))
+    text = printed(side_by_side.table(SPECS, {CELL: {"stock": Samples(stock), "omnes": Samples(omnes)}}, "here"))
     row = next(line for line in text.splitlines() if "bcast" in line)
     shown = row.split("│")[-2].strip()
     assert re.fullmatch(rf"({expected})\*?", shown), row
@@ -72,7 +72,7 @@ def test_a_ratio_that_is_not_the_quotient_is_explained():
     """Ratios within rounds: 2 in most; but the medians fall into rounds that differ."""
     stock = [1e-6] * 19 + [2e-6] * 21
     omnes = [0.5e-6] * 21 + [1e-6] * 19
-    text = printed(report.table(SPECS, {CELL: {"stock": Samples(stock), "omnes": Samples(omnes)}}, "here"))
+    text = printed(side_by_side.table(SPECS, {CELL: {"stock": Samples(stock), "omnes": Samples(omnes)}}, "here"))
     assert "2.00*" in text and "the quotient of the medians differs" in caption(text)
 
 
@@ -85,7 +85,7 @@ def test_overlaps_likewise():
 
 def test_data_for_scripts_have_the_interval():
     samples = {"stock": Samples([2e-6] * 20), "omnes": Samples([1e-6] * 20)}
-    (cell,) = report.as_data(SPECS, {CELL: samples})
+    (cell,) = side_by_side.as_data(SPECS, {CELL: samples})
     assert cell["ratios"] == {"omnes": 2.0} and cell["ratio_intervals"] == {"omnes": (2.0, 2.0)}
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from launching import LIMIT, NODES, mpirun
 from omnes import _core
-from omnes.mpi import Mpi
+from omnes.launching.mpi import Mpi
 
 FULL = os.environ.get("FULL_TESTS") == "1"
 # A power of two, for the algorithms that need it, and, where a launch is quick, a number that is neither that nor even.

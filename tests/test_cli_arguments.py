@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from omnes import arguments
 from omnes.errors import OmnesError
+from omnes.launching import arguments
 
 OWN = {"-n": 1, "--stats": 0, "--stats-json": 1}
 

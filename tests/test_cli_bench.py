@@ -13,9 +13,9 @@ from cli import fails, omnes
 from launching import YIELDING
 from omnes.bench import overlap
 from omnes.bench.job import JobSpec, WrongResult
-from omnes.bench.measure import Cell, Samples, checked, ratio
 from omnes.bench.session import FORMS, OPERATIONS, REDUCING, WITH_COUNTS
-from omnes.mpi import Mpi
+from omnes.bench.timing import Cell, Samples, checked, ratio
+from omnes.launching.mpi import Mpi
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def yielding(monkeypatch):
 
 
 def bench(*words):
-    result = omnes("bench", "--time", "0.05", "--json", "-", *map(str, words))
+    result = omnes("bench", "--time", "0.05", "--json", *map(str, words))
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
@@ -169,8 +169,8 @@ def test_where_the_stock_mpi_is_wrong_it_says_so_and_leaves_that_mpi_out(capsys)
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("sort",), "no operation 'sort' to measure; there are barrier, bcast"),
-        (("iscan",), "no operation 'iscan' to measure"),
+        (("sort",), "no operation 'sort'; there are barrier, bcast"),
+        (("iscan",), "no operation 'iscan'; did you mean 'scan'?"),
         (("bcast", "--counts", "unequal"), "only these have unequal counts: gatherv, "),
         (("--persistent", "--nonblocking"), "two measurements: give one of them"),
         (("--tests", "3"), "add --nonblocking"),
@@ -182,8 +182,8 @@ def test_where_the_stock_mpi_is_wrong_it_says_so_and_leaves_that_mpi_out(capsys)
         (("-b", "12"), "12 bytes are no whole number of doubles: use multiples of 8"),
         (("-b", "many"), "'many' is no size"),
         (("--mpi", "/nowhere"), "launcher /nowhere not found"),
-        (("--bandwidth", "1gbit"), "one host has no links: add --hosts N"),
-        (("--hosts", "2", "--bandwidth", "quick"), "'quick' is no rate: write it as tc does"),
+        (("--bandwidth", "1gbit"), "one host has no links: add --nodes 4x2"),
+        (("--nodes", "2x1", "--bandwidth", "quick"), "'quick' is no rate: write it as tc does"),
         (("--peer", "x"), "'x' is no peer: write NAME:VARIABLE=VALUE"),
     ],
 )

@@ -10,9 +10,11 @@ from xml.etree import ElementTree
 import pytest
 
 from cli import fails, omnes
-from omnes import _core, catalogue, features, verification
+from omnes import _core
+from omnes.algorithms import catalogue, verification
+from omnes.algorithms.verification import Outcome
 from omnes.drawing import rounds, svg
-from omnes.verification import Outcome
+from omnes.launching import features
 
 ALGORITHMS = [f"{algorithm['operation']}/{algorithm['name']}" for algorithm in _core.catalogue()]
 
@@ -72,7 +74,7 @@ def test_list_of_all_tells_how_to_force_any():
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("list", "broadcast"), "no operation 'broadcast'; there are"),
+        (("list", "broadcast"), "no operation 'broadcast'; did you mean 'bcast'? there are"),
         (("verify", "bcast/nothing"), "no bcast algorithm 'nothing'; there are"),
         (("verify", "-n", "0"), "'0' is no range"),
         (("draw", "bcast", "-n", "4"), "write OPERATION/ALGORITHM"),
@@ -172,7 +174,7 @@ def test_draw_along_nodes():
         "\n"
         "→ sends to; ← receives from; [block indices]\n"
     )
-    refused = fails("draw", "scan/hierarchical", "-n", "6", "--nodes", "2x3:cyclic")
+    refused = fails("draw", "scan/hierarchical", "-n", "6", "--nodes", "2x3 cyclic")
     assert "cannot do this: needs the ranks of each unit to be consecutive" in refused
     assert "--nodes is for hierarchical algorithms" in fails("draw", "bcast/linear", "-n", "6", "--nodes", "2x3")
 

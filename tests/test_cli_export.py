@@ -28,7 +28,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def export(table: Path | None, *words: str) -> str:
-    result = omnes("export", *([str(table)] if table else []), *words, "-n", "16", "--ranks-per-node", "1")
+    result = omnes("export", *([str(table)] if table else []), *words, "-n", "16", "--nodes", "x1")
     assert result.exit_code == 0, result.output
     return result.stdout
 

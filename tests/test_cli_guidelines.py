@@ -8,9 +8,9 @@ import pytest
 
 from cli import fails, omnes
 from launching import PREFIXES, YIELDING
-from omnes import guidelines
-from omnes.bench.measure import Cell, Samples
 from omnes.bench.session import OPERATIONS
+from omnes.bench.timing import Cell, Samples
+from omnes.models import guidelines
 
 
 def results(times: dict[str, list[float]], part: int, ranks: int) -> dict[Cell, dict[str, Samples]]:
@@ -57,7 +57,7 @@ def test_a_violation_is_one_beyond_tolerance_and_noise(allreduce, broken):
 def test_a_real_mpi_with_and_without_omnes(monkeypatch):
     for name, value in YIELDING.items():
         monkeypatch.setenv(name, value)
-    words = ["bcast", "scatter", "-b", "8", "--time", "0.01", "--mpi", str(PREFIXES["mpich"]), "--json", "-"]
+    words = ["bcast", "scatter", "-b", "8", "--time", "0.01", "--mpi", str(PREFIXES["mpich"]), "--json"]
     result = omnes("check-guidelines", *words)
     assert result.exit_code == 0, result.output
     data = json.loads(result.stdout)

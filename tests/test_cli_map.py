@@ -8,7 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from cli import fails, omnes
-from omnes import _core, placing, recorded, stats
+from omnes import _core
+from omnes.placement import patterns
+from omnes.traces import profile, statistics
 
 
 def mapped(*words: str) -> dict:
@@ -36,7 +38,7 @@ def test_text_says_what_is_gained_or_that_nothing_is():
     assert "bytes within" in output and "found by structure (symmetry: rotation)" in output
     assert "node 0 plays 0 8 16 24 32 40 48 56" in output
     assert "nothing to gain" in omnes("map", "allgather/ring", "--nodes", "8x8").output
-    assert "a prefix follows the order" in omnes("map", "scan/linear", "--nodes", "2x2", "--cyclic").output
+    assert "a prefix follows the order" in omnes("map", "scan/linear", "--nodes", "2x2 cyclic").output
 
 
 @pytest.mark.parametrize("method", ["general", "metis"])
@@ -51,7 +53,7 @@ def test_other_methods_are_as_good_on_small_graphs(method):
 
 
 def test_levels_nest():
-    found = mapped("allreduce/recursive_doubling", "--nodes", "2x2x2x2", "--cyclic")
+    found = mapped("allreduce/recursive_doubling", "--nodes", "2x2x2x2 cyclic")
     assert found["levels"] == ["numa", "node", "switch", "beyond"]
     assert found["bandwidths"] == [8, 1, 0.125, 0.015625]
     assert found["time_after"] <= found["time_before"]
@@ -67,19 +69,19 @@ def test_levels_nest():
     ],
 )
 def test_patterns_place_ranks(pattern, cyclic, node):
-    assert placing.from_pattern(pattern, cyclic).nodes() == node
+    assert patterns.placing(pattern + " cyclic" * cyclic).nodes() == node
 
 
 def test_wider_and_nearer_levels_of_patterns():
-    assert placing.from_pattern("2x2x1", False).levels == [("node", [0, 1, 2, 3]), ("switch", [0, 0, 1, 1])]
-    assert placing.from_pattern("1x2x2x2", True).levels[0] == ("numa", [0, 2, 0, 2, 1, 3, 1, 3])
+    assert patterns.placing("2x2x1").levels == [("node", [0, 1, 2, 3]), ("switch", [0, 0, 1, 1])]
+    assert patterns.placing("1x2x2x2 cyclic").levels[0] == ("numa", [0, 2, 0, 2, 1, 3, 1, 3])
 
 
 def test_traffic_and_placement_from_files(tmp_path):
     traffic, machine = tmp_path / "traffic", tmp_path / "machine.json"
     traffic.write_text("0 2 100  # far\n2 0 100\n1 3 100\n0 1 1\n")
     machine.write_text('{"levels": [{"name": "node", "unit": [0, 0, 1, 1]}], "bandwidths": [4, 1]}')
-    found = mapped("--traffic", str(traffic), "--machine", str(machine))
+    found = mapped("--traffic", str(traffic), "--nodes", str(machine))
     assert sorted(found["parts"]) == [[0, 2], [1, 3]]
     assert found["time_before"] == pytest.approx(300 + 1 / 4) and found["time_after"] == pytest.approx(300 / 4 + 1)
 
@@ -130,7 +132,7 @@ def test_table_of_all_algorithms():
         (("bcast/knomial", "--nodes", "2x4", "--method", "structure"), "this traffic has no structure"),
         (("bcast/knomial", "--nodes", "2x4", "--root", "8"), "no root 8 among 8 ranks"),
         (("--traffic", "/nowhere", "--nodes", "2x4"), "cannot read /nowhere"),
-        (("allgather/bruck", "--machine", "/nowhere"), "cannot read /nowhere"),
+        (("allgather/bruck", "--nodes", "/nowhere"), "cannot read /nowhere"),
     ],
 )
 def test_errors_are_one_line(words, complaint):
@@ -148,7 +150,7 @@ def test_errors_are_one_line(words, complaint):
 def test_bad_placements(tmp_path, content, complaint):
     file = tmp_path / "machine.json"
     file.write_text(content)
-    assert complaint in fails("map", "allgather/ring", "--machine", str(file))
+    assert complaint in fails("map", "allgather/ring", "--nodes", str(file))
 
 
 def test_bad_traffic(tmp_path):
@@ -164,7 +166,7 @@ def test_bad_traffic(tmp_path):
 def _profile(file, entries, passed=(), ranks=8):
     names = ("operation", "algorithm", "members", "root", "calls", "mean_bytes")
     called = [dict(zip(names, entry)) for entry in entries]
-    file.write_text(json.dumps({**stats.PROFILE, "ranks": ranks, "called": called, "passed": list(passed)}))
+    file.write_text(json.dumps({**statistics.PROFILE, "ranks": ranks, "called": called, "passed": list(passed)}))
     return str(file)
 
 
@@ -192,14 +194,14 @@ def test_a_profile_says_what_is_left_out(tmp_path):
     ]
     passed = [{"operation": "bcast", "calls": 6, "ranks": 2}]
     file = _profile(tmp_path / "app.json", entries, passed)
-    found = mapped("--profile", file, "--nodes", "2x4", "--cyclic")
+    found = mapped("--profile", file, "--nodes", "2x4 cyclic")
     assert sorted(reason.split(" calls: ")[0] for reason in found["left_out"]) == ["1", "2", "3"]
     assert found["bytes_after"][1] == 0 < found["bytes_before"][1]
     assert "left out: 2 calls: hierarchical" in omnes("map", "--profile", file, "--nodes", "2x4").output
     nothing = _profile(tmp_path / "none.json", entries[:1])
     assert "nothing to map; left out: 2 calls: hier" in fails("map", "--profile", nothing, "--nodes", "2x4")
     assert "of 8 ranks, but 2x2 places 4" in fails("map", "--profile", file, "--nodes", "2x2")
-    (tmp_path / "old.json").write_text(json.dumps(stats.PROFILE))
+    (tmp_path / "old.json").write_text(json.dumps(statistics.PROFILE))
     assert "record it again" in fails("map", "--profile", str(tmp_path / "old.json"), "--nodes", "2x2")
 
 
@@ -208,4 +210,4 @@ def test_a_profile_says_what_is_left_out(tmp_path):
     [("0-3", [0, 1, 2, 3]), ("5", [5]), ("0-6:3,1", [0, 3, 6, 1]), ("7-3:-2,0-1", [7, 5, 3, 0, 1])],
 )
 def test_members_are_runs_of_ranks(text, members):
-    assert recorded.parse_members(text) == members
+    assert profile.parse_members(text) == members

@@ -9,8 +9,9 @@ import pytest
 
 from cli import fails, omnes
 from launching import the_mpi
-from omnes import _core, fitting, modelling
-from omnes.bench.measure import Samples
+from omnes import _core
+from omnes.bench.timing import Samples
+from omnes.models import costs_file, prediction
 
 
 def predictions(*words: str) -> list[dict]:
@@ -33,7 +34,7 @@ def test_each_cell_lists_all_algorithms_that_can_the_fastest_first():
 
 def test_the_path_adds_up():
     for row in predictions("allreduce/rabenseifner", "--nodes", "8x4", "-b", "8..1M:8"):
-        assert set(row["path"]) == set(modelling.PARTS) and sum(row["path"].values()) == pytest.approx(row["seconds"])
+        assert set(row["path"]) == set(prediction.PARTS) and sum(row["path"].values()) == pytest.approx(row["seconds"])
 
 
 def test_hierarchical_ones_are_continued_from_fewer_nodes():
@@ -79,7 +80,7 @@ def test_explain_names_choice_rule_runner_up_and_the_excluded(monkeypatch):
             "recursive_doubling needs a power-of-two number of ranks",
         ),
         (("predict", "bcast", "-n", "4", "--nodes", "2x4"), "--nodes 2x4 are 8 ranks, but -n is 4"),
-        (("predict", "bcast", "-n", "4", "--nodes", "two"), "'two' is no number of nodes and ranks"),
+        (("predict", "bcast", "-n", "4", "--nodes", "two"), "'two' says not where ranks lie"),
         (("predict", "bcast", "-n", "2M"), "numbers of ranks are 1 to 1048576"),
         (("predict", "neighbor_alltoall/linear", "-n", "4"), "operations among neighbors depend on the topology"),
         (
@@ -87,7 +88,7 @@ def test_explain_names_choice_rule_runner_up_and_the_excluded(monkeypatch):
             "no formula for bcast/chain; there are bcast/knomial",
         ),
         (("predict", "bcast", "-n", "4", "--model", "hockney", "--alpha", "2"), "'2' is no time"),
-        (("predict", "bcast", "-n", "4", "--machine", "nowhere.toml"), "cannot read nowhere.toml"),
+        (("predict", "bcast", "-n", "4", "--costs", "nowhere.toml"), "cannot read nowhere.toml"),
         (("explain", "bcast", "-n", "4..8"), "explain one case at a time"),
         (("measure", "-o", "nowhere/machine.toml"), "cannot write nowhere/machine.toml: no folder nowhere"),
     ],
@@ -99,7 +100,7 @@ def test_wrong_input_is_one_clear_line(words: tuple[str, ...], complaint: str):
 def test_a_wrong_machine_file_is_named(tmp_path: Path):
     wrong = tmp_path / "machine.toml"
     wrong.write_text(_core.default_machine().replace("version = 1", "version = 9"))
-    assert fails("predict", "bcast", "-n", "4", "--machine", str(wrong)).endswith(
+    assert fails("predict", "bcast", "-n", "4", "--costs", str(wrong)).endswith(
         "machine.toml: machine file: version: valid: 1"
     )
 
@@ -108,26 +109,26 @@ def test_without_a_file_it_is_the_machine_that_a_job_would_know(tmp_path: Path, 
     own = tmp_path / "own.toml"
     own.write_text(_core.default_machine().replace('name = "default"', 'name = "own"'))
     monkeypatch.setenv("OMNES_MACHINE", str(own))
-    assert modelling.Machine.load(None).facts["name"] == "own"
+    assert prediction.Machine.load(None).facts["name"] == "own"
     monkeypatch.setenv("OMNES_MACHINE", "off")
-    assert modelling.Machine.load(None).facts["name"] == "default"
+    assert prediction.Machine.load(None).facts["name"] == "default"
     own.write_text("version = 9")
     monkeypatch.setenv("OMNES_MACHINE", str(own))
     assert f"{own}: machine file: does not say format" in fails("explain", "bcast", "-n", "4")
 
 
 def test_curves_go_through_their_points_and_never_fall():
-    pieces = fitting.curve([(8, 1.0), (16, 3.0), (32, 2.0), (64, 6.0)])
+    pieces = costs_file.curve([(8, 1.0), (16, 3.0), (32, 2.0), (64, 6.0)])
     at = lambda n: next(alpha + beta * n for start, alpha, beta in reversed(pieces) if start <= n)  # noqa: E731
     assert [at(n) for n in (8, 16, 32, 48, 64, 128)] == pytest.approx([1, 3, 3, 4.5, 6, 12])
     assert at(0) == 0  # not below
-    assert fitting.curve([(8, 1.0)]) == [[0, 1.0, 0.0]]
+    assert costs_file.curve([(8, 1.0)]) == [[0, 1.0, 0.0]]
 
 
-@pytest.mark.parametrize("single_from", [96 * 1024, fitting.NEVER])
+@pytest.mark.parametrize("single_from", [96 * 1024, costs_file.NEVER])
 def test_figures_become_the_machine_that_they_were_taken_on(single_from):
     """Timings as a machine of round figures would give them are predicted again, the sizes between them too."""
-    figures = fitting.Figures()
+    figures = costs_file.Figures()
 
     def add(what: str, size: int, seconds: float, pairs: int = 1) -> None:
         figures.samples[what, size, pairs] = Samples([seconds] * 5)
@@ -147,18 +148,18 @@ def test_figures_become_the_machine_that_they_were_taken_on(single_from):
         add("one_way", size, 4e-6 + size * 2e-9, pairs=4)
     add("call", 8, call)
     add("burst", 0, 1e-6)
-    add("many", 2048, figures.at("publish", 8) + (fitting.BURST - 1) * work)
-    text = fitting.machine_file(
+    add("many", 2048, figures.at("publish", 8) + (costs_file.BURST - 1) * work)
+    text = costs_file.machine_file(
         figures, "made up", "a test", 4, [(64, 1e-9), (1 << 20, 1e-4)], {"f64 sum": [(64, 1e-9)]}, single_from
     )
-    machine = modelling.Machine(text, _core.described_machine(text))
-    near, far = modelling.Ranks(2, 2), modelling.Ranks(2, 1)
+    machine = prediction.Machine(text, _core.described_machine(text))
+    near, far = prediction.Ranks(2, 2), prediction.Ranks(2, 1)
     for size in (8, 12000, 16384, 500_000, 1 << 20):
         expected = figures.at("publish", size) if ("publish", size, 1) in figures.samples else None
-        seconds = modelling.predict("bcast", "linear", near, [size], machine)[0]["seconds"]
+        seconds = prediction.predict("bcast", "linear", near, [size], machine)[0]["seconds"]
         if expected:
             assert seconds == pytest.approx(expected, rel=0.05), size
-        network = modelling.predict("bcast", "knomial", far, [size], machine)[0]["seconds"]
+        network = prediction.predict("bcast", "knomial", far, [size], machine)[0]["seconds"]
         assert network == pytest.approx(call + 4e-6 + size * 1e-9, rel=0.05), size
     assert "out = 5e-10" in text and "exchange = 1.5" in text
 
@@ -168,5 +169,5 @@ def test_measure_writes_a_machine_file(tmp_path: Path):
     result = omnes("measure", "-n", "2", "-o", str(output), "--rounds", "5", "--mpi", str(the_mpi("openmpi").launcher))
     assert result.exit_code == 0 and "a publish in shared memory" in result.output
     assert _core.described_machine(output.read_text())["levels"] == ["node", "network"]
-    rows = predictions("allreduce", "-n", "2", "-b", "8,1M", "--machine", str(output))
+    rows = predictions("allreduce", "-n", "2", "-b", "8,1M", "--costs", str(output))
     assert all(0 < row["seconds"] < 1 for row in rows)

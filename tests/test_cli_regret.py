@@ -7,8 +7,9 @@ import json
 import pytest
 
 from cli import fails, omnes
-from omnes import regret, tables
-from omnes.modelling import Machine, Ranks
+from omnes.algorithms import tables
+from omnes.models import quality
+from omnes.models.prediction import Machine, Ranks
 
 # A corner of what `omnes regret` covers, with numbers of nodes and ranks that are no powers of two.
 NODES, RANKS, SIZES = (2, 3, 4, 5, 8), (1, 3, 4, 8), (8, 512, 2048, 16384, 262144)
@@ -21,27 +22,27 @@ def the_default_machine(monkeypatch):
     monkeypatch.setenv("OMNES_TABLE", "off")
 
 
-@pytest.mark.parametrize("operation", regret.OPERATIONS)
+@pytest.mark.parametrize("operation", quality.OPERATIONS)
 def test_choices_are_nowhere_far_from_the_best(operation: str):
-    groups = regret.groups(NODES, RANKS, (False, True))
-    found = regret.cases([operation], groups, SIZES, Machine.load(None), tables.OFF)
+    groups = quality.groups(NODES, RANKS, (False, True))
+    found = quality.cases([operation], groups, SIZES, Machine.load(None), tables.OFF)
     assert len(found) == len(groups) * (1 if operation == "barrier" else len(SIZES))
-    worst = regret.worst(found)
+    worst = quality.worst(found)
     assert worst.regret < WORST, worst.record
-    assert regret.mean(found) < MEAN
+    assert quality.mean(found) < MEAN
 
 
 @pytest.mark.parametrize("operation", ["scan", "exscan"])
 def test_scans_of_many_ranks_are_no_chains(operation: str):
     """Chains took up to 25 times as long."""
     for cyclic in (False, True):
-        (case,) = regret.cases([operation], [Ranks(512, 8, cyclic)], [16384], Machine.load(None), tables.OFF)
+        (case,) = quality.cases([operation], [Ranks(512, 8, cyclic)], [16384], Machine.load(None), tables.OFF)
         assert case.regret < WORST, case.record
 
 
 def test_many_cyclic_ranks_are_continued_from_whole_nodes():
     """Half of the ranks by their numbers lay unevenly on all nodes, where lanes cannot be predicted."""
-    found = regret.cases(["alltoall"], [Ranks(384, 6, True)], [512], Machine.load(None), tables.OFF)
+    found = quality.cases(["alltoall"], [Ranks(384, 6, True)], [512], Machine.load(None), tables.OFF)
     assert "lanes:node=linear,top=pairwise" in found[0].costs
 
 
@@ -59,15 +60,15 @@ def test_cases_are_listed_the_worst_first(tmp_path):
 
 
 def test_a_good_choice_regrets_nothing():
-    (case,) = regret.cases(["bcast"], [Ranks(2, 1)], [8], Machine.load(None), tables.OFF)
+    (case,) = quality.cases(["bcast"], [Ranks(2, 1)], [8], Machine.load(None), tables.OFF)
     assert case.regret == 1 and case.best == case.choice
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("gatherv",), "nothing is predicted for 'gatherv'; there are barrier"),
-        (("--nodes", "8"), "'8' is no number of nodes and ranks"),
+        (("gatherv",), "no operation that is predicted 'gatherv'; did you mean 'gather'? there are barrier"),
+        (("--nodes", "8"), "'8' says not where ranks lie"),
         (("--nodes", "1x1"), "numbers of ranks are 2 to"),
         (("alltoall", "--nodes", "64x8", "-b", "4M"), "would take more than 1G"),
     ],

@@ -12,14 +12,14 @@ import pytest
 
 from cli import fails, omnes
 from launching import ROOT
-from omnes import modelling
-from omnes.modelling import Machine, Ranks
+from omnes.models import prediction
+from omnes.models.prediction import Machine, Ranks
 from omnes.reporting import charts
 from omnes.reporting.charts import Series
 
 pytest.importorskip("matplotlib", reason="reports need matplotlib, which scripts/setup installs")
 
-SMALL = ("--only", "barrier,scan", "--ranks", "2..8")
+SMALL = ("--only", "barrier,scan", "--scale", "2..8")
 BENCH = ROOT / "bench/results/epyc-zen3-segments.jsonl.gz"
 
 
@@ -27,7 +27,7 @@ BENCH = ROOT / "bench/results/epyc-zen3-segments.jsonl.gz"
 def given(tmp_path_factory) -> Path:
     """A folder with measurements that are twice the predictions, simulated times, and verdicts."""
     folder = tmp_path_factory.mktemp("given")
-    predicted = modelling.predict("scan", "linear", Ranks(8, 8), [8, 1024], Machine.load(None))
+    predicted = prediction.predict("scan", "linear", Ranks(8, 8), [8, 1024], Machine.load(None))
     rows = [
         {"operation": "scan", "choice": "linear", "ranks": 8, "bytes": one["bytes"], "seconds": 2 * one["seconds"]}
         for one in predicted
@@ -110,7 +110,7 @@ def test_the_first_line_of_the_docs(tmp_path):
 
 def test_what_no_data_are_given_for_is_left_out(tmp_path):
     page = tmp_path / "report.html"
-    omnes("report", "-o", str(page), "--only", "barrier", "--ranks", "2..4")
+    omnes("report", "-o", str(page), "--only", "barrier", "--scale", "2..4")
     assert Parts(page.read_text()).sections == ["machine", "predictions", "choices", "schedules"]
 
 
@@ -214,7 +214,7 @@ def test_the_keyboard_is_enough(full, browser):
 
 def test_wrong_input_is_one_line(tmp_path):
     page = str(tmp_path / "page.html")
-    assert "no operation 'brodcast' to report on" in fails("report", "-o", page, "--only", "brodcast")
+    assert "no operation 'brodcast'; did you mean 'bcast'?" in fails("report", "-o", page, "--only", "brodcast")
     bad = tmp_path / "bad"
     bad.write_text("[1]")
     assert "line 1 is no measurement" in fails("report", "-o", page, "--measured", str(bad))

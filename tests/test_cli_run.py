@@ -14,7 +14,8 @@ import pytest
 
 from cli import fails, omnes
 from launching import LIMIT, YIELDING, mpirun, the_mpi
-from omnes import cpus, libraries, stats
+from omnes.launching import cpus, libraries
+from omnes.traces import statistics
 
 
 def run_cli(*words, environment=None, timeout=LIMIT):
@@ -248,10 +249,10 @@ class TestWrongFamily:
         variables = {"LD_PRELOAD": str(libraries.path(other)), "OMNES_STATS": str(tmp_path)}
         done = mpirun(mpi, 2, build("exits", mpi), with_omnes=False, variables=variables)
         assert (done.returncode, done.stdout) == (0, "sum 1 \n"), done.stderr
-        report = stats.merge(tmp_path)
+        report = statistics.merge(tmp_path)
         assert (report["library"], report["wrong_family"], report["reports"]) == (other, mpi.family, 2)
         loaded, needed = (re.escape(libraries.FAMILIES[family]) for family in (other, mpi.family))
-        assert re.fullmatch(f"omnes ran nothing: its library for {loaded} .* uses {needed}", stats.summary(report))
+        assert re.fullmatch(f"omnes ran nothing: its library for {loaded} .* uses {needed}", statistics.summary(report))
 
     @pytest.mark.parametrize("options", [[], ["--stats"]], ids=["", "with statistics"])
     def test_after_a_script_that_starts_a_program_of_another(self, build, tmp_path, options):

@@ -7,7 +7,8 @@ import json
 
 from rich.console import Console
 
-from omnes import stats, terminal
+from omnes.terminal import output
+from omnes.traces import statistics
 
 
 def rank_file(folder, rank, size, entries, passed=(), notes=()):
@@ -28,7 +29,7 @@ def ran(operation, count, algorithm, calls, seconds):
 
 def shown(report):
     console = Console(width=120, record=True, file=io.StringIO())
-    stats.show(report, console)
+    statistics.show(report, console)
     return console.export_text()
 
 
@@ -42,7 +43,7 @@ def test_ranks_are_summed(tmp_path):
     rank_file(tmp_path, 0, 2, [ran("bcast", 8, "linear", 10, 0.001), ran("barrier", 0, "linear", 1, 0.5)])
     passed = {"operation": "bcast", "reason": "intercommunicator", "calls": 3, "seconds": 0.25}
     rank_file(tmp_path, 1, 2, [ran("bcast", 8, "linear", 10, 0.003)], [passed], ["no single copy"])
-    report = stats.merge(tmp_path)
+    report = statistics.merge(tmp_path)
     assert [(e["operation"], e["ranks"], e["calls"], e["seconds"]) for e in report["entries"]] == [
         ("barrier", 1, 1, 0.5),
         ("bcast", 2, 20, 0.004),
@@ -58,10 +59,10 @@ def test_forms_are_told_apart(tmp_path):
     started = {**ran("bcast", 8, "linear", 5, 0.001), "form": "persistent"}
     pending = {"operation": "bcast", "form": "nonblocking", "reason": "intercommunicator", "calls": 1, "seconds": 0.0}
     rank_file(tmp_path, 0, 1, [started, ran("bcast", 8, "linear", 4, 0.001)], [pending])
-    report = stats.merge(tmp_path)
+    report = statistics.merge(tmp_path)
     assert [(entry["form"], entry["calls"]) for entry in report["entries"]] == [("blocking", 4), ("persistent", 5)]
-    assert stats.calls_by_form(report) == {"blocking": (4, 4), "nonblocking": (0, 1), "persistent": (5, 5)}
-    assert stats.summary(report) == (
+    assert statistics.calls_by_form(report) == {"blocking": (4, 4), "nonblocking": (0, 1), "persistent": (5, 5)}
+    assert statistics.summary(report) == (
         "omnes ran 90% of 10 calls (blocking all 4 calls; nonblocking 0% of 1 calls; persistent all 5 calls); "
         "passed to the host MPI: intercommunicator (1)"
     )
@@ -75,7 +76,7 @@ def test_forms_are_told_apart(tmp_path):
 def test_only_blocking_calls_need_no_form(tmp_path):
     passed = {"operation": "bcast", "form": "blocking", "reason": "intercommunicator", "calls": 1, "seconds": 0.0}
     rank_file(tmp_path, 0, 1, [ran("bcast", 8, "linear", 4, 0.001)], [passed])
-    report = stats.merge(tmp_path)
+    report = statistics.merge(tmp_path)
     assert rows(report, "bcast") == [["bcast", "8", "linear"], ["bcast", "intercommunicator"]]
     assert "form" not in shown(report)
 
@@ -93,11 +94,11 @@ def test_operations_and_forms_are_in_their_own_order(tmp_path):
         for reason in ("invalid root", "intercommunicator")
     ]
     rank_file(tmp_path, 0, 1, entries, passed)
-    report = stats.merge(tmp_path)
+    report = statistics.merge(tmp_path)
     assert [(entry["operation"], entry["form"], entry["bytes"]) for entry in report["entries"]] == [
         (operation, form, count)
         for operation in ("bcast", "allgather", "scan")
-        for form in stats.FORMS
+        for form in statistics.FORMS
         for count in (8, 64)
     ]
     assert [(entry["operation"], entry["reason"]) for entry in report["passed"]] == [
@@ -108,11 +109,11 @@ def test_operations_and_forms_are_in_their_own_order(tmp_path):
 def test_a_share_is_100_percent_only_when_it_is_all(tmp_path):
     passed = {"operation": "bcast", "reason": "intercommunicator", "calls": 1, "seconds": 0.0}
     rank_file(tmp_path, 0, 1, [ran("bcast", 8, "linear", 99999, 0.1)], [passed])
-    assert "99.9% of 100000 calls" in stats.summary(stats.merge(tmp_path))
+    assert "99.9% of 100000 calls" in statistics.summary(statistics.merge(tmp_path))
     rank_file(tmp_path, 0, 1, [ran("bcast", 8, "linear", 100000, 0.1)])
-    assert stats.summary(stats.merge(tmp_path)) == "omnes ran all 100000 calls"
+    assert statistics.summary(statistics.merge(tmp_path)) == "omnes ran all 100000 calls"
     rank_file(tmp_path, 0, 1, [])
-    assert stats.summary(stats.merge(tmp_path)) == "No collective calls"
+    assert statistics.summary(statistics.merge(tmp_path)) == "No collective calls"
 
 
 def test_bytes_of_unequal_parts_are_the_mean_of_the_ranks_own(tmp_path):
@@ -122,7 +123,7 @@ def test_bytes_of_unequal_parts_are_the_mean_of_the_ranks_own(tmp_path):
         own = {**ran("alltoallv", 0, "linear", 3, 0.001), "volume": volume, "fastest": 0.0001}
         none = {**ran("barrier", 0, "linear", 3, 0.001), "volume": 0, "fastest": 0.0001}
         rank_file(tmp_path, rank, 2, [known, own, none])
-    report = stats.merge(tmp_path)
+    report = statistics.merge(tmp_path)
     assert rows(report, "alltoallv") == [["alltoallv", "~2.93K", "linear"]]
     assert rows(report, "allgatherv") == [["allgatherv", "1K", "ring"]]
     assert rows(report, "barrier") == [["barrier", "0", "linear"]]
@@ -133,14 +134,14 @@ def test_names_are_whole_in_a_file(tmp_path):
     long = "hierarchical:node=recursive_doubling,switch=rabenseifner,top=circulant remap=reorder" * 3
     rank_file(tmp_path, 0, 1, [ran("reduce_scatter_block", 8, long, 1, 0.001)])
     file = io.StringIO()
-    stats.show(stats.merge(tmp_path), terminal.console(file=file))
+    statistics.show(statistics.merge(tmp_path), output.console(file=file))
     assert long in file.getvalue() and "…" not in file.getvalue()
 
 
 def test_missing_ranks_are_told(tmp_path):
     rank_file(tmp_path, 3, 8, [ran("bcast", 8, "linear", 10, 0.001)])
-    assert "7 of 8 ranks left no report" in shown(stats.merge(tmp_path))
+    assert "7 of 8 ranks left no report" in shown(statistics.merge(tmp_path))
 
 
 def test_nothing_to_merge(tmp_path):
-    assert stats.merge(tmp_path) is None
+    assert statistics.merge(tmp_path) is None

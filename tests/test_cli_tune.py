@@ -11,11 +11,12 @@ import tomllib
 
 from cli import fails, omnes
 from launching import YIELDING, mpirun, the_mpi
-from omnes import modelling, stats
-from omnes.bench.measure import Samples
 from omnes.bench.records import Records
-from omnes.modelling import Machine, Ranks
-from omnes.tuning import cases, rules, settings
+from omnes.bench.timing import Samples
+from omnes.models import prediction
+from omnes.models.prediction import Machine, Ranks
+from omnes.traces import statistics
+from omnes.tuning import cases, cutoffs, rules
 from omnes.tuning.cases import Case, between
 from omnes.tuning.search import Found
 
@@ -30,7 +31,7 @@ def no_table_of_the_user(monkeypatch, tmp_path):
 
 
 def chosen(operation: str, size: int, table: Path | str, ranks: Ranks = TWO) -> str:
-    return modelling.chosen(operation, ranks, size, table=str(table))["text"]
+    return prediction.chosen(operation, ranks, size, table=str(table))["text"]
 
 
 def made_up(operation: str, gains: dict[int, float], winner: str = "chain", noise: float = 0.0) -> list[Found]:
@@ -59,20 +60,20 @@ def test_rules_stand_where_the_winner_won(tmp_path):
 
 def test_a_switch_point_is_where_all_larger_sizes_gain():
     gains = {8: 1.5, 16: 0.9, 32: 1.1, 64: 1.3}
-    assert settings.crossing(gains) == 32
-    assert settings.crossing({**gains, 16: 1.01}) == 8
-    assert settings.crossing({**gains, 64: 1.0}) is None
+    assert cutoffs.crossing(gains) == 32
+    assert cutoffs.crossing({**gains, 16: 1.01}) == 8
+    assert cutoffs.crossing({**gains, 64: 1.0}) is None
 
 
 def test_settings_stand_in_the_table_where_they_differ(tmp_path):
-    slot_bytes, single_copy, direct_copy = settings.with_defaults(8, own_cpus=False)
-    kept = settings.Tuned(single_copy, single_copy.default, 0)
-    tuned = [settings.Tuned(slot_bytes, "16K", 0.2), kept, settings.Tuned(direct_copy, "1G", 0.2)]
+    slot_bytes, single_copy, direct_copy = cutoffs.with_defaults(8, own_cpus=False)
+    kept = cutoffs.Tuned(single_copy, single_copy.default, 0)
+    tuned = [cutoffs.Tuned(slot_bytes, "16K", 0.2), kept, cutoffs.Tuned(direct_copy, "1G", 0.2)]
     table = tmp_path / "table.toml"
-    table.write_text(rules.toml(made_up("bcast", {8: 1.5}), ["made up"], False, settings.toml(tuned)))
+    table.write_text(rules.toml(made_up("bcast", {8: 1.5}), ["made up"], False, cutoffs.toml(tuned)))
     assert tomllib.loads(table.read_text())["settings"] == {"slot_bytes": "16K", "direct_copy": "1G"}
     assert chosen("bcast", 8, table) == "chain"
-    assert not settings.toml([kept])
+    assert not cutoffs.toml([kept])
 
 
 def test_the_smallest_size_stands_for_all_below(tmp_path):
@@ -148,7 +149,7 @@ def test_a_profile_says_what_to_tune():
 def test_waiting_is_what_other_ranks_spend_less():
     shared = {"calls": 2, "volume": 200}
     of_ranks = [{**shared, "seconds": 3.0, "fastest": 1.0}, {**shared, "seconds": 1.5, "fastest": 0.5}]
-    total = stats._total(of_ranks)
+    total = statistics._total(of_ranks)
     assert (total["mean_bytes"], total["waiting"], total["beyond_fastest"]) == (100, 1.5, 2.5)
 
 
@@ -160,7 +161,7 @@ def test_a_profile_of_a_program_under_a_table(build, tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
     program = str(build("profiled", the_mpi("openmpi")))
     assert omnes("run", "-n", "4", "--profile", str(profile), program).exit_code == 0
-    recorded = stats.load_profile(profile)
+    recorded = statistics.load_profile(profile)
     found = {
         (one["operation"], one["size"]): (one["algorithm"], one["calls"], one["bytes"], one["mean_bytes"])
         for one in recorded["entries"]
@@ -188,7 +189,7 @@ def test_ranks_with_different_tables_leave_it_to_the_host(build, tmp_path):
     script = f"OMNES_TABLE={tmp_path}/$OMPI_COMM_WORLD_RANK.toml exec {build('profiled', of)}"
     run = mpirun(of, 4, "sh", "-c", script, variables={"OMNES_STATS": str(tmp_path)})
     assert run.returncode == 0, run.stderr
-    report = stats.merge(tmp_path)
+    report = statistics.merge(tmp_path)
     assert report is not None
     assert [(one["operation"], one["size"], one["algorithm"], one["ranks"]) for one in report["entries"]] == [
         ("bcast", 2, "binary", 2),
@@ -230,9 +231,9 @@ def test_tune_writes_a_table_and_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 def test_settings_are_tuned_by_jobs_that_differ_in_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(settings, "SETTINGS", settings.SETTINGS[1:2])
-    monkeypatch.setattr(settings, "_SIZES", (8192,))
-    monkeypatch.setattr(settings, "_MESSAGES", ("bcast",))
+    monkeypatch.setattr(cutoffs, "SETTINGS", cutoffs.SETTINGS[1:2])
+    monkeypatch.setattr(cutoffs, "_SIZES", (8192,))
+    monkeypatch.setattr(cutoffs, "_MESSAGES", ("bcast",))
     for name, value in YIELDING.items():
         monkeypatch.setenv(name, value)
     table = tmp_path / "table.toml"
@@ -241,7 +242,7 @@ def test_settings_are_tuned_by_jobs_that_differ_in_them(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     plans = {key.plan: measured for key, measured in Records(table.with_suffix(".jsonl")).cells.items()}
     assert set(plans["switch of single_copy off 8K"].samples) == {"off", "8K"}
-    assert set(tomllib.loads(table.read_text()).get("settings", {})) <= {one.name for one in settings.SETTINGS}
+    assert set(tomllib.loads(table.read_text()).get("settings", {})) <= {one.name for one in cutoffs.SETTINGS}
     monkeypatch.setenv("OMNES_SINGLE_COPY", "1M")
     assert "unset what --settings is to find: OMNES_SINGLE_COPY" in fails(*words, "-o", str(tmp_path / "other.toml"))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from omnes import units
 from omnes.errors import OmnesError
+from omnes.placement import patterns
+from omnes.terminal import units
 
 
 @pytest.mark.parametrize(
@@ -76,25 +77,25 @@ def test_percentile():
     ("text", "ranks", "nodes"),
     [
         ("2x3", 6, [0, 0, 0, 1, 1, 1]),
-        ("2x3:block", 6, [0, 0, 0, 1, 1, 1]),
-        ("2x3:cyclic", 6, [0, 1, 0, 1, 0, 1]),
+        ("2x3 block", 6, [0, 0, 0, 1, 1, 1]),
+        ("2x3 cyclic", 6, [0, 1, 0, 1, 0, 1]),
         ("3,1", 4, [0, 0, 0, 1]),
     ],
 )
 def test_nodes(text, ranks, nodes):
-    assert units.parse_nodes(text, ranks) == nodes
+    assert patterns.placing(text, ranks).nodes() == nodes
 
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("4by4", "'4by4' is no pattern of nodes: write NODESxRANKS"),
-        ("3,x", "is no pattern of nodes"),
-        ("2x2:turns", "is no pattern of nodes"),
-        ("2x0", "is no pattern of nodes"),
-        ("2x3", "'2x3' places 6 ranks, but there are 4"),
+        ("4by4", "'4by4' says not where ranks lie: write NODESxRANKS"),
+        ("3,x", "says not where ranks lie"),
+        ("2x2 turns", "no word 'turns'; there are block, cyclic, unbound"),
+        ("2x0", "says not where ranks lie"),
+        ("2x3", "2x3 places 6 ranks, not 4"),
     ],
 )
 def test_no_nodes(text, complaint):
     with pytest.raises(OmnesError, match=complaint):
-        units.parse_nodes(text, 4)
+        patterns.placing(text, 4)

@@ -15,8 +15,9 @@ import pytest
 
 from cli import omnes
 from launching import LIMIT, ROOT, mpirun, the_mpi
-from omnes import _core, launch
+from omnes import _core
 from omnes.cluster import Cluster, NotHere, network
+from omnes.launching import launch
 
 FILLING = {"prrte": ["--map-by", "slot"], "hydra": []}
 DEALING = {"prrte": ["--map-by", "node"], "hydra": ["-ppn", "1"]}
@@ -225,7 +226,7 @@ def test_each_host_has_its_switch():
 
 def test_statistics_come_from_all_hosts(cluster, build, tmp_path, mpi):
     """omnes run on the head, where the launcher finds the hosts by itself; its own /tmp is not that of the hosts."""
-    package = Path(launch.__file__).resolve().parent
+    package = Path(launch.__file__).resolve().parents[1]
     where = Cluster(2, shared=(ROOT, package, build("exits", mpi).parent, tmp_path))
     file = tmp_path / "stats.json"
     words = ["-m", "omnes", "run", "-n", "4", "--stats-json", str(file), str(build("exits", mpi)), "3"]
@@ -252,7 +253,7 @@ SLURM = [shutil.which(tool, path=f"{os.environ['PATH']}:/usr/sbin") for tool in 
 def test_slurm(cluster, build, tmp_path, vendor, before, options):
     """Ranks where Slurm wants them: started by the host MPI inside an allocation, or by srun."""
     program, file = build("exits", the_mpi(vendor)), tmp_path / "stats.json"
-    package = Path(launch.__file__).resolve().parent
+    package = Path(launch.__file__).resolve().parents[1]
     where = Cluster(shared=(ROOT, package, program.parent, tmp_path))
     words = [*before, sys.executable, "-m", "omnes", "run", *options, "--stats-json", str(file), str(program), "0"]
     code, out, err = said_by(where.command(["bash", str(ROOT / "tests/slurm.sh"), *words]))
@@ -262,7 +263,7 @@ def test_slurm(cluster, build, tmp_path, vendor, before, options):
 
 
 def test_a_benchmark_across_hosts(cluster):
-    words = ["-n", "2", "--hosts", "2", "--bandwidth", "1gbit", "barrier", "--time", "0.05", "--json", "-"]
+    words = ["--nodes", "2x1", "--bandwidth", "1gbit", "barrier", "--time", "0.05", "--json"]
     result = omnes("bench", *words, "--mpi", str(the_mpi("openmpi").launcher))
     assert result.exit_code == 0, result.output
     data = json.loads(result.stdout)

@@ -10,9 +10,9 @@ import sys
 import pytest
 
 from launching import LIMIT, YIELDING
-from omnes import comparing
+from omnes.bench import by_turns
+from omnes.bench.by_turns import Result, Run, Side
 from omnes.commands.compare import verdict
-from omnes.comparing import Result, Run, Side
 
 TIME = r"time: ([\d.]+)"
 
@@ -35,7 +35,7 @@ def compare(program, *words, stdin="", code=0):
 def test_says_what_a_program_gains(mpi, build, tmp_path):
     file = tmp_path / "runs.json"
     program = build("compared", mpi)
-    done = compare([program], "--repeat", "2", "--figure", TIME, "--json", str(file))
+    done = compare([program], "--repeat", "2", "--figure", TIME, f"--json={file}")
     last = done.stdout.splitlines()[-1]
     assert last.startswith("omnes: ") and "of the time in collectives before" in last, done.stdout
     assert "differs" not in done.stdout
@@ -59,19 +59,19 @@ def test_gives_the_input_to_every_run(mpi, build):
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "code", "says"),
     [
-        (["--figure", "("], "--figure: '(' is no regular expression"),
-        (["--figure", "nowhere"], "stock: nothing in the output matches --figure 'nowhere'"),
-        (["--figure", "time"], "--figure: 'time' is no number; group its digits"),
-        (["--higher"], "--higher is about a figure: add --figure REGEX"),
-        (["--variant", "mine"], "'mine' is no variant: write NAME:VARIABLE=VALUE"),
-        (["--variant", "omnes:OMNES_WAIT=spin"], "two sides have one name"),
-        (["--variant", "mine:OMNES_BCAST=nonsense"], "mine: exit code"),
+        (["--figure", "("], 2, "--figure: '(' is no regular expression"),
+        (["--figure", "nowhere"], 1, "stock: nothing in the output matches --figure 'nowhere'"),
+        (["--figure", "time"], 1, "--figure: 'time' is no number; group its digits"),
+        (["--higher"], 2, "--higher is about a figure: add --figure REGEX"),
+        (["--variant", "mine"], 2, "'mine' is no variant: write NAME:VARIABLE=VALUE"),
+        (["--variant", "omnes:OMNES_WAIT=spin"], 2, "two sides have one name"),
+        (["--variant", "mine:OMNES_BCAST=nonsense"], 1, "mine: exit code"),
     ],
 )
-def test_wrong_words_are_one_line(mpi, build, words, says):
-    done = compare([build("compared", mpi)], "--repeat", "1", *words, code=1)
+def test_wrong_words_are_one_line(mpi, build, words, code, says):
+    done = compare([build("compared", mpi)], "--repeat", "1", *words, code=code)
     assert says in done.stderr and done.stderr.strip().count("\n") == 0
 
 
@@ -96,7 +96,7 @@ def test_verdicts_have_their_confidence():
 
 
 def test_only_what_stock_prints_alike_is_compared():
-    common = comparing._common(["a 1\nb 2.0\nt 3\n", "b 2.0\na 1\nt 4\n"])
-    assert comparing._missing(common, "t 9\nb 2.0000001\na 1\nmore\n", 1e-6) is None
-    assert comparing._missing(common, "t 9\nb 2.1\na 1\n", 1e-6) == "b 2.0"
-    assert comparing._missing(common, "t 9\na 1\n", 1e-6) == "b 2.0"
+    common = by_turns._common(["a 1\nb 2.0\nt 3\n", "b 2.0\na 1\nt 4\n"])
+    assert by_turns._missing(common, "t 9\nb 2.0000001\na 1\nmore\n", 1e-6) is None
+    assert by_turns._missing(common, "t 9\nb 2.1\na 1\n", 1e-6) == "b 2.0"
+    assert by_turns._missing(common, "t 9\na 1\n", 1e-6) == "b 2.0"

@@ -21,6 +21,9 @@ pytest.importorskip("mkdocs", reason="needs mkdocs-material, which scripts/setup
 FILES = [
     "README.md",
     "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "CITATION.cff",
     "LICENSE",
     "mkdocs.yml",
     "docs",

@@ -46,7 +46,7 @@ def test_results_and_pictures_are_small(file):
 
 def test_the_picture_is_drawn_from_the_results(tmp_path):
     drawn = tmp_path / "drawn.svg"
-    subprocess.run([sys.executable, str(ROOT / "bench/picture"), "-o", str(drawn)], check=True)
+    subprocess.run([sys.executable, str(ROOT / "bench/run"), "picture", "-o", str(drawn)], check=True)
     assert drawn.read_text() == (ROOT / "docs/performance.svg").read_text()
 
 

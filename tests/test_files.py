@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from cli import fails, omnes
-from omnes import _core, files
+from omnes import _core
 from omnes.errors import OmnesError, one_line
+from omnes.terminal import files
 
 MORE = 17 << 20  # bytes: longer than what the core reads
 
@@ -22,8 +23,8 @@ MORE = 17 << 20  # bytes: longer than what the core reads
 WRITERS = (
     ("run", "--stats-json"),
     ("run", "--profile"),
-    ("bench", "--json"),
-    ("check-guidelines", "--json"),
+    ("bench", "--json="),
+    ("check-guidelines", "--json="),
     ("draw", "bcast/knomial", "-n", "4", "-o"),
     ("export", "--to", "intel", "-n", "8", "-o"),
     ("map", "--all", "--nodes", "2x2", "--draw"),
@@ -40,32 +41,37 @@ WRITERS = (
 def test_what_cannot_be_written_is_said_before_the_work(words, tmp_path):
     last = ("/bin/true",) if words[0] == "run" else ()
     nowhere = tmp_path / "none/page.html"
-    assert fails(*words, str(nowhere), *last) == f"omnes: cannot write {nowhere}: no folder {nowhere.parent}"
-    assert fails(*words, str(tmp_path), *last) == f"omnes: cannot write {tmp_path}: it is a folder"
+
+    def fails_with(file: str | Path) -> str:
+        target = (f"{words[-1]}{file}",) if words[-1].endswith("=") else (words[-1], str(file))
+        return fails(*words[:-1], *target, *last)
+
+    assert fails_with(nowhere) == f"omnes: cannot write {nowhere}: no folder {nowhere.parent}"
+    assert fails_with(tmp_path) == f"omnes: cannot write {tmp_path}: it is a folder"
     below_a_file = f"{__file__}/page.html"
-    assert "cannot write" in fails(*words, below_a_file, *last)
+    assert "cannot write" in fails_with(below_a_file)
 
 
 # What reads a file that is named, with a place for it.
 READERS = (
     ("report", "-o", "{page}", "--bench", "{file}"),
     ("report", "-o", "{page}", "--guidelines", "{file}"),
-    ("report", "-o", "{page}", "--machine", "{file}"),
+    ("report", "-o", "{page}", "--costs", "{file}"),
     ("report", "-o", "{page}", "--measured", "{file}"),
     ("report", "-o", "{page}", "--simulate", "{file}"),
     ("report", "-o", "{page}", "--table", "{file}"),
-    ("predict", "bcast", "-n", "2", "--machine", "{file}"),
+    ("predict", "bcast", "-n", "2", "--costs", "{file}"),
     ("predict", "bcast", "-n", "2", "--table", "{file}"),
     ("explain", "bcast", "-n", "2", "--table", "{file}"),
     ("list", "--table", "{file}"),
     ("export", "{file}", "--to", "intel", "-n", "4"),
     ("map", "--traffic", "{file}", "--nodes", "2x2"),
     ("map", "--profile", "{file}", "--nodes", "2x2"),
-    ("map", "bcast/knomial", "--machine", "{file}"),
+    ("map", "bcast/knomial", "--nodes", "{file}"),
     ("tune", "-o", "{page}", "--from-profile", "{file}"),
-    ("topology", "--machine", "{file}"),
-    ("topology", "groups", "--ranks", "{file}"),
-    ("topology", "groups", "--ranks", "2x2", "--network", "{file}"),
+    ("topology", "--shape", "{file}"),
+    ("topology", "groups", "--nodes", "{file}"),
+    ("topology", "groups", "--nodes", "2x2", "--network", "{file}"),
     ("simulate", "--platform", "{file}", "bcast"),
 )
 
@@ -136,7 +142,7 @@ def test_the_core_reads_only_files_with_an_end(tmp_path):
     [
         ("OMNES_TABLE", ("explain", "bcast", "-n", "2")),
         ("OMNES_MACHINE", ("predict", "bcast", "-n", "2")),
-        ("OMNES_TOPOLOGY", ("topology", "groups", "--ranks", "2x2")),
+        ("OMNES_TOPOLOGY", ("topology", "groups", "--nodes", "2x2")),
     ],
 )
 def test_errors_of_a_variable_name_it(variable, words, monkeypatch):
@@ -197,7 +203,7 @@ def run_cli(*words, environment=None, before=":", **options):
         ("list", "bcast", "--json"),
         ("draw", "bcast/knomial", "-n", "8"),
         ("predict", "bcast", "-n", "4", "-b", "8"),
-        ("topology", "groups", "--ranks", "2x2"),
+        ("topology", "groups", "--nodes", "2x2"),
         ("export", "--to", "intel", "-n", "4"),
         ("--help",),
     ],
@@ -224,7 +230,7 @@ def test_what_a_file_cannot_hold_is_one_line(tmp_path):
     [
         (b"list", b"\xff"),
         (b"predict", b"bcast\xff", b"-n", b"4"),
-        (b"topology", b"--machine", b"\xff"),
+        (b"topology", b"--shape", b"\xff"),
         (b"map", b"--traffic", b"\xff", b"--nodes", b"2x2"),
         (b"explain", b"bcast", b"-n", b"2", b"--table", b"\xff"),
         (b"draw", b"bcast/knomial", b"-n", b"2", b"-o", b"/nowhere/\xff.svg"),
@@ -269,15 +275,15 @@ HUGE = "99999999999999999999"
         ("bench", "-b", "{}"),
         ("bench", "--tests", "{}"),
         ("run", "-n", "{}", "/bin/true"),
-        ("export", "--to", "intel", "-n", "4", "--ranks-per-node", "{}"),
+        ("export", "--to", "intel", "-n", "4", "--nodes", "x{}"),
         ("simulate", "--platform", "fat-tree:{}x{}", "bcast"),
         ("simulate", "--platform", "torus:2x2:cores={}", "bcast"),
-        ("topology", "groups", "--ranks", "{}x{}"),
-        ("topology", "groups", "--ranks", "node[1-{}]x2"),
-        ("topology", "--machine", "package:{}"),
+        ("topology", "groups", "--nodes", "{}x{}"),
+        ("topology", "groups", "--nodes", "node[1-{}]x2"),
+        ("topology", "--shape", "package:{}"),
         ("check-guidelines", "-n", "{}"),
         ("check-guidelines", "-b", "{}"),
-        ("report", "-o", "page.html", "--ranks", "2..{}:{}"),
+        ("report", "-o", "page.html", "--scale", "2..{}:{}"),
     ],
     ids=" ".join,
 )

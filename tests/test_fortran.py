@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from launching import compile_fortran, mpirun
-from omnes import launch, libraries, mpi
+from omnes.launching import launch, libraries, mpi
 
 VENDORS = {"openmpi": "ompi", "mpich": "mpich"}
 SOURCES = ["mpif", "use_mpi", "use_mpi_f08"]

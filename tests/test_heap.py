@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from launching import mpirun, the_mpi
-from omnes import libraries
+from omnes.launching import libraries
 
 MODES = {
     "alloc_mem": {"OMNES_SINGLE_COPY": "off"},

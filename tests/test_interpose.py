@@ -9,7 +9,9 @@ import re
 import pytest
 
 from launching import NODES, mpirun, the_mpi
-from omnes import _core, catalogue, libraries
+from omnes import _core
+from omnes.algorithms import catalogue
+from omnes.launching import libraries
 
 MESSAGES = {"OMNES_TRANSPORT": "mpi"}
 SHARED: dict[str, str] = {}

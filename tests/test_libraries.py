@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from omnes import libraries
+from omnes.launching import libraries
 
 FAMILIES = ["ompi", "mpich", "abi"]
 PRELOADED = {

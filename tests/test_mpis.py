@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from launching import ROOT, YIELDING
-from omnes import mpi
+from omnes.launching import mpi
 
 _SAYS = {"ompi": "mpirun (Open MPI) 5.0.9", "old": "mpirun (Open MPI) 4.1.4", "mpich": "HYDRA build details: 4.2"}
 

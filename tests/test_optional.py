@@ -55,7 +55,7 @@ def test_the_core_needs_only_the_c_and_cxx_libraries():
 
 @pytest.mark.parametrize(
     "words",
-    ["list bcast", "verify bcast/knomial -n 1..4", "map allgather/bruck --nodes 2x4", "topology groups --ranks 2x4"],
+    ["list bcast", "verify bcast/knomial -n 1..4", "map allgather/bruck --nodes 2x4", "topology groups --nodes 2x4"],
 )
 def test_what_needs_neither(not_loading, words):
     for done in (run(*words.split(), environment=not_loading), run(*words.split(), first=_NOT_BUILT)):
@@ -80,7 +80,7 @@ def test_info():
     ("words", "library", "package"),
     [
         ("topology", "hwloc", "libhwloc15"),
-        ("topology groups --ranks 1x2 --machine core:2", "hwloc", "libhwloc15"),
+        ("topology groups --nodes 1x2 --shape core:2", "hwloc", "libhwloc15"),
         ("map allgather/bruck --nodes 2x4 --method metis", "METIS", "libmetis5"),
     ],
 )

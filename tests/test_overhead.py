@@ -1,4 +1,4 @@
-"""bench/overhead counts the lines that a call touches; the operation `nothing` touches known ones."""
+"""bench/run overhead counts the lines that a call touches; the operation `nothing` touches known ones."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ OF_THE_STACK = 1  # where the call returns to
 @pytest.fixture(scope="module")
 def said() -> str:
     pytest.importorskip("capstone")
-    words = [sys.executable, str(ROOT / "bench/overhead"), "--mpi", str(PREFIXES["openmpi"]), "--lines", "nothing"]
-    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=LIMIT).stdout
+    words = [str(ROOT / "bench/run"), "overhead", "--mpi", str(PREFIXES["openmpi"]), "--lines", "nothing"]
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True, timeout=LIMIT).stdout
 
 
 def test_known_lines_are_counted(said):
@@ -38,7 +38,7 @@ def test_lines_are_named(said):
 def touched(monkeypatch):
     pytest.importorskip("capstone")
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    return importlib.import_module("touched")
+    return importlib.import_module("lab.touched")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from launching import NODES, compile_c, mpirun, the_mpi
-from omnes import mpi as mpis
+from omnes.launching import mpi as mpis
 
 TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": NODES}
 THREADS = {"without": {}, "of-the-program": {"TEST_THREADS": "1"}, "of-omnes": {"OMNES_ASYNC": "1"}}

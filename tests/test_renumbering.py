@@ -6,7 +6,8 @@ import json
 
 from cli import fails, omnes
 from launching import mpirun
-from omnes import _core, placing
+from omnes import _core
+from omnes.placement import patterns
 
 # Algorithms whose messages cross two nodes of two ranks less when these play others.
 FORCED = {
@@ -61,18 +62,18 @@ def test_results(mpi, build, tmp_path, monkeypatch):
 
 def test_explain_says_whether_and_why(monkeypatch):
     monkeypatch.setenv("OMNES_ALLGATHER", "ring")
-    words = ("explain", "allgather", "--nodes", "8x8", "-b", "64K")
-    answer = json.loads(omnes(*words, "--cyclic", "--json").output)["renumbering"]
+    words = ("explain", "allgather", "-b", "64K", "--nodes")
+    answer = json.loads(omnes(*words, "8x8 cyclic", "--json").output)["renumbering"]
     assert answer["renumbered"] and answer["text"] == "ring remap=reorder" and answer["gain"] > 2
-    assert "Ranks: not renumbered, the ranks lie well for it" in omnes(*words).output
+    assert "Ranks: not renumbered, the ranks lie well for it" in omnes(*words, "8x8").output
     monkeypatch.setenv("OMNES_REMAP", "off")
-    assert "Ranks: not renumbered, OMNES_REMAP=off" in omnes(*words, "--cyclic").output
+    assert "Ranks: not renumbered, OMNES_REMAP=off" in omnes(*words, "8x8 cyclic").output
     assert "Ranks:" not in omnes("explain", "allgather", "-n", "8").output
 
 
 def test_the_machine_decides(tmp_path, monkeypatch):
     """One whose network is as fast as a node's memory has nothing to gain."""
-    levels = placing.from_pattern("8x8", cyclic=True).levels
+    levels = patterns.placing("8x8 cyclic").levels
     machine = _core.default_machine()
     assert _core.renumbering("allgather", "ring", 65536, levels, machine)["renumbered"]
     for slow, quick in {"0.79e-6": "0.033e-6", "0.314e-9": "0.2e-9", "out = 0.22e-9": "out = 0"}.items():
@@ -85,7 +86,7 @@ def test_the_machine_decides(tmp_path, monkeypatch):
 
 
 def test_wrong_words_are_one_line(monkeypatch):
-    assert "on one host there is nothing to deal ranks to" in fails("bench", "-n", "4", "--placement", "cyclic")
+    assert "on one host there is nothing to deal ranks to" in fails("bench", "-n", "4", "--nodes", "cyclic")
     assert "no OMNES_REMAP 'on'; there are off, exch, reorder" in fails(
         "simulate", "-n", "8", "--platform", "fat-tree:2x4", "--remap", "on"
     )

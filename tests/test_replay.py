@@ -14,8 +14,9 @@ import pytest
 
 from cli import fails, omnes
 from launching import LIMIT, PREFIXES, YIELDING, compile_fortran
-from omnes import _core, recording, traces
+from omnes import _core
 from omnes.errors import OmnesError
+from omnes.traces import assembly, events
 
 # What rank 1 of tests/programs/recorded.c calls.
 _BLOCKING = """
@@ -102,7 +103,7 @@ def recorded(mpi, build, tmp_path_factory):
 
 def test_every_call_is_recorded_in_order(mpi, recorded):
     file, said = recorded
-    trace = traces.load(file)
+    trace = events.load(file)
     new = _SINCE_MPI_4 if mpi.family == "mpich" else ""
     expected = (_BLOCKING + _UNEQUAL + _UNBLOCKED + new + _COMMUNICATORS).split("\n")
     assert calls_of(trace, 1) == [line for line in expected if line]
@@ -115,7 +116,7 @@ def test_every_call_is_recorded_in_order(mpi, recorded):
 
 
 def test_roots_have_the_counts(recorded):
-    trace = traces.load(recorded[0])
+    trace = events.load(recorded[0])
     calls = calls_of(trace, 0)
     assert "gatherv blocking on=0 root=0 count=4 recv=4,8,12 recv_at=0,80,160" in calls
     assert "scatterv blocking on=0 root=0 count=8 send=8,16,24 send_at=0,80,160" in calls
@@ -123,10 +124,10 @@ def test_roots_have_the_counts(recorded):
 
 
 def test_waits_name_what_they_wait_for(recorded):
-    trace = traces.load(recorded[0])
-    events = trace.events[1]
+    trace = events.load(recorded[0])
+    mine = trace.events[1]
     active = set()
-    for call, request in zip(events.calls, events.requests):
+    for call, request in zip(mine.calls, mine.requests):
         word = trace.calls[call].split()[0]
         if word == "wait":
             active.remove(request)
@@ -140,12 +141,12 @@ def test_waits_name_what_they_wait_for(recorded):
 def test_a_trace_is_replayed(recorded, on, tmp_path):
     """Each on both MPIs, stock and under omnes; some results are checked in the program."""
     result = tmp_path / "replay.json"
-    words = ["--times", 1, "--longest-gap", 20, "--mpi", PREFIXES[on], "--json", result]
+    words = ["--times", 1, "--longest-gap", 20, "--mpi", PREFIXES[on], f"--json={result}"]
     done = run("bench", "--replay", recorded[0], *words)
     assert "times as fast as stock" in done.stdout and "95 %" not in done.stdout
     data = json.loads(result.read_text())
     calls = {(one["operation"], one["form"]): one["calls"] for one in data["operations"]}
-    trace = traces.load(recorded[0])
+    trace = events.load(recorded[0])
     recorded_calls = [call for rank in range(3) for call in calls_of(trace, rank)]
     for operation in _core.operations():
         for form in ("blocking", "nonblocking"):
@@ -164,22 +165,22 @@ def test_a_trace_is_replayed(recorded, on, tmp_path):
 
 def test_what_is_packed_is_the_same(recorded, tmp_path):
     packed = tmp_path / "calls.trace.gz"
-    trace = traces.load(recorded[0])
-    traces.write(packed, trace)
+    trace = events.load(recorded[0])
+    events.write(packed, trace)
     assert gzip.decompress(packed.read_bytes()) == recorded[0].read_bytes()
-    assert traces.load(packed) == trace
+    assert events.load(packed) == trace
 
 
 def test_with_statistics(mpi, build, tmp_path):
     done = run("run", "-n", 3, "--record", tmp_path / "a.trace.gz", "--stats", build("recorded", mpi))
     assert "omnes: recorded" in done.stderr and "omnes ran all" in done.stderr
-    assert traces.load(tmp_path / "a.trace.gz").ranks == 3
+    assert events.load(tmp_path / "a.trace.gz").ranks == 3
 
 
 def test_threads_and_intercommunicators_are_left_out(mpi, build, tmp_path):
     """What is not recorded is said, with the reason; what is left can be replayed."""
     done = run("run", "-n", 3, "--record", tmp_path / "t.trace", build("threads", mpi))
-    trace = traces.load(tmp_path / "t.trace")
+    trace = events.load(tmp_path / "t.trace")
     assert "made by another thread than the first" in done.stderr
     run("bench", "--replay", tmp_path / "t.trace", "--times", 1, "--longest-gap", 0, "--mpi", mpi.prefix)
     assert trace.head["left_out"]
@@ -201,7 +202,7 @@ def test_fortran(vendor, programs, tmp_path):
         pytest.skip(f"no mpif90.{vendor}: scripts/setup installs it where there is apt-get")
     program = compile_fortran("use_mpi", vendor, programs)
     run("run", "-n", 3, "--record", tmp_path / "f.trace", program)
-    calls = calls_of(traces.load(tmp_path / "f.trace"), 1)
+    calls = calls_of(events.load(tmp_path / "f.trace"), 1)
     names = {call.split()[0] for call in calls}
     assert {"barrier", "bcast", "reduce", "allreduce", "gatherv", "alltoall"} <= names
 
@@ -220,7 +221,7 @@ def test_mpi4py(mpi, monkeypatch, tmp_path):
         "comm.Free()\n"
     )
     run("run", "-n", 2, "--record", tmp_path / "p.trace", "--mpirun", mpi.launcher, "--", sys.executable, script)
-    calls = calls_of(traces.load(tmp_path / "p.trace"), 0)
+    calls = calls_of(events.load(tmp_path / "p.trace"), 0)
     wanted = ["dup on=0", "bcast blocking", "allreduce blocking", "free on="]
     assert [next(word for word in wanted if call.startswith(word)) for call in calls if call.startswith(tuple(wanted))]
     number = next(call for call in calls if call.startswith("dup")).rpartition("=")[2]
@@ -241,7 +242,7 @@ def written(folder: Path, *lines: str, **head: object) -> Path:
 
 def test_a_small_trace_is_right(tmp_path):
     whole = ["communicator 0 0", "call 0 barrier blocking on=0", "rank 0 1", "0 5", "end"]
-    assert calls_of(traces.load(written(tmp_path, *whole)), 0) == ["barrier blocking on=0"]
+    assert calls_of(events.load(written(tmp_path, *whole)), 0) == ["barrier blocking on=0"]
 
 
 @pytest.mark.parametrize(
@@ -290,7 +291,7 @@ def test_a_call_that_is_too_large_is_one_line(tmp_path):
     [
         (["-n", "4"], "is of 1 ranks, which a replay has, too: leave out -n 4"),
         (["bcast"], "the trace says what is called; --replay goes with -n, --mpi"),
-        (["--hosts", "2"], "the trace says what is called"),
+        (["--nodes", "2x1"], "the trace says what is called"),
     ],
 )
 def test_what_a_replay_does_not_go_with(tmp_path, words, said):
@@ -315,11 +316,11 @@ def test_other_wrong_words(tmp_path):
 # Ranks whose calls end at different places.
 
 
-def rank_file(folder: Path, rank: int, ranks: int, calls: list[str], events: list[str], stopped: int = 0) -> None:
+def rank_file(folder: Path, rank: int, ranks: int, calls: list[str], made: list[str], stopped: int = 0) -> None:
     world = ",".join(map(str, range(ranks)))
     lines = ["omnes calls of a rank 1", f"rank {rank} of {ranks}", "library ompi", "seconds 0.5", f"stopped {stopped}"]
     lines += [f"communicator 0 1 {world}", f"communicator 1 2 {rank}", "communicator 2 0 0,1"]
-    lines += [*(f"call {call}" for call in calls), f"events {len(events)}", *events, "end"]
+    lines += [*(f"call {call}" for call in calls), f"events {len(made)}", *made, "end"]
     (folder / f"calls-{rank}.txt").write_text("\n".join(lines) + "\n")
 
 
@@ -327,10 +328,10 @@ def test_events_end_where_a_rank_has_stopped(tmp_path):
     calls = ["bcast blocking on=0 root=0 count=1", "barrier blocking on=2", "barrier nonblocking on=0", "wait"]
     rank_file(tmp_path, 0, 2, calls, ["0 1", "1 1", "2 1 1", "0 1", "3 1 1", "1 1"])
     rank_file(tmp_path, 1, 2, calls, ["0 1", "1 1", "2 1 1"], stopped=1)
-    trace = recording.merge(tmp_path, ["./app"])
-    assert [len(events) for events in trace.events] == [3, 3]
+    trace = assembly.merge(tmp_path, ["./app"])
+    assert [len(one) for one in trace.events] == [3, 3]
     assert trace.head["stopped"] and trace.head["cut"] == 3
-    assert "trace ends before the program did" in traces.summary(trace)
+    assert "trace ends before the program did" in events.summary(trace)
 
 
 def test_a_cut_takes_what_others_need(tmp_path):
@@ -338,22 +339,22 @@ def test_a_cut_takes_what_others_need(tmp_path):
     calls = ["barrier blocking on=0", "barrier blocking on=2"]
     rank_file(tmp_path, 0, 2, calls, ["0 1", "1 1", "1 1", "0 1"])
     rank_file(tmp_path, 1, 2, calls, ["0 1", "1 1", "0 1"])
-    trace = recording.merge(tmp_path, ["./app"])
-    assert [len(events) for events in trace.events] == [2, 2]
+    trace = assembly.merge(tmp_path, ["./app"])
+    assert [len(one) for one in trace.events] == [2, 2]
 
 
 def test_starts_need_all_ranks(tmp_path):
     calls = ["barrier persistent on=0", "start", "wait"]
     rank_file(tmp_path, 0, 2, calls, ["0 1 1", "1 1 1", "2 1 1", "1 1 1", "2 1 1"])
     rank_file(tmp_path, 1, 2, calls, ["0 1 1", "1 1 1", "2 1 1"])
-    trace = recording.merge(tmp_path, ["./app"])
-    assert [len(events) for events in trace.events] == [3, 3]
+    trace = assembly.merge(tmp_path, ["./app"])
+    assert [len(one) for one in trace.events] == [3, 3]
 
 
 def test_a_rank_without_calls_leaves_no_trace(tmp_path):
     rank_file(tmp_path, 0, 2, [], [])
-    assert recording.merge(tmp_path, ["./app"]) is None
-    assert recording.why_none(tmp_path) == "only 1 of the ranks have called MPI_Finalize with omnes loaded"
+    assert assembly.merge(tmp_path, ["./app"]) is None
+    assert assembly.why_none(tmp_path) == "only 1 of the ranks have called MPI_Finalize with omnes loaded"
 
 
 def test_what_a_rank_wrote_by_halves(tmp_path):
@@ -361,4 +362,4 @@ def test_what_a_rank_wrote_by_halves(tmp_path):
     file = tmp_path / "calls-0.txt"
     file.write_text(file.read_text().replace("events 1", "events 3"))
     with pytest.raises(OmnesError, match="cannot be read"):
-        recording.merge(tmp_path, ["./app"])
+        assembly.merge(tmp_path, ["./app"])

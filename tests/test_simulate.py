@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from cli import fails, omnes
-from omnes import libraries
 from omnes.errors import OmnesError
+from omnes.launching import libraries
 from omnes.simulation import cells, platforms, smpi
 
 HERE = ("--platform", "fat-tree:2x4")
@@ -73,7 +73,7 @@ def test_more_ranks_than_files_may_be_open_are_refused(monkeypatch):
             "'bw=fast' is no parameter of a fat-tree; valid: leaf=N, up=N, bw=12.5G",
         ),
         ((*HERE, "-n", "9"), "9 ranks, 4 on a host, need 3 hosts; fat-tree:2x4 has 2"),
-        ((*HERE, "-n", "8", "--placement", "random"), "no placement 'random'; there are block, cyclic"),
+        ((*HERE, "-n", "8", "--nodes", "4x2 random"), "no word 'random'; there are block, cyclic"),
         ((*HERE, "-n", "8", "gossip"), "no operation to simulate 'gossip'; there are barrier, bcast"),
         ((*HERE, "-n", "8", "bcast", "-b", "9"), "9 bytes are no whole number of elements, which have 4 bytes"),
         ((*HERE, "-n", "8", "bcast", "--algorithm", "bcast/warp"), 'no algorithm "warp" for bcast; valid: binary'),
@@ -106,7 +106,7 @@ def simulated(*words: str) -> list[dict[str, object]]:
 @pytest.mark.parametrize("ranks", [1, 5, 8])
 def test_all_operations_are_right_in_simulation(ranks):
     records = simulated(
-        "-n", str(ranks), "--placement", "block,cyclic", "-b", "8,4K,64K", "--selector", "none", *cells.SHAPES
+        "-n", str(ranks), "--nodes", "block,cyclic", "-b", "8,4K,64K", "--selector", "none", *cells.SHAPES
     )
     assert len(records) == 2 * (3 * (len(cells.SHAPES) - 1) + 1)
     assert [record for record in records if "failed" in record] == []

@@ -12,7 +12,8 @@ import pytest
 from ClusterShell.NodeSet import NodeSet
 
 from cli import fails, omnes
-from omnes import _core, topology
+from omnes import _core
+from omnes.placement import jobs
 
 FOLDER = Path(__file__).parent / "topology"
 CASES = sorted(FOLDER.glob("*.txt"))
@@ -32,7 +33,7 @@ def test_described_machines_and_jobs(case, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     description, _, expected = case.read_text().partition("--\n")
     options, arguments = words(description)
-    shown = omnes("topology", "--machine", options["machine"]).output + "\n" if "machine" in options else ""
+    shown = omnes("topology", "--shape", options["shape"]).output + "\n" if "shape" in options else ""
     shown += omnes("topology", "groups", *arguments).output
     if os.environ.get("OMNES_RECORD") == "1":  # then read what has changed
         case.write_text(f"{description}--\n{shown}")
@@ -40,8 +41,8 @@ def test_described_machines_and_jobs(case, monkeypatch):
 
 
 def test_paper_example():
-    job = topology.job("node[01-02,48]x36", "package:2 numa:1 core:18 pu:1", str(FOLDER / "four-switches.net"))
-    said = {r: " ".join(topology.members(group) for group in topology.groups_with(job, r)) for r in (0, 1, 36)}
+    job = jobs.job("node[01-02,48]x36", "package:2 numa:1 core:18 pu:1", str(FOLDER / "four-switches.net"))
+    said = {r: " ".join(jobs.members(group) for group in jobs.groups_with(job, r)) for r in (0, 1, 36)}
     assert said == {0: "(0..17) (0,18) (0,36) (0,72)", 1: "(0..17)", 36: "(36..53) (36,54) (0,36)"}
 
 
@@ -72,27 +73,24 @@ def test_lists_of_nodes_are_those_of_clustershell():
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--machine", "nonsense"), "machine 'nonsense' is no file, and not a description such as"),
-        (("--machine", str(FOLDER / "paper.txt")), "is no XML file of hwloc"),
+        (("--shape", "nonsense"), "machine 'nonsense' is no file, and not a description such as"),
+        (("--shape", str(FOLDER / "paper.txt")), "is no XML file of hwloc"),
         (("--draw", "x.png"), "the file name must end in .svg, .html"),
-        (("groups", "--ranks", "8by8"), "ranks '8by8': '8by8' is no number from 1 to 1048576; expected a file, or a"),
-        (("groups", "--ranks", "0x8"), "ranks '0x8': '0' is no number from 1"),
-        (("groups", "--ranks", "4xx8"), "ranks '4xx8': '4x' is neither a number of nodes nor a list of their names; "),
+        (("groups", "--nodes", "8by8"), "'8by8' says not where ranks lie: write NODESxRANKS"),
+        (("groups", "--nodes", "0x8"), "'0x8' says not where ranks lie"),
+        (("groups", "--nodes", "4xx8"), "'4xx8' says not where ranks lie"),
+        (("groups", "--nodes", "2x4x8", "--network", "/nowhere"), "'2x4x8' says itself which switches"),
+        (("groups", "--nodes", "n[1-x8"), "ranks 'n[1-x8': a bracket without its other half"),
+        (("groups", "--nodes", "8x8 random"), "no word 'random'; there are block, cyclic, unbound"),
         (
-            ("groups", "--ranks", "2x4x8"),
-            "ranks '2x4x8': '2x4' is neither a number of nodes nor a list of their names; ",
-        ),
-        (("groups", "--ranks", "n[1-x8"), "ranks 'n[1-x8': a bracket without its other half"),
-        (("groups", "--ranks", "8x8 random"), "no word 'random'; valid are block, cyclic, unbound"),
-        (
-            ("groups", "--ranks", "2x5", "--machine", "core:4 pu:1"),
+            ("groups", "--nodes", "2x5", "--shape", "core:4 pu:1"),
             "more ranks on node0 than the 4 cores of the",
         ),
-        (("groups", "--ranks", "999999x999999"), "more than 1048576 ranks"),
-        (("groups", "--ranks", "2x2", "--rank", "4"), "no rank 4 among 4: ranks are 0..3"),
-        (("groups", "--ranks", "2x2", "--levels", "nodes"), "no level 'nodes'; valid, with commas between: core,l2"),
-        (("groups", "--ranks", "2x2", "--network", "/nowhere"), "/nowhere: No such file or directory"),
-        (("groups", "--ranks", "20000x1", "--draw", "x.svg"), "cannot draw 20000 ranks or CPUs; at most 16384"),
+        (("groups", "--nodes", "999999x999999"), "more than 1048576 ranks"),
+        (("groups", "--nodes", "2x2", "--rank", "4"), "no rank 4 among 4: ranks are 0..3"),
+        (("groups", "--nodes", "2x2", "--levels", "nodes"), "no level 'nodes'; valid, with commas between: core,l2"),
+        (("groups", "--nodes", "2x2", "--network", "/nowhere"), "/nowhere: No such file or directory"),
+        (("groups", "--nodes", "20000x1", "--draw", "x.svg"), "cannot draw 20000 ranks or CPUs; at most 16384"),
     ],
 )
 def test_errors_are_one_line(arguments, complaint):
@@ -111,17 +109,17 @@ def test_errors_are_one_line(arguments, complaint):
 def test_bad_files_of_ranks(tmp_path, text, complaint):
     file = tmp_path / "ranks"
     file.write_text(text)
-    assert fails("topology", "groups", "--ranks", str(file), "--machine", "core:8 pu:1").endswith(complaint)
+    assert fails("topology", "groups", "--nodes", str(file), "--shape", "core:8 pu:1").endswith(complaint)
 
 
 def test_json():
-    job = json.loads(omnes("topology", "groups", "--ranks", "2x2 cyclic", "--json").output)
+    job = json.loads(omnes("topology", "groups", "--nodes", "2x2 cyclic", "--json").output)
     assert job["levels"] == [{"name": "node", "units": [0, 1, 0, 1]}]
     assert job["groups"] == [
         {"level": "node", "groups": [[0, 2], [1, 3]]},
         {"level": "all", "groups": [[0, 1]]},
     ]
-    one = json.loads(omnes("topology", "groups", "--ranks", "2x2", "--rank", "2", "--json").output)
+    one = json.loads(omnes("topology", "groups", "--nodes", "2x2", "--rank", "2", "--json").output)
     assert one == {"rank": 2, "groups": [[2, 3], [0, 2]]}
     assert json.loads(omnes("topology", "--json").output) == _core.machine()
 
@@ -129,7 +127,7 @@ def test_json():
 def test_environment_names_network_and_levels(monkeypatch):
     monkeypatch.setenv("OMNES_TOPOLOGY", str(FOLDER / "four-switches.net"))
     monkeypatch.setenv("OMNES_LEVELS", "switch")
-    job = json.loads(omnes("topology", "groups", "--ranks", "node[16-17]x2", "--json").output)
+    job = json.loads(omnes("topology", "groups", "--nodes", "node[16-17]x2", "--json").output)
     assert [level["name"] for level in job["levels"]] == ["switch"]
     assert str(FOLDER / "four-switches.net") in omnes("topology").output
 
@@ -138,10 +136,10 @@ def test_environment_names_network_and_levels(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "leaves"),
     [
-        (("groups", "--ranks", "node[01-02,48]x36", "--network", str(FOLDER / "four-switches.net")), 108),
-        (("--machine", "pack:2 numa:2 l3:2 core:2 pu:2"), 32),
-        (("--machine", str(FOLDER / "two-memories.xml")), 8),
-        (("--machine", str(FOLDER / "restricted.xml")), 3),
+        (("groups", "--nodes", "node[01-02,48]x36", "--network", str(FOLDER / "four-switches.net")), 108),
+        (("--shape", "pack:2 numa:2 l3:2 core:2 pu:2"), 32),
+        (("--shape", str(FOLDER / "two-memories.xml")), 8),
+        (("--shape", str(FOLDER / "restricted.xml")), 3),
     ],
 )
 def test_pictures_hold_every_rank_or_cpu_once(tmp_path, arguments, leaves, suffix):

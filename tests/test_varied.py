@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from lab import peers, plan
 from launching import LIMIT, PREFIXES, ROOT, YIELDING, the_mpi
-from omnes.bench import compare, peers, plan, variety
+from omnes.bench import compare, variety
 from omnes.bench.job import Job, JobSpec, WrongResult
-from omnes.bench.measure import Cell, Samples, take_turns
 from omnes.bench.records import Key, Measured, Records
+from omnes.bench.timing import Cell, Samples, take_turns
 from omnes.errors import OmnesError
-from omnes.mpi import Mpi
+from omnes.launching.mpi import Mpi
 
 PLANS = ROOT / "bench/plans"
 VARIED = plan.read(PLANS / "varied.toml").cells

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from omnes import _core, errors
+from omnes.terminal import spellings
 
 # In the order in which people meet them.
 COMMANDS = {
@@ -32,6 +33,8 @@ COMMANDS = {
     "demo": "Run an example program on the stock MPI and on omnes.",
 }
 
+_OF_PROGRAMS = ("run", "compare")  # which know where the program's own words begin
+
 
 class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -42,9 +45,17 @@ class LazyGroup(click.Group):
             return None
         return importlib.import_module(f"omnes.commands.{name.replace('-', '_')}").command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args[0].startswith("-"):
+            errors.one_of(args[0], COMMANDS, "command")
+        name, command, words = super().resolve_command(ctx, args)
+        return name, command, words if name in _OF_PROGRAMS else spellings.current(name or "", words)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """A program's words may be any bytes; all other words become text sooner or later."""
-        for word in args if args[:1] != ["run"] else []:
+        for word in args if args[:1] and args[0] not in _OF_PROGRAMS else []:
             word.encode()
         return super().parse_args(ctx, args)
 

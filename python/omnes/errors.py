@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import IO, Any
 
 import click
@@ -19,6 +20,22 @@ class OmnesError(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(f"omnes: {one_line(self.format_message())}", file=file, err=file is None)
+
+
+class UsageError(OmnesError):
+    """The command was asked for what there is not, or for things that do not go together."""
+
+    exit_code = 2
+
+
+def one_of(name: str, valid: Iterable[str], what: str) -> str:
+    """The name, if there is such a thing; else an error that says which one was probably meant."""
+    there = list(valid)
+    if name in there:
+        return name
+    close = get_close_matches(name, there, 1)
+    guess = f"did you mean '{close[0]}'? " if close else ""
+    raise UsageError(f"no {what} '{name}'; {guess}there are {', '.join(there)}")
 
 
 @contextmanager

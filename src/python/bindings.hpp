@@ -32,7 +32,7 @@ void require_ranks(int p);
 /// The operation of that name. Throws std::invalid_argument, which lists the valid ones.
 Operation operation(const std::string& name);
 
-/// A job that words describe: --ranks, --machine ("this": this one), --network, --levels; empty: not given. Throws
+/// A job that words describe: --nodes, --shape ("this": this one), --network, --levels; empty: not given. Throws
 /// std::invalid_argument. For all functions over placements.
 struct Job {
   std::vector<Site> ranks;

@@ -8,9 +8,9 @@ from typing import Any
 
 from omnes.bench import limits
 from omnes.bench.job import Spread
-from omnes.bench.measure import Cell, Samples, ratio
 from omnes.bench.records import Measured, Records
-from omnes.units import percentile
+from omnes.bench.timing import Cell, Samples, ratio
+from omnes.terminal.units import percentile
 
 BEST = "the best peer"
 _MPI = ("packages", "prefix")  # what in a peer's file says which MPI it is

@@ -19,10 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omnes import launch, libraries, programs
+from omnes import programs
 from omnes.cluster import Cluster
 from omnes.errors import OmnesError
-from omnes.mpi import Mpi
+from omnes.launching import launch, libraries
+from omnes.launching.mpi import Mpi
 
 _START_SECONDS = 60.0  # launching many ranks on few CPUs takes a while
 _STOP_SECONDS = 30.0  # spinning ranks that share CPUs are slow to finalise

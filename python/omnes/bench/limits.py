@@ -14,11 +14,12 @@ import math
 import subprocess
 from collections.abc import Iterator, Mapping
 
-from omnes import cpus, programs
-from omnes.bench.measure import Cell
+from omnes import programs
 from omnes.bench.parts import buffer_bytes, parts
+from omnes.bench.timing import Cell
 from omnes.errors import OmnesError
-from omnes.units import format_seconds, parse_bytes
+from omnes.launching import cpus
+from omnes.terminal.units import format_seconds, parse_bytes
 
 Limits = Mapping[str, float]
 

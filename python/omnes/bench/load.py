@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from omnes.bench.measure import Samples
-from omnes.units import percentile
+from omnes.bench.timing import Samples
+from omnes.terminal.units import percentile
 
 _STAT = Path("/proc/stat")
 _LOOK_SECONDS = 0.3  # thirty ticks of the kernel's clock for each CPU

@@ -21,9 +21,9 @@ from typing import Any
 from rich.table import Table
 
 from omnes.bench.job import Job, JobSpec
-from omnes.bench.measure import ANSWER_SECONDS, BATCH_SECONDS, MAX_CALLS, MIN_ROUNDS, Cell, Samples, checked, ratio
-from omnes.bench.report import Labels, Ratios
-from omnes.units import format_us
+from omnes.bench.side_by_side import Labels, Ratios
+from omnes.bench.timing import ANSWER_SECONDS, BATCH_SECONDS, MAX_CALLS, MIN_ROUNDS, Cell, Samples, checked, ratio
+from omnes.terminal.units import format_us
 
 TIMES = ("pure", "computation", "total")
 TRIAL_CALLS = 5

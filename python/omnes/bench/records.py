@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omnes import files
-from omnes.bench.measure import Cell, Samples
+from omnes.bench.timing import Cell, Samples
 from omnes.errors import OmnesError
+from omnes.terminal import files
 
 
 @dataclass(frozen=True)

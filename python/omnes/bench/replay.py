@@ -17,14 +17,16 @@ from typing import Any
 
 from rich.table import Table
 
-from omnes import _core, launch, programs, progress
-from omnes.bench.applications.running import last_words, stop
-from omnes.bench.applications.statistics import LEAST, Known, known, ratios
+from omnes import _core, programs
+from omnes.bench.confidence import LEAST, Known, known, ratios
 from omnes.bench.job import JobError, JobLost, JobSpec, binding
 from omnes.bench.session import end_on_sigterm
 from omnes.errors import OmnesError
-from omnes.traces import FORMS, LISTS, MAKERS, OF_REQUESTS, OPS, TYPES, Trace, numbers, words_of
-from omnes.units import format_us, percentile
+from omnes.launching import launch
+from omnes.launching.processes import last_words, stop
+from omnes.terminal import progress
+from omnes.terminal.units import format_us, percentile
+from omnes.traces.events import FORMS, LISTS, MAKERS, OF_REQUESTS, OPS, TYPES, Trace, numbers, words_of
 
 _KINDS = (*_core.operations(), *MAKERS, "free", *OF_REQUESTS)  # in the order of replay.c
 _NO_OP, _OF_PROGRAM = -2, -1

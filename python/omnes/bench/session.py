@@ -9,12 +9,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 from types import FrameType
 
-from omnes import progress
 from omnes.bench import variety
 from omnes.bench.job import ONE_HOST, Job, JobSpec, Spread
-from omnes.bench.measure import Cell, Samples, measure
 from omnes.bench.parts import PARTS, SIZELESS
-from omnes.bench.report import size
+from omnes.bench.side_by_side import size
+from omnes.bench.timing import Cell, Samples, measure
+from omnes.terminal import progress
 
 OPERATIONS = tuple(PARTS)
 # Those that give a count for each part.

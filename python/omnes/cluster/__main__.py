@@ -13,8 +13,9 @@ if not __package__:  # started by its path
 
 import click
 
-from omnes import launch, options
 from omnes.cluster import NAMESPACES, Cluster, NotHere, head, network
+from omnes.launching import launch
+from omnes.terminal import options
 
 _TOOLS = {"unshare": "util-linux", "nsenter": "util-linux", "taskset": "util-linux", "ip": "iproute2", "tc": "iproute2"}
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from omnes.cluster import NAMESPACES, Cluster, NotHere, network
-from omnes.mpi import YIELDING
+from omnes.launching.mpi import YIELDING
 
 _PLACE = Path("/dev/shm/cluster")
 _SCRIPTS = Path(__file__).resolve().parent

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +11,15 @@ import click
 from click.core import ParameterSource
 from rich.table import Table
 
-from omnes import cpus, files, mpi, options, terminal, traces, units
-from omnes.bench import limits, load, overlap, peers, replay, report, session
+from omnes.bench import contenders, limits, load, overlap, replay, session, side_by_side
 from omnes.bench.job import ONE_HOST, Job, JobSpec, Spread
-from omnes.bench.measure import Cell
-from omnes.errors import OmnesError
+from omnes.bench.timing import Cell
+from omnes.errors import OmnesError, UsageError, one_of
+from omnes.launching import cpus, mpi
+from omnes.placement import patterns
+from omnes.placement.patterns import Ranks
+from omnes.terminal import options, output, units
+from omnes.traces import events
 
 
 @click.command()
@@ -109,24 +112,15 @@ from omnes.errors import OmnesError
     help="Measure the machine instead: hand-over, copies, wake-ups, -n processes that wait for each other.",
 )
 @click.option(
-    "--hosts",
-    type=options.number(1),
-    default=1,
-    metavar="N",
-    help="Number of hosts to spread the ranks over, emulated on this machine.",
-)
-@click.option(
-    "--placement",
-    type=click.Choice(["block", "cyclic"]),
-    default="block",
-    show_default=True,
-    help="With --hosts: fill one host after the other, or deal ranks out in turns.",
+    "--nodes",
+    metavar="WHERE",
+    help="Spread the ranks over hosts, emulated on this machine: 4x2 (hosts x ranks), '4x2 cyclic' (dealt to them).",
 )
 @click.option(
     "--bandwidth",
     callback=options.rate,
     metavar="RATE",
-    help="With --hosts: rate of each host's link, such as 1gbit.  [default: what the kernel copies]",
+    help="With --nodes: rate of each host's link, such as 1gbit.  [default: what the kernel copies]",
 )
 @click.option(
     "--replay",
@@ -161,7 +155,7 @@ from omnes.errors import OmnesError
     metavar="SECONDS",
     help="Time for a cell.",
 )
-@options.to_file("Everything, with all samples")
+@options.for_scripts
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -181,15 +175,15 @@ def command(
     table: Path | None,
     variants: tuple[str, ...],
     only_limits: bool,
-    hosts: int,
-    placement: str,
+    nodes: str | None,
     bandwidth: str | None,
     trace_file: Path | None,
     times: int,
     longest_gap: float,
     bind: bool | None,
     seconds: float,
-    to_file: Path | None,
+    to_csv: Path | None,
+    to_json: Path | None,
 ) -> None:
     """Measure collectives on the stock MPI and on omnes.
 
@@ -211,42 +205,42 @@ def command(
     omnes bench --replay app.trace                   the calls that omnes run --record app.trace ./app has recorded
     omnes bench --replay app.trace --times 10 --longest-gap 0
     omnes bench --limits
-    omnes bench --hosts 4 -n 8 allreduce
-    omnes bench --hosts 4 -n 8 --bandwidth 1gbit bcast
-    omnes bench --hosts 4 -n 8 --placement cyclic allgather --variant "fixed:OMNES_REMAP=off"
-    omnes bench --mpi /opt/mpich --mpi /opt/openmpi --json table.json
+    omnes bench --nodes 4x2 allreduce
+    omnes bench --nodes 4x2 --bandwidth 1gbit bcast
+    omnes bench --nodes "4x2 cyclic" allgather --variant "fixed:OMNES_REMAP=off"
+    omnes bench --mpi /opt/mpich --mpi /opt/openmpi --json=table.json
     omnes bench allreduce --table table.toml
     omnes bench allreduce --peer "tuned:OMPI_MCA_coll_tuned_use_dynamic_rules=1"
     """
     given = _given(ctx)
     if trace_file:
         _refuse_beside_replay(given)
-        trace = traces.load(trace_file)
+        trace = events.load(trace_file)
         if "ranks" in given and ranks != trace.ranks:
             raise OmnesError(f"{trace_file} is of {trace.ranks} ranks, which a replay has, too: leave out -n {ranks}")
         gap = longest_gap * 1e-6
-        _replay(trace, trace_file, places, settings, variants, table, bind, times, gap, to_file)
+        _replay(trace, trace_file, places, settings, variants, table, bind, times, gap, to_csv, to_json)
         return
     if alone := [name for name in ("times", "longest_gap") if name in given]:
-        raise OmnesError(f"--{alone[0].replace('_', '-')} is for the calls of a trace: add --replay FILE")
+        raise UsageError(f"--{alone[0].replace('_', '-')} is for the calls of a trace: add --replay FILE")
     if only_limits:
-        _show_limits(ranks, to_file)
+        _show_limits(ranks, to_csv, to_json)
         return
     if table and settings:
-        raise OmnesError("--table compares omnes with itself, --peer with other settings of the MPI: give one of them")
+        raise UsageError("--table compares omnes with itself, --peer with other settings of the MPI: give one of them")
     if nonblocking and persistent:
-        raise OmnesError("--nonblocking and --persistent are two measurements: give one of them")
+        raise UsageError("--nonblocking and --persistent are two measurements: give one of them")
     if tests and not nonblocking:
-        raise OmnesError("--tests are made while a nonblocking operation is pending: add --nonblocking")
+        raise UsageError("--tests are made while a nonblocking operation is pending: add --nonblocking")
     if asleep and not nonblocking:
-        raise OmnesError("--asleep is what ranks do while a nonblocking operation is pending: add --nonblocking")
+        raise UsageError("--asleep is what ranks do while a nonblocking operation is pending: add --nonblocking")
     if persistent and buffers != "warm":
-        raise OmnesError("a persistent operation has one buffer, which calls keep warm: leave out --buffers")
+        raise UsageError("a persistent operation has one buffer, which calls keep warm: leave out --buffers")
     names = _operations(operations, nonblocking)
     types = session.REDUCTIONS[reduction]
     type_name = type_name or types[0]
     if type_name not in types:
-        raise OmnesError(f"reduction {reduction} is for {', '.join(types)}, not for {type_name}")
+        raise UsageError(f"reduction {reduction} is for {', '.join(types)}, not for {type_name}")
     todo = session.cells(
         names,
         _sizes(sizes, type_name),
@@ -257,26 +251,28 @@ def command(
         session.BUFFERS if buffers == "both" else (buffers,),
     )
     if not todo and counts == "unequal":
-        raise OmnesError(f"only these have unequal counts: {', '.join(session.WITH_COUNTS)}")
+        raise UsageError(f"only these have unequal counts: {', '.join(session.WITH_COUNTS)}")
     if not todo:
-        raise OmnesError(f"none of these has a {reduction} reduction and {buffers} buffers: {', '.join(names)}")
+        raise UsageError(f"none of these has a {reduction} reduction and {buffers} buffers: {', '.join(names)}")
     mpis = _mpis(places)
+    where = _where(ranks if "ranks" in given or not nodes else None, nodes, ranks)
+    ranks, hosts = where.count, where.nodes
     if hosts > 1 and (bind or ranks % hosts):
-        raise OmnesError(f"on {hosts} hosts ranks are not bound, and each has as many: give -n a multiple of {hosts}")
-    if placement == "cyclic" and hosts == 1:
-        raise OmnesError("on one host there is nothing to deal ranks to: add --hosts N, or leave out --placement")
+        raise UsageError(f"on {hosts} hosts ranks are not bound, and each has as many: give -n a multiple of {hosts}")
+    if where.cyclic and hosts == 1:
+        raise UsageError("on one host there is nothing to deal ranks to: write --nodes '4x2 cyclic'")
     if bandwidth and hosts == 1:
-        raise OmnesError("one host has no links: add --hosts N, or leave out --bandwidth")
-    spread = Spread(hosts, placement == "cyclic", bandwidth)
+        raise UsageError("one host has no links: add --nodes 4x2, or leave out --bandwidth")
+    spread = Spread(hosts, where.cyclic, bandwidth)
     bound = ranks <= cpus.usable_cores() and hosts == 1 if bind is None else bind
     if table:
-        specs = peers.with_table(mpis, table)
+        specs = contenders.with_table(mpis, table)
     else:
-        specs = peers.jobs(mpis, ranks > cpus.usable_cpus() and hosts == 1, settings, variants)
+        specs = contenders.jobs(mpis, ranks > cpus.usable_cpus() and hosts == 1, settings, variants)
     others = load.look()
     data: dict[str, Any] = {"ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound}
     data.update(busy_cpus=others.taken, load=others.average)
-    data.update(hosts=hosts, placement=placement, bandwidth=bandwidth)
+    data.update(hosts=hosts, placement="cyclic" if where.cyclic else "block", bandwidth=bandwidth)
     if nonblocking:
         hidden: dict[Cell, dict[str, overlap.Overlap]] = {}
 
@@ -294,20 +290,18 @@ def command(
         forms = session.FORMS if persistent else ("blocking",)
         results, commands = session.run(specs, todo, ranks, bound, seconds, f"{ranks} ranks", forms, spread)
         samples = [times for of_cell in results.values() for times in of_cell.values()]
-        data.update(cells=report.as_data(specs, results))
+        data.update(cells=side_by_side.as_data(specs, results))
 
         def shown(of_mpi: Sequence[JobSpec], what: str) -> Table:
-            return report.table(of_mpi, results, what)
+            return side_by_side.table(of_mpi, results, what)
 
     data.update(
         unit="seconds per call; mean over a batch's calls of the slowest rank",
-        jobs=report.jobs_as_data(specs, commands),
+        jobs=side_by_side.jobs_as_data(specs, commands),
     )
-    if to_file:
-        _write(json.dumps(data, indent=2), to_file)
-    if str(to_file) != "-":
-        for name, of_mpi in report.by_mpi(specs):
-            terminal.console().print(shown(of_mpi, title(name, ranks, bound, spread)))
+    if output.deliver(to_json, data, to_csv, data["cells"]):
+        for name, of_mpi in side_by_side.by_mpi(specs):
+            output.console().print(shown(of_mpi, title(name, ranks, bound, spread)))
     for warning in load.warnings(others, samples):
         click.echo(warning, err=True)
 
@@ -322,7 +316,8 @@ _BESIDE_REPLAY = {
     "bind": "--bind",
     "times": "--times",
     "longest_gap": "--longest-gap",
-    "to_file": "--json",
+    "to_json": "--json",
+    "to_csv": "--csv",
 }
 
 
@@ -334,11 +329,11 @@ def _given(ctx: click.Context) -> set[str]:
 def _refuse_beside_replay(given: set[str]) -> None:
     if given - _BESIDE_REPLAY.keys():
         valid = ", ".join(word for word in _BESIDE_REPLAY.values() if word != "--replay")
-        raise OmnesError(f"the trace says what is called; --replay goes with {valid} only")
+        raise UsageError(f"the trace says what is called; --replay goes with {valid} only")
 
 
 def _replay(
-    trace: traces.Trace,
+    trace: events.Trace,
     file: Path,
     places: Sequence[str],
     settings: Sequence[str],
@@ -347,42 +342,49 @@ def _replay(
     bind: bool | None,
     times: int,
     longest_gap: float,
-    to_file: Path | None,
+    to_csv: Path | None,
+    to_json: Path | None,
 ) -> None:
     mpis = _mpis(places)
     ranks = trace.ranks
     bound = ranks <= cpus.usable_cores() if bind is None else bind
-    specs = peers.with_table(mpis, table) if table else peers.jobs(mpis, ranks > cpus.usable_cpus(), settings, variants)
+    specs = (
+        contenders.with_table(mpis, table)
+        if table
+        else contenders.jobs(mpis, ranks > cpus.usable_cpus(), settings, variants)
+    )
     others = load.look()
     results = replay.run(trace, specs, bound, times, longest_gap)
-    if to_file:
-        data = {"replay": str(file), "ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound, "times": times}
-        data.update(longest_gap=longest_gap, busy_cpus=others.taken, load=others.average)
-        data.update(unit="seconds in MPI: of an operation those of all ranks, of all the mean of the ranks")
-        data.update(replay.as_data(results, specs), jobs=report.jobs_as_data(specs, results.commands))
-        _write(json.dumps(data, indent=2), to_file)
-    if str(to_file) == "-":
+    data = {"replay": str(file), "ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound, "times": times}
+    data.update(longest_gap=longest_gap, busy_cpus=others.taken, load=others.average)
+    data.update(unit="seconds in MPI: of an operation those of all ranks, of all the mean of the ranks")
+    found = replay.as_data(results, specs)
+    data.update(found, jobs=side_by_side.jobs_as_data(specs, results.commands))
+    if not output.deliver(to_json, data, to_csv, found["operations"]):
         return
-    for name, of_mpi in report.by_mpi(specs):
-        terminal.console().print(replay.table(results, of_mpi, f"{file}, {title(name, ranks, bound)}"))
+    for name, of_mpi in side_by_side.by_mpi(specs):
+        output.console().print(replay.table(results, of_mpi, f"{file}, {title(name, ranks, bound)}"))
     for line in replay.verdicts(results, specs):
         click.echo(line)
 
 
-def _show_limits(ranks: int, to_file: Path | None) -> None:
+def _show_limits(ranks: int, to_csv: Path | None, to_json: Path | None) -> None:
     found = limits.measure(ranks)
-    if to_file:
-        _write(json.dumps(found, indent=2), to_file)
-    if str(to_file) != "-":
+    if output.deliver(to_json, found, to_csv, [found]):
         table = Table("limit", title="What this machine needs, and the rest cannot beat")
         table.add_column("", justify="right")
         for row in limits.rows(found):
             table.add_row(*row)
-        terminal.console().print(table)
+        output.console().print(table)
 
 
-def _write(text: str, to_file: Path) -> None:
-    click.echo(text) if str(to_file) == "-" else files.write(to_file, f"{text}\n")
+def _where(count: int | None, nodes: str | None, usual: int) -> Ranks:
+    pattern = patterns.parse(nodes or "")
+    counts = [count or usual] if count or not (pattern.nodes and pattern.ranks) else []
+    found = patterns.groups(counts, pattern, counts[0] if counts else 1)
+    if len(found) != 1:
+        raise UsageError(f"'{nodes}' are several cases: measure one")
+    return found[0]
 
 
 def title(name: str, ranks: int, bound: bool, spread: Spread = ONE_HOST) -> str:
@@ -394,10 +396,7 @@ def title(name: str, ranks: int, bound: bool, spread: Spread = ONE_HOST) -> str:
 def _operations(names: Sequence[str], nonblocking: bool) -> Sequence[str]:
     """The operations to measure; nonblocking ones may be called as MPI does, iallreduce."""
     plain = [name[1:] if nonblocking and name[1:] in session.OPERATIONS else name for name in names]
-    unknown = [name for name in plain if name not in session.OPERATIONS]
-    if unknown:
-        raise OmnesError(f"no operation '{unknown[0]}' to measure; there are {', '.join(session.OPERATIONS)}")
-    return plain or session.OPERATIONS
+    return [one_of(name, session.OPERATIONS, "operation") for name in plain] or session.OPERATIONS
 
 
 def _sizes(text: str, type_name: str) -> list[int]:
@@ -405,7 +404,7 @@ def _sizes(text: str, type_name: str) -> list[int]:
     element = session.TYPE_BYTES[type_name]
     odd = [count for count in counts if count % element]
     if odd:
-        raise OmnesError(f"{odd[0]} bytes are no whole number of {type_name}s: use multiples of {element}")
+        raise UsageError(f"{odd[0]} bytes are no whole number of {type_name}s: use multiples of {element}")
     return counts
 
 

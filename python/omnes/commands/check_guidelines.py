@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,13 +10,15 @@ from typing import Any
 import click
 from rich.table import Table
 
-from omnes import cpus, files, guidelines, mpi, options, terminal, units
-from omnes.bench import peers, session
+from omnes.bench import contenders, session
 from omnes.bench.job import Job, JobSpec
-from omnes.bench.measure import Cell, measure
+from omnes.bench.timing import Cell, measure
 from omnes.commands.bench import title
-from omnes.errors import OmnesError
-from omnes.guidelines import TOLERANCE, Verdict
+from omnes.errors import OmnesError, UsageError, one_of
+from omnes.launching import cpus, mpi
+from omnes.models import guidelines
+from omnes.models.guidelines import TOLERANCE, Verdict
+from omnes.terminal import options, output, units
 
 
 @click.command(name="check-guidelines")
@@ -36,7 +37,7 @@ from omnes.guidelines import TOLERANCE, Verdict
     show_default=True,
     help="Share by which an operation may be slower before it counts.",
 )
-@options.to_file("All verdicts")
+@options.for_scripts
 def command(
     operations: tuple[str, ...],
     ranks: int,
@@ -45,7 +46,8 @@ def command(
     bind: bool | None,
     seconds: float,
     tolerance: float,
-    to_file: Path | None,
+    to_csv: Path | None,
+    to_json: Path | None,
 ) -> None:
     """Find operations that take longer than others that do the same together, on the stock MPI and on omnes.
 
@@ -56,25 +58,23 @@ def command(
     \b
     omnes check-guidelines -n 2
     omnes check-guidelines allreduce reduce bcast -n 8 -b 8..64K:8 --mpi /opt/mpich
-    omnes check-guidelines --json violations.json
+    omnes check-guidelines --json=violations.json
     """
     names = operations or tuple(guidelines.operations())
-    if unknown := [name for name in names if name not in guidelines.operations()]:
-        raise OmnesError(f"no guideline for '{unknown[0]}'; there are some for {', '.join(guidelines.operations())}")
+    for name in names:
+        one_of(name, guidelines.operations(), "guideline for")
     parts = units.parse_sizes(sizes)
     if odd := [part for part in parts if part % session.TYPE_BYTES["double"]]:
-        raise OmnesError(f"{odd[0]} bytes are no whole number of doubles: use multiples of 8")
+        raise UsageError(f"{odd[0]} bytes are no whole number of doubles: use multiples of 8")
     chosen = mpi.at(place, os.environ) if place else mpi.find(None, os.environ)
     if chosen is None:
         raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
     bound = ranks <= cpus.usable_cores() if bind is None else bind
-    specs = peers.jobs([chosen], ranks > cpus.usable_cpus(), ())
+    specs = contenders.jobs([chosen], ranks > cpus.usable_cpus(), ())
     verdicts = _measure(specs, parts, ranks, bound, seconds, names)
-    if to_file:
-        data = {"mpi": chosen.name, "ranks": ranks, "bound": bound, "tolerance": tolerance}
-        text = json.dumps({**data, "verdicts": [_as_data(one, tolerance) for one in verdicts]}, indent=1)
-        click.echo(text) if str(to_file) == "-" else files.write(to_file, text + "\n")
-    if str(to_file) != "-":
+    data = {"mpi": chosen.name, "ranks": ranks, "bound": bound, "tolerance": tolerance}
+    records = [_as_data(one, tolerance) for one in verdicts]
+    if output.deliver(to_json, {**data, "verdicts": records}, to_csv, records):
         _show(verdicts, specs, tolerance, title(chosen.name, ranks, bound))
 
 
@@ -84,7 +84,7 @@ def _measure(
     verdicts: list[Verdict] = []
     groups = {part: guidelines.of_size(part, ranks, names) for part in parts}
     if not all(groups.values()):
-        raise OmnesError(f"no guideline is about {', '.join(names)} alone: name the operations of its right side, too")
+        raise UsageError(f"no guideline is about {', '.join(names)} alone: name the operations of its right side, too")
 
     def one(all_of_part: Cell, jobs: Sequence[Job]) -> None:
         part = all_of_part.bytes
@@ -135,7 +135,7 @@ def _show(verdicts: Sequence[Verdict], specs: Sequence[JobSpec], tolerance: floa
             factor = f"{verdict.factor.median:.2f}"
             row += [units.format_us(verdict.left), f"[red]{factor}[/]" if verdict.broken(tolerance) else factor]
         table.add_row(*row)
-    console = terminal.console()
+    console = output.console()
     if worst:
         console.print(table)
     for spec in specs:

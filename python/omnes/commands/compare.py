@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,12 +10,13 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from omnes import arguments, comparing, cpus, files, options, terminal
-from omnes.bench import load
-from omnes.bench.applications.statistics import LEAST, known
+from omnes.bench import by_turns, load
+from omnes.bench.by_turns import OMNES, STOCK, Result, Side
+from omnes.bench.confidence import LEAST, known
 from omnes.commands.run import RunCommand
-from omnes.comparing import OMNES, STOCK, Result, Side
-from omnes.errors import OmnesError
+from omnes.errors import UsageError
+from omnes.launching import arguments, cpus
+from omnes.terminal import options, output
 
 _TOLERANCE = 1e-6  # sums may be taken in another order
 
@@ -51,7 +51,7 @@ _TOLERANCE = 1e-6  # sums may be taken in another order
 @click.option(
     "--mpirun", "launcher", metavar="PATH", help="This launcher (or MPI prefix) instead of the program's own."
 )
-@options.to_file("Write every run to a file")
+@options.for_scripts
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -63,7 +63,8 @@ def command(
     tolerance: float,
     timeout: float | None,
     launcher: str | None,
-    to_file: Path | None,
+    to_csv: Path | None,
+    to_json: Path | None,
 ) -> None:
     """Run a program by turns on its stock MPI and on omnes, and say what it gains.
 
@@ -77,10 +78,10 @@ def command(
     """
     split: arguments.Arguments = ctx.obj
     if not split.program:
-        raise OmnesError("no program given: omnes compare [-n N] [mpirun options] [--] PROGRAM [ARGS]")
+        raise UsageError("no program given: omnes compare [-n N] [mpirun options] [--] PROGRAM [ARGS]")
     if higher and figure is None:
-        raise OmnesError("--higher is about a figure: add --figure REGEX")
-    task = comparing.Task(
+        raise UsageError("--higher is about a figure: add --figure REGEX")
+    task = by_turns.Task(
         split.program,
         ranks,
         split.launcher,
@@ -91,16 +92,15 @@ def command(
     )
     sides = [Side(STOCK, None), Side(OMNES, {}), *map(_variant, variants)]
     if len({side.name for side in sides}) < len(sides):
-        raise OmnesError(f"two sides have one name: {', '.join(side.name for side in sides)}")
+        raise UsageError(f"two sides have one name: {', '.join(side.name for side in sides)}")
     others = load.look()
-    to_terminal = str(to_file) != "-"
-    console = terminal.console(stderr=not to_terminal)
-    with console.status("starting") as status:
-        results = comparing.run(task, sides, rounds, tolerance, status.update)
-    if to_file is not None:
-        _write(to_file, task, results)
-    if not to_terminal:
+    with output.console(stderr=True).status("starting") as status:
+        results = by_turns.run(task, sides, rounds, tolerance, status.update)
+    data = by_turns.as_data(results, task.better, figure is not None)
+    data = {"program": list(task.words), "ranks": ranks, **data}
+    if not output.deliver(to_json, data, to_csv, data["sides"]):
         return
+    console = output.console()
     console.print(_table(results, task))
     for result in results[1:]:
         if result.differs is not None:
@@ -117,27 +117,18 @@ def _pattern(text: str | None) -> re.Pattern[str] | None:
     try:
         return re.compile(text, re.MULTILINE) if text is not None else None
     except re.error as fault:
-        raise OmnesError(f"--figure: '{text}' is no regular expression: {fault}") from None
+        raise UsageError(f"--figure: '{text}' is no regular expression: {fault}") from None
 
 
 def _variant(text: str) -> Side:
     name, _, settings = text.partition(":")
     pairs = [word.partition("=") for word in settings.split()]
     if not name or not pairs or not all(variable and equals for variable, equals, _ in pairs):
-        raise OmnesError(f"'{text}' is no variant: write NAME:VARIABLE=VALUE [VARIABLE=VALUE...]")
+        raise UsageError(f"'{text}' is no variant: write NAME:VARIABLE=VALUE [VARIABLE=VALUE...]")
     return Side(name, {variable: value for variable, _, value in pairs})
 
 
-def _write(file: Path, task: comparing.Task, results: Sequence[Result]) -> None:
-    data = comparing.as_data(results, task.better, task.figure is not None)
-    text = json.dumps({"program": list(task.words), "ranks": task.ranks, **data}, indent=1) + "\n"
-    if str(file) == "-":
-        click.echo(text, nl=False)
-    else:
-        files.write(file, text)
-
-
-def _table(results: Sequence[Result], task: comparing.Task) -> Table:
+def _table(results: Sequence[Result], task: by_turns.Task) -> Table:
     of_figure = task.figure is not None
     table = Table("", title=escape(" ".join(task.words))[:80])
     for head in ("seconds", *(["figure"] if of_figure else []), "in collectives", "faster"):
@@ -162,14 +153,14 @@ def _interval(values: Sequence[float]) -> str:
 
 
 def _ratio(stock: Result, other: Result, better: str, of_figure: bool) -> str:
-    found = comparing.gain(stock, other, better, of_figure)
+    found = by_turns.gain(stock, other, better, of_figure)
     colour = "dim" if not found.differs_from(1) else "green" if found.median > 1 else "red"
     return f"[{colour}]{found.median:.2f} \\[{found.low:.2f}, {found.high:.2f}][/]"
 
 
 def verdict(stock: Result, other: Result, better: str, of_figure: bool) -> str:
     """'omnes: 1.12x faster (1.09 to 1.15), 23 % of the time in collectives before, 12 % after'."""
-    found = comparing.gain(stock, other, better, of_figure)
+    found = by_turns.gain(stock, other, better, of_figure)
     span = f"({found.low:.2f} to {found.high:.2f})"
     if not found.sure:
         text = f"{found.median:.2f}x as fast {span}; {LEAST} runs or more say how sure that is"

@@ -11,11 +11,13 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from omnes import cpus, launch, mpi, options, programs, terminal
-from omnes.bench import load, peers, report, session
-from omnes.bench.measure import Samples
+from omnes import programs
+from omnes.bench import contenders, load, session, side_by_side
+from omnes.bench.timing import Samples
 from omnes.commands.bench import title
-from omnes.errors import OmnesError
+from omnes.errors import OmnesError, UsageError
+from omnes.launching import cpus, launch, mpi
+from omnes.terminal import options, output
 
 _FEW = 8  # ranks at most where each has a core of its own; on larger machines CPUs are not shared either
 _SHARING = 4  # ranks per core in the part where they share
@@ -36,7 +38,7 @@ def command(place: str | None) -> None:
     omnes demo
     omnes demo --mpi /opt/mpich
     """
-    console = terminal.console()
+    console = output.console()
     chosen = mpi.at(place, os.environ) if place else mpi.find(None, os.environ)
     if chosen is None:
         raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
@@ -51,11 +53,11 @@ def command(place: str | None) -> None:
     console.print(_program(chosen, counts, console))
     for ranks, sizes in parts:
         bound = ranks <= cpus.usable_cores()
-        specs = peers.jobs([chosen], ranks > cpus.usable_cpus(), [])
+        specs = contenders.jobs([chosen], ranks > cpus.usable_cpus(), [])
         todo = session.cells(_OPERATIONS, sizes, "double")
         console.print(f"Measuring {len(todo)} cells on {ranks} ranks, both jobs in turn")
         results, _ = session.run(specs, todo, ranks, bound, _CELL_SECONDS, f"{ranks} ranks")
-        console.print(report.table(specs, results, title(chosen.name, ranks, bound)))
+        console.print(side_by_side.table(specs, results, title(chosen.name, ranks, bound)))
         samples += [times for of_cell in results.values() for times in of_cell.values()]
     for warning in load.warnings(others, samples):
         console.print(f"[yellow]{warning}[/]", soft_wrap=True)
@@ -83,7 +85,7 @@ def _program(chosen: mpi.Mpi, counts: Sequence[int], console: Console) -> Table:
                     so_far.append(_run_once(path, chosen, ranks, with_omnes))
         norms = [norm for so_far in runs.values() for norm, _ in so_far]
         if max(norms) - min(norms) > _TOLERANCE * max(norms):
-            raise OmnesError(f"cg on {ranks} ranks computed different results: {min(norms)} and {max(norms)}")
+            raise UsageError(f"cg on {ranks} ranks computed different results: {min(norms)} and {max(norms)}")
         times = [sorted(seconds for _, seconds in runs[with_omnes]) for with_omnes in (False, True)]
         stock, omnes = (of_side[0] for of_side in times)
         table.add_row("cg", str(ranks), f"{stock * 1e3:.1f}", f"{omnes * 1e3:.1f}", _ratio(*times))
@@ -93,7 +95,7 @@ def _program(chosen: mpi.Mpi, counts: Sequence[int], console: Console) -> Table:
 def _ratio(stock: Sequence[float], omnes: Sequence[float]) -> str:
     """Of the fastest runs, where the second fastest are near: else they may be so by chance. Both ascending."""
     low, high = stock[0] / omnes[:2][-1], stock[:2][-1] / omnes[0]
-    return f"{stock[0] / omnes[0]:.2f}" if high <= report.CARRIES * low else report.span(low, high)
+    return f"{stock[0] / omnes[0]:.2f}" if high <= side_by_side.CARRIES * low else side_by_side.span(low, high)
 
 
 def _run_once(path: str, chosen: mpi.Mpi, ranks: int, with_omnes: bool) -> tuple[float, float]:
@@ -111,7 +113,7 @@ def _run_once(path: str, chosen: mpi.Mpi, ranks: int, with_omnes: bool) -> tuple
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise OmnesError(f"{where} did not end in {_LIMIT_SECONDS} s") from None
+        raise UsageError(f"{where} did not end in {_LIMIT_SECONDS} s") from None
     match = re.search(r"norm ([\d.e+]+), ([\d.]+) seconds", done.stdout)
     if done.returncode != 0 or not match:
         complaint = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]

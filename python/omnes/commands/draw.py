@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from omnes import _core, catalogue, files, options, units
+from omnes import _core
+from omnes.algorithms import catalogue
 from omnes.drawing import goal, html, rounds, svg, text
-from omnes.errors import OmnesError
+from omnes.errors import OmnesError, UsageError
+from omnes.placement import patterns
+from omnes.terminal import files, options, units
+from omnes.terminal.output import deliver
 
 _FORMATS = {".txt": "text", ".svg": "svg", ".html": "html", ".goal": "goal"}  # by the end of the file name
 
@@ -26,9 +29,7 @@ _FORMATS = {".txt": "text", ".svg": "svg", ".html": "html", ".goal": "goal"}  # 
 @click.option(
     "--radix", type=options.number(2), metavar="K", help="Arity of the tree and the like, instead of the default."
 )
-@click.option(
-    "--nodes", metavar="PATTERN", help="Where ranks lie, for hierarchical ones: 4x8, 4x8:cyclic (nodes x ranks) or 5,3."
-)
+@options.nodes("all on one node; only for hierarchical ones")
 @click.option("--segments", type=options.number(1), default=1, metavar="S", help="Number of pipeline segments.")
 @click.option(
     "-o",
@@ -39,7 +40,7 @@ _FORMATS = {".txt": "text", ".svg": "svg", ".html": "html", ".goal": "goal"}  # 
 )
 @click.option("--format", "wanted", type=click.Choice(list(_FORMATS.values())), help="Instead of what FILE says.")
 @click.option("-b", "part", default="1K", metavar="BYTES", help="In GOAL: bytes of one part.")
-@click.option("--json", "as_json", is_flag=True, help="Print the messages for scripts.")
+@options.json_only
 def command(
     what: str,
     ranks: int,
@@ -51,7 +52,7 @@ def command(
     output: Path | None,
     wanted: str | None,
     part: str,
-    as_json: bool,
+    to_json: Path | None,
 ) -> None:
     """Draw the messages of an algorithm, round by round. A message's round is the longest path of
     messages that must come before it.
@@ -65,14 +66,14 @@ def command(
     """
     algorithm = catalogue.one(what)
     if output and not wanted and output.suffix not in _FORMATS:
-        raise OmnesError(f"cannot write {output}: the file name must end in {', '.join(_FORMATS)}")
+        raise UsageError(f"cannot write {output}: the file name must end in {', '.join(_FORMATS)}")
     if rank is not None and rank >= ranks:
-        raise OmnesError(f"no rank {rank} among {ranks}: ranks are 0..{ranks - 1}")
+        raise UsageError(f"no rank {rank} among {ranks}: ranks are 0..{ranks - 1}")
     if root >= ranks:
-        raise OmnesError(f"no root {root} among {ranks} ranks: ranks are 0..{ranks - 1}")
+        raise UsageError(f"no root {root} among {ranks} ranks: ranks are 0..{ranks - 1}")
     if nodes and not algorithm["hierarchical"]:
-        raise OmnesError(f"{what} is the same wherever ranks lie: --nodes is for hierarchical algorithms")
-    of_rank = units.parse_nodes(nodes, ranks) if nodes else []
+        raise UsageError(f"{what} is the same wherever ranks lie: --nodes is for hierarchical algorithms")
+    of_rank = patterns.placing(nodes, ranks).nodes() if nodes else []
     reason = _core.why_not(algorithm["operation"], algorithm["name"], ranks, radix or 0, segments, nodes=of_rank)
     if reason:
         raise OmnesError(f"{what} cannot do this: {reason}")
@@ -92,9 +93,9 @@ def command(
         return
     rooted = algorithm["operation"] in catalogue.ROOTED
     drawing = rounds.draw(algorithm, ranks, root if rooted else None, radix or 0, segments, of_rank)
-    if as_json:
-        _write(json.dumps({**asdict(drawing), "rounds": drawing.rounds}, indent=2) + "\n", output)
-    elif wanted == "svg":
+    if not deliver(to_json, {**asdict(drawing), "rounds": drawing.rounds}):
+        return
+    if wanted == "svg":
         _write(svg.render(drawing), output)
     elif wanted == "html":
         _write(html.render(drawing, [schedule(of) for of in range(ranks)]), output)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,24 +9,27 @@ from typing import Any
 import click
 from rich.table import Table
 
-from omnes import _core, catalogue, modelling, options, placing, tables, terminal, units
-from omnes.errors import OmnesError, from_core
-from omnes.modelling import Machine, Ranks
+from omnes import _core
+from omnes.algorithms import catalogue, tables
+from omnes.errors import UsageError, from_core
+from omnes.models import prediction
+from omnes.models.prediction import Machine, Ranks
+from omnes.placement import patterns
+from omnes.terminal import options, output, units
 
 
 @click.command()
 @click.argument("operation")
 @click.option("-n", "count", metavar="N", help="Number of ranks.")
 @click.option("-b", "--bytes", "size", default="8", show_default=True, metavar="BYTES", help="Bytes of one part.")
-@click.option("--nodes", metavar="NODESxRANKS", help="8x4: 8 nodes of 4 ranks; x4: 4 on each.  [default: one node]")
-@options.machine_file()
+@options.nodes("one node")
+@options.costs_file()
 @click.option(
     "--table",
     default="",
     metavar="FILE",
     help="Decision table, as omnes tune writes it; off: none.  [default: OMNES_TABLE, or the user's]",
 )
-@click.option("--cyclic", is_flag=True, help="Ranks are dealt to the nodes in turns.  [default: consecutive]")
 @click.option("--ordered", is_flag=True, help="The reduction is the program's own.")
 @options.for_scripts
 def command(
@@ -37,9 +39,9 @@ def command(
     nodes: str | None,
     path: Path | None,
     table: str,
-    cyclic: bool,
     ordered: bool,
-    as_json: bool,
+    to_csv: Path | None,
+    to_json: Path | None,
 ) -> None:
     """Explain a choice: the rule that fired, all candidates with predicted cost, who was excluded and why, and whether
     ranks would be renumbered.
@@ -49,24 +51,27 @@ def command(
 
     \b
     omnes explain allreduce -n 2 -b 64K
-    omnes explain bcast --nodes 8x8 -b 1M --machine cluster.toml
+    omnes explain bcast --nodes 8x8 -b 1M --costs cluster.toml
     omnes explain allreduce -n 2 -b 64K --table table.toml
-    omnes explain allgather --nodes 8x8 --cyclic -b 64K
+    omnes explain allgather --nodes "8x8 cyclic" -b 64K
     """
     catalogue.select(operation)
     machine = Machine.load(path)
-    ranks = modelling.groups(count, nodes, machine)
+    ranks = prediction.groups(count, nodes, machine)
     if len(ranks) != 1:
-        raise OmnesError("explain one case at a time: one number of ranks")
-    if nodes is None:  # one node, as the rules for one node are what most cases are about
-        ranks = [Ranks(ranks[0].count, ranks[0].count)]
+        raise UsageError("explain one case at a time: one number of ranks")
+    cyclic = ranks[0].cyclic
+    per_node = ranks[0].per_node if nodes else ranks[0].count  # rules for one node are what most cases are about
+    case = Ranks(ranks[0].count, per_node)
     bytes_ = units.parse_bytes(size)
-    measured = tables.measured(table, operation, ranks[0], bytes_)
-    answer = explain(operation, ranks[0], bytes_, machine, not ordered, measured, table, cyclic)
-    if as_json:
-        click.echo(json.dumps(answer, indent=2))
-    else:
-        _show(answer, f"{operation}, {units.format_bytes(bytes_)}, {ranks[0]}")
+    measured = tables.measured(table, operation, case, bytes_)
+    answer = explain(operation, case, bytes_, machine, not ordered, measured, table, cyclic)
+    case_of_all = {name: answer[name] for name in ("operation", "ranks", "nodes", "bytes")}
+    candidates = [
+        {**case_of_all, **entry, "chosen": entry["candidate"] == answer["choice"]} for entry in answer["candidates"]
+    ]
+    if output.deliver(to_json, answer, to_csv, candidates):
+        _show(answer, f"{operation}, {units.format_bytes(bytes_)}, {case}")
 
 
 def explain(
@@ -81,11 +86,11 @@ def explain(
 ) -> dict[str, Any]:
     """measured: seconds by candidate, where a table has them. table: a file, or "off"; empty: the environment's.
     cyclic: ranks are dealt to the nodes in turns; times are still those of consecutive ones."""
-    chosen = modelling.chosen(operation, ranks, size, commutative, table, machine.text, host=True)
+    chosen = prediction.chosen(operation, ranks, size, commutative, table, machine.text, host=True)
     names = _core.candidates(operation, size)
     known = (chosen["text"], *(measured or {}))
     names += [name for name in known if name not in (*names, tables.HOST)]
-    costs, excluded = modelling.costs(operation, names, ranks, [size], machine, commutative)
+    costs, excluded = prediction.costs(operation, names, ranks, [size], machine, commutative)
     able: list[dict[str, Any]] = [
         {"candidate": name, "predicted": seconds, "measured": (measured or {}).get(name)}
         for name, (seconds,) in sorted(costs.items(), key=lambda item: item[1])
@@ -113,7 +118,9 @@ def _renumbering(
     if choice == tables.HOST:
         return {"renumbered": False, "text": choice, "gain": 0.0, "why": "as only the algorithms of omnes can be"}
     sizes = [min(ranks.per_node, ranks.count - first) for first in range(0, ranks.count, ranks.per_node)]
-    levels = placing.from_pattern(",".join(map(str, sizes)), cyclic).levels if len(sizes) > 1 else []
+    levels = (
+        patterns.placing(",".join(map(str, sizes)) + (" cyclic" if cyclic else "")).levels if len(sizes) > 1 else []
+    )
     with from_core():
         return _core.renumbering(operation, choice, size, levels, machine.text, commutative)
 
@@ -138,7 +145,7 @@ def _show(answer: dict[str, Any], title: str) -> None:
         if measured:
             row.append(units.format_us(entry["measured"]) if entry["measured"] is not None else "-")
         table.add_row(*row, notes.get(entry["candidate"], ""))
-    console = terminal.console()
+    console = output.console()
     console.print(table)
     console.print(f"Chosen: {answer['choice']}, by {answer['why']}", markup=False, highlight=False, soft_wrap=True)
     if answer["nodes"] > 1:

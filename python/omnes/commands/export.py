@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
-from omnes import files, mpi
-from omnes.decisions import Decisions, decide
-from omnes.errors import OmnesError, from_core
+from omnes.algorithms.selection import Decisions, decide
+from omnes.errors import OmnesError, UsageError, from_core
 from omnes.exporting import intel, mpich, openmpi, ucc
 from omnes.exporting.counterparts import Notes
+from omnes.launching import mpi
+from omnes.placement import patterns
+from omnes.terminal import files, options
 
 _FORMATS = ("openmpi", "openmpi-json", "mpich", "intel", "ucc")
 _MOST_RANKS = 1 << 16
@@ -21,19 +23,17 @@ _MOST_RANKS = 1 << 16
 @click.argument("table", type=click.Path(path_type=Path), required=False)
 @click.option("--to", "wanted", type=click.Choice(_FORMATS), required=True, help="openmpi: 4.1 and 5; openmpi-json: 6.")
 @click.option(
-    "-n", "largest", type=click.IntRange(2, _MOST_RANKS), required=True, metavar="N", help="Maximum number of ranks."
+    "-n", "most", type=click.IntRange(2, _MOST_RANKS), metavar="N", help="Maximum number of ranks.  [default: --nodes]"
 )
-@click.option(
-    "--ranks-per-node", "per_node", type=click.IntRange(1, _MOST_RANKS), metavar="R", help="[default: all on one node]"
-)
+@options.nodes("all on one node")
 @click.option("--commuting", is_flag=True, help="The program's reductions all commute: use what relies on it.")
 @click.option("--mpi", "place", metavar="PREFIX", help="mpich: for this MPICH.  [default: the first one found]")
 @click.option("-o", "output", type=files.Output(), metavar="FILE", help="[default: print it]")
 def command(
     table: Path | None,
     wanted: str,
-    largest: int,
-    per_node: int | None,
+    most: int | None,
+    nodes: str | None,
     commuting: bool,
     place: str | None,
     output: Path | None,
@@ -44,17 +44,21 @@ def command(
     host's own choice; the file says so, and so does this command.
 
     \b
-    omnes export table.toml --to openmpi -n 64 --ranks-per-node 8 -o rules.conf
+    omnes export table.toml --to openmpi -n 64 --nodes x8 -o rules.conf
     omnes export --to mpich -n 16 --mpi /opt/mpich -o selection.json
     omnes export table.toml --to intel -n 64 > settings.sh
     """
+    (one,) = patterns.groups([most] if most else [], patterns.parse(nodes or ""), most or 1)[:1]
+    largest = one.count
+    if largest > _MOST_RANKS or one.cyclic:
+        raise UsageError(f"an exported table is for up to {_MOST_RANKS} ranks, on one node after the other")
     if place and wanted != "mpich":
-        raise OmnesError(f"--mpi is for --to mpich, which needs the library's own table; {wanted} is the same for all")
+        raise UsageError(f"--mpi is for --to mpich, which needs the library's own table; {wanted} is the same for all")
     if table and not table.is_file():
         raise OmnesError(f"cannot read {table}: no such file")
     with from_core():
         decisions = decide(
-            str(table or ""), table.name if table else "the compiled-in table", largest, per_node or largest, flat=True
+            str(table or ""), table.name if table else "the compiled-in table", largest, one.per_node, flat=True
         )
     notes = Notes()
     text = _render(wanted, decisions, commuting, place, notes)

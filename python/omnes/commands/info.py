@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +10,10 @@ from typing import Any
 
 import click
 
-from omnes import _core, cpus, features, libraries, mpi, options, units
+from omnes import _core
+from omnes.launching import cpus, features, libraries, mpi
+from omnes.terminal import options, units
+from omnes.terminal.output import deliver
 
 _SEGMENT_RANKS = (2, 4, 8, 16, 64)
 _OFFERS = {
@@ -22,8 +24,8 @@ _OFFERS = {
 
 
 @click.command()
-@options.for_scripts
-def command(as_json: bool) -> None:
+@options.json_only
+def command(to_json: Path | None) -> None:
     """Show which MPIs were found, what the machine is like, and what is set.
 
     \b
@@ -31,8 +33,7 @@ def command(as_json: bool) -> None:
     omnes info --json
     """
     facts = _collect()
-    if as_json:
-        click.echo(json.dumps(facts, indent=2))
+    if not deliver(to_json, facts):
         return
     for name, lines in _sections(facts):
         for index, line in enumerate(lines):

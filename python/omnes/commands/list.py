@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import click
 from rich.markup import escape
 from rich.table import Table
 
-from omnes import _core, catalogue, options, terminal
+from omnes import _core
+from omnes.algorithms import catalogue
 from omnes.errors import from_core
+from omnes.terminal import options, output
 
 
 @click.command()
@@ -21,8 +23,8 @@ from omnes.errors import from_core
     metavar="FILE",
     help="List the rules by which omnes chooses instead: the file's, then the compiled-in ones; off: only these.",
 )
-@options.for_scripts
-def command(operation: str | None, table: str | None, as_json: bool) -> None:
+@options.json_only
+def command(operation: str | None, table: str | None, to_json: Path | None) -> None:
     """List the algorithms of all operations, or of one with who described them.
 
     An algorithm that also serves operations with unequal parts is listed once, with the names of these. At the end:
@@ -36,10 +38,9 @@ def command(operation: str | None, table: str | None, as_json: bool) -> None:
     """
     algorithms = catalogue.select(operation)
     if table is not None:
-        _list_rules(operation, table, as_json)
+        _list_rules(operation, table, to_json)
         return
-    if as_json:
-        click.echo(json.dumps(algorithms, indent=2))
+    if not output.deliver(to_json, algorithms):
         return
     also = _twins(algorithms)
     for name in dict.fromkeys(algorithm["operation"] for algorithm in algorithms):
@@ -49,21 +50,20 @@ def command(operation: str | None, table: str | None, as_json: bool) -> None:
     click.echo(_how_to_force(algorithms, operation))
 
 
-def _list_rules(operation: str | None, table: str, as_json: bool) -> None:
+def _list_rules(operation: str | None, table: str, to_json: Path | None) -> None:
     """In the order in which they are asked, operation by operation."""
     with from_core():
         found = _core.rules(table)
     rules = [rule for name in _core.operations() for rule in found if rule["operation"] == name]
     rules = [rule for rule in rules if operation in (None, rule["operation"])]
-    if as_json:
-        click.echo(json.dumps(rules, indent=2))
+    if not output.deliver(to_json, rules):
         return
     shown = Table("use", "by", title="The first rule that fits wins")
     for name, of_one in groupby(rules, lambda rule: rule["operation"]):
         shown.add_row(f"[bold]{name}[/]")
         for rule in of_one:
             shown.add_row(f"  {escape(rule['use'])}", escape(rule["text"]))
-    terminal.console().print(shown)
+    output.console().print(shown)
 
 
 def _key(algorithm: dict[str, Any]) -> tuple[str, str]:
@@ -105,7 +105,7 @@ def _show(algorithms: list[dict[str, Any]], also: dict[tuple[str, str], list[str
         table.add_row(f"  {algorithm['name']}", text)
         if with_source:
             table.add_row("", f"[dim]from: {algorithm['source']}[/]")
-    terminal.console().print(table)
+    output.console().print(table)
 
 
 def _how_to_force(algorithms: list[dict[str, Any]], operation: str | None) -> str:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 from rich.table import Table
 
-from omnes import _core, advice, catalogue, files, options, placing, renumbering, terminal, units
+from omnes import _core
+from omnes.algorithms import catalogue
 from omnes.drawing import traffic as drawing
-from omnes.errors import OmnesError, from_core
-from omnes.placing import Placing
-from omnes.recorded import Recorded
-from omnes.renumbering import Renumbering
+from omnes.errors import OmnesError, UsageError, from_core
+from omnes.placement import patterns, rankfiles, renumbering
+from omnes.placement.patterns import Placing
+from omnes.placement.renumbering import Renumbering
+from omnes.terminal import files, options, output, units
+from omnes.traces.profile import Recorded
 
 
 @click.command()
 @click.argument("what", metavar="[OPERATION/ALGORITHM]", required=False)
 @click.option("-n", "ranks", type=options.number(1), metavar="N", help="Number of ranks.  [default: the placement's]")
-@click.option("--nodes", metavar="PATTERN", help="Where ranks lie: 8x8 (nodes x ranks), 2x4x8 (switches too) or 8,8,4.")
-@click.option("--cyclic", is_flag=True, help="Ranks are dealt to the nodes in turns.  [default: consecutive]")
-@click.option("--machine", type=click.Path(path_type=Path), metavar="FILE", help="Where ranks lie, as JSON.")
+@click.option("--nodes", metavar="WHERE", help=f"{patterns.HELP} Also 2x4x8: switches, nodes, ranks.")
 @click.option("--traffic", type=click.Path(path_type=Path), metavar="FILE", help="Lines of 'rank rank bytes'.")
 @click.option("--profile", type=click.Path(path_type=Path), metavar="FILE", help="What omnes run --profile recorded.")
 @click.option("--all", "every", is_flag=True, help="A table of all algorithms, on consecutive and dealt ranks.")
@@ -36,7 +36,7 @@ from omnes.renumbering import Renumbering
     default="auto",
     help="How groups are found.  [default: auto]",
 )
-@click.option("--format", "kind", type=click.Choice(list(advice.FORMATS)), help="Print what a launcher reads.")
+@click.option("--format", "kind", type=click.Choice(list(rankfiles.FORMATS)), help="Print what a launcher reads.")
 @click.option("--hosts", metavar="NAME,...", help="Names of the nodes for that.  [default: node0,node1 ...]")
 @click.option("--draw", type=options.OUTPUT, metavar="FILE", help="Write .svg or .html.")
 @options.for_scripts
@@ -44,8 +44,6 @@ def command(
     what: str | None,
     ranks: int | None,
     nodes: str | None,
-    cyclic: bool,
-    machine: Path | None,
     traffic: Path | None,
     profile: Path | None,
     every: bool,
@@ -58,7 +56,8 @@ def command(
     kind: str | None,
     hosts: str | None,
     draw: Path | None,
-    as_json: bool,
+    to_csv: Path | None,
+    to_json: Path | None,
 ) -> None:
     """Renumber the ranks of an algorithm, or of a program's traffic, so that those that exchange much share a node.
 
@@ -68,23 +67,25 @@ def command(
     \b
     omnes map allgather/bruck -n 64 --nodes 8x8
     omnes map --all -n 64 --nodes 8x8
-    omnes map allgather/bruck --nodes 2x4x8 --cyclic --draw bruck.svg
+    omnes map allgather/bruck --nodes "2x4x8 cyclic" --draw bruck.svg
     omnes map --traffic FILE --nodes 4x16 --format openmpi > rankfile
     omnes map --profile app.json --nodes 4x16 --format slurm > hostfile
     """
     if sum((what is not None, traffic is not None, profile is not None, every)) != 1:
-        raise OmnesError("give one of OPERATION/ALGORITHM, --traffic FILE, --profile FILE and --all")
+        raise UsageError("give one of OPERATION/ALGORITHM, --traffic FILE, --profile FILE and --all")
     if draw and draw.suffix not in (".svg", ".html"):
-        raise OmnesError(f"cannot write {draw}: the file name must end in .svg, .html")
-    where = _placing(nodes, cyclic, machine, ranks)
+        raise UsageError(f"cannot write {draw}: the file name must end in .svg, .html")
+    if nodes is None:
+        raise UsageError("say where ranks lie: --nodes 8x8, or a file")
+    where = patterns.placing(nodes, ranks)
     bandwidths = _bandwidths(bandwidth, where)
     if method == "metis":
         with from_core():
             _core.require_metis()
     if every and method == "structure":
-        raise OmnesError("--all takes another method: most algorithms have no such structure")
+        raise UsageError("--all takes another method: most algorithms have no such structure")
     if every:
-        _show_all(where, nodes, units.parse_bytes(size), method, bandwidths, as_json)
+        _show_all(where, nodes, ranks, units.parse_bytes(size), method, bandwidths, to_json, to_csv)
         return
     left_out: list[str] = []
     if profile:
@@ -98,28 +99,19 @@ def command(
     per_part = units.parse_bytes(size) if what else 1
     with from_core():
         found = renumbering.find(source, title, where, per_part, method, bandwidths)
+    record = found.as_dict()
     if draw:
         _draw(draw, source, found, where)
     if kind:
-        names = hosts.split(",") if hosts else advice.default_hosts(where)
-        click.echo(advice.render(kind, where, found.real_of, names), nl=False)
-    elif as_json:
-        click.echo(json.dumps({**found.as_dict(), **({"left_out": left_out} if profile else {})}))
-    elif not draw:
+        names = hosts.split(",") if hosts else list(dict.fromkeys(where.names)) or rankfiles.default_hosts(where)
+        click.echo(rankfiles.render(kind, where, found.real_of, names), nl=False)
+    elif (
+        output.deliver(to_json, {**record, **({"left_out": left_out} if profile else {})}, to_csv, [record])
+        and not draw
+    ):
         _show(found)
-    for reason in [] if as_json else left_out:
+    for reason in [] if to_json else left_out:
         click.echo(f"left out: {reason}", err=True)
-
-
-def _placing(nodes: str | None, cyclic: bool, machine: Path | None, ranks: int | None) -> Placing:
-    if (nodes is None) == (machine is None):
-        raise OmnesError("say where ranks lie: one of --nodes 8x8 and --machine FILE")
-    if machine and cyclic:
-        raise OmnesError("--cyclic goes with --nodes: a file says itself where each rank lies")
-    where = placing.from_file(machine) if machine else placing.from_pattern(nodes or "", cyclic)
-    if ranks is not None and ranks != where.p:
-        raise OmnesError(f"{where.text} places {where.p} ranks, not {ranks}")
-    return where
 
 
 def _bandwidths(text: str | None, where: Placing) -> list[float]:
@@ -130,7 +122,7 @@ def _bandwidths(text: str | None, where: Placing) -> list[float]:
     except ValueError:
         values = []
     if len(values) != len(where.levels) + 1 or min(values) <= 0:
-        raise OmnesError(
+        raise UsageError(
             f"'{text}' is no list of {len(where.levels) + 1} bandwidths: {len(where.levels)} levels and beyond"
         )
     return values
@@ -150,7 +142,7 @@ def _source(
         return source, file.name
     algorithm = catalogue.one(what or "")
     if root >= p:
-        raise OmnesError(f"no root {root} among {p} ranks: ranks are 0..{p - 1}")
+        raise UsageError(f"no root {root} among {p} ranks: ranks are 0..{p - 1}")
     reason = _core.why_not(algorithm["operation"], algorithm["name"], p, radix, segments)
     if reason:
         raise OmnesError(f"{what} cannot do this: {reason}")
@@ -160,7 +152,7 @@ def _source(
 
 def _draw(file: Path, source: _core.Traffic, found: Renumbering, where: Placing) -> None:
     if where.p > drawing.MOST_RANKS:
-        raise OmnesError(f"{where.p} ranks are too many to draw; at most {drawing.MOST_RANKS}")
+        raise UsageError(f"{where.p} ranks are too many to draw; at most {drawing.MOST_RANKS}")
     title = f"{found.what}, {where.p} ranks on {where.text}: {found.gain:.2f}x predicted"
     picture = drawing.Picture(title, source.rows(), where.nodes(), found.real_of)
     files.write(file, drawing.html(picture) if file.suffix == ".html" else drawing.svg(picture))
@@ -168,7 +160,7 @@ def _draw(file: Path, source: _core.Traffic, found: Renumbering, where: Placing)
 
 
 def _show(found: Renumbering) -> None:
-    console = terminal.console(highlight=False)
+    console = output.console(highlight=False)
     console.print(f"{found.what}, {found.p} ranks on {found.placement}")
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("bytes within")
@@ -195,12 +187,22 @@ def _show(found: Renumbering) -> None:
 
 
 def _show_all(
-    where: Placing, nodes: str | None, size: int, method: str, bandwidths: list[float], as_json: bool
+    where: Placing,
+    nodes: str,
+    ranks: int | None,
+    size: int,
+    method: str,
+    bandwidths: list[float],
+    to_json: Path | None,
+    to_csv: Path | None,
 ) -> None:
-    placings = [where] if nodes is None else [placing.from_pattern(nodes, cyclic) for cyclic in (False, True)]
+    pattern = patterns.parse(nodes)
+    shape = nodes.split()[0]
+    both = not pattern.named
+    placings = [patterns.placing(f"{shape}{order}", ranks) for order in ("", " cyclic")] if both else [where]
     found = [list(renumbering.find_all(one, size, method, bandwidths)) for one in placings]
-    if as_json:
-        click.echo(json.dumps([one.as_dict() for column in found for one in column]))
+    records = [one.as_dict() for column in found for one in column]
+    if not output.deliver(to_json, records, to_csv, records):
         return
     headings = [heading for one in placings for heading in (one.text, "cut", "fix-up")]
     click.echo("| algorithm | " + " | ".join(headings) + " |")

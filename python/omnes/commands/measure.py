@@ -13,11 +13,15 @@ from pathlib import Path
 
 import click
 
-from omnes import _core, cpus, files, fitting, launch, mpi, options, programs, progress, units
-from omnes.bench import machine
+from omnes import _core, programs
+from omnes.bench import host
 from omnes.bench.job import binding, binding_is_given
-from omnes.bench.measure import Samples
+from omnes.bench.timing import Samples
 from omnes.errors import OmnesError
+from omnes.launching import cpus, launch, mpi
+from omnes.models import costs_file
+from omnes.terminal import files, options, progress, units
+from omnes.terminal.output import deliver
 
 ROUNDS = 21  # of everything: enough for a median that a few disturbed rounds do not move
 _LIMIT_SECONDS = 300
@@ -33,14 +37,14 @@ _TYPES, _OPERATIONS = ("f64", "f32", "i32", "i64"), ("sum", "prod", "max", "min"
     type=options.OUTPUT,
     required=True,
     metavar="FILE",
-    help="The machine file (TOML).",
+    help="The file of costs (TOML), which other commands take as --costs.",
 )
 @click.option("--name", help="Name of the machine.  [default: the host's]")
 @options.one_mpi
 @click.option(
     "--rounds", type=click.IntRange(5, 64), default=ROUNDS, show_default=True, help="Repetitions of each figure."
 )
-@click.option("--json", "as_json", is_flag=True, help="Also print all medians, for scripts.")
+@options.for_scripts
 @click.argument("launcher_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- LAUNCHER OPTIONS]")
 def command(
     ranks: int,
@@ -48,7 +52,8 @@ def command(
     name: str | None,
     place: str | None,
     rounds: int,
-    as_json: bool,
+    to_csv: Path | None,
+    to_json: Path | None,
     launcher_options: tuple[str, ...],
 ) -> None:
     """Measure what messages, copies and reductions cost, for omnes predict and explain. Less than a minute.
@@ -74,7 +79,7 @@ def command(
         launcher=str(chosen.launcher),
         variables=variables,
     )
-    figures = fitting.Figures()
+    figures = costs_file.Figures()
     nodes = 1
     with progress.bar("measuring") as shown:
         task = shown.add_task("starting", total=rounds + 2)
@@ -98,19 +103,17 @@ def command(
         shown.update(task, advance=1)
     where = f"{nodes} nodes" if nodes > 1 else "one node: network = the host MPI's messages within it"
     placed = " on a core each" if bound else ""
-    source = f"measured: {chosen.name}, {ranks} ranks{placed}, {where}; {machine.describe()['processor']}"
+    source = f"measured: {chosen.name}, {ranks} ranks{placed}, {where}; {host.describe()['processor']}"
     per_node = -(-ranks // nodes)
     switch = _core.default_settings(per_node, bound)["single_copy"]
-    single_from = fitting.NEVER if switch == "off" else units.parse_bytes(switch)
-    text = fitting.machine_file(figures, name or platform.node(), source, per_node, copy, reductions, single_from)
+    single_from = costs_file.NEVER if switch == "off" else units.parse_bytes(switch)
+    text = costs_file.machine_file(figures, name or platform.node(), source, per_node, copy, reductions, single_from)
     files.write(output, text)
-    if as_json:
-        medians = [
-            {"what": what, "bytes": size, "pairs": pairs, "seconds": samples.median, "interval": samples.interval}
-            for (what, size, pairs), samples in figures.samples.items()
-        ]
-        click.echo(json.dumps({"source": source, "figures": medians}, indent=2))
-    else:
+    medians = [
+        {"what": what, "bytes": size, "pairs": pairs, "seconds": samples.median, "interval": samples.interval}
+        for (what, size, pairs), samples in figures.samples.items()
+    ]
+    if deliver(to_json, {"source": source, "figures": medians}, to_csv, medians):
         click.echo(f"{output}: {source}")
         for line in _summary(figures):
             click.echo(f"  {line}")
@@ -145,11 +148,11 @@ def _records(job: launch.Launch) -> Iterator[dict]:
             raise OmnesError(f"the measuring program failed: {complaint}")
 
 
-def _summary(figures: fitting.Figures) -> Iterator[str]:
+def _summary(figures: costs_file.Figures) -> Iterator[str]:
     network = figures.samples["one_way", 0, 1]
     yield f"a message of the MPI, empty:     {units.format_seconds(network.median)} (± {50 * network.width:.1f} %)"
     if figures.has_memory:
-        memory = figures.samples["publish", fitting.TINY, 1]
+        memory = figures.samples["publish", costs_file.TINY, 1]
         yield f"a publish in shared memory, 8 B:    {units.format_seconds(memory.median)} (± {50 * memory.width:.1f} %)"
     widths = sorted(samples.width for (what, _, _), samples in figures.samples.items() if what != "waits")
     middle, widest = 50 * widths[len(widths) // 2], 50 * widths[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,12 @@ from typing import Any
 import click
 from rich.table import Table
 
-from omnes import _core, catalogue, modelling, options, progress, terminal, units
-from omnes.errors import OmnesError, from_core
-from omnes.modelling import PARTS, Machine, Ranks
+from omnes import _core
+from omnes.algorithms import catalogue
+from omnes.errors import UsageError, from_core
+from omnes.models import prediction
+from omnes.models.prediction import PARTS, Machine, Ranks
+from omnes.terminal import options, output, progress, units
 
 
 @click.command()
@@ -21,12 +23,10 @@ from omnes.modelling import PARTS, Machine, Ranks
 @click.option(
     "-b", "--bytes", "sizes", default="8,16K,1M", show_default=True, metavar="SIZES", help="Bytes of one part."
 )
-@click.option(
-    "--nodes", metavar="NODESxRANKS", help="8x4: 8 nodes of 4 ranks; x4: 4 on each.  [default: the machine's]"
-)
-@options.machine_file()
+@options.nodes("the machine's nodes")
+@options.costs_file()
 @click.option("--table", metavar="FILE", help="Mark with * what omnes would choose with this table; off: with none.")
-@click.option("--reduction", default="f64 sum", show_default=True, metavar="'TYPE OP'", help="Of the machine file.")
+@click.option("--reduction", default="f64 sum", show_default=True, metavar="'TYPE OP'", help="Of the file of costs.")
 @click.option(
     "--model",
     type=click.Choice(["simulation", "hockney"]),
@@ -50,7 +50,8 @@ def command(
     alpha: str,
     bandwidth: str,
     gamma: str,
-    as_json: bool,
+    to_csv: Path | None,
+    to_json: Path | None,
 ) -> None:
     """Predict times, and what the critical path consists of: latency, bandwidth, overhead, reduction, copying.
 
@@ -59,7 +60,7 @@ def command(
 
     \b
     omnes predict allreduce/ring -n 16..8192 -b 16K
-    omnes predict bcast/knomial:k=4,segment=64K --nodes 8x8 -b 1M --machine cluster.toml
+    omnes predict bcast/knomial:k=4,segment=64K --nodes 8x8 -b 1M --costs cluster.toml
     omnes predict allreduce -n 64 -b 8,64K --table table.toml
     omnes predict bcast --model hockney --alpha 2.37us --bandwidth 3183MB/s -n 8192 -b 128
     """
@@ -69,21 +70,19 @@ def command(
     if model == "hockney":
         machine = Machine.load(None)
         constants = (
-            modelling.parse_seconds(alpha),
-            1 / modelling.parse_bandwidth(bandwidth),
-            modelling.parse_seconds(gamma),
+            prediction.parse_seconds(alpha),
+            1 / prediction.parse_bandwidth(bandwidth),
+            prediction.parse_seconds(gamma),
         )
-        rows = list(_by_formula(operation, choice, modelling.groups(counts, nodes, machine), part_sizes, constants))
+        rows = list(_by_formula(operation, choice, prediction.groups(counts, nodes, machine), part_sizes, constants))
         title = f"α = {alpha}, {bandwidth}, γ = {gamma}/B"
     else:
         machine = Machine.load(path)
-        groups = modelling.groups(counts, nodes, machine)
+        groups = prediction.groups(counts, nodes, machine)
         rows = _simulated(operation, choice, groups, part_sizes, machine, reduction, table)
         title = f"machine: {machine.facts['name']} ({machine.facts['source']})"
-    if as_json:
-        click.echo(json.dumps({"machine": title, "predictions": rows}, indent=2))
-    else:
-        terminal.console().print(_table(operation, rows, title, with_formula=model == "hockney"))
+    if output.deliver(to_json, {"machine": title, "predictions": rows}, to_csv, rows):
+        output.console().print(_table(operation, rows, title, with_formula=model == "hockney"))
 
 
 def _by_formula(
@@ -92,7 +91,7 @@ def _by_formula(
     rows = [row for row in _core.formulas() if row["operation"] == operation and choice in ("", row["algorithm"])]
     if not rows:
         known = ", ".join(f"{row['operation']}/{row['algorithm']}" for row in _core.formulas())
-        raise OmnesError(f"no formula for {operation}{'/' if choice else ''}{choice}; there are {known}")
+        raise UsageError(f"no formula for {operation}{'/' if choice else ''}{choice}; there are {known}")
     for ranks in groups:
         for size in sizes:
             for row in rows:
@@ -128,13 +127,13 @@ def _simulated(
             chosen = {}
             if table is not None and not choice:
                 chosen = {
-                    size: modelling.chosen(operation, ranks, size, table=table, machine=machine.text)["text"]
+                    size: prediction.chosen(operation, ranks, size, table=table, machine=machine.text)["text"]
                     for size in sizes
                 }
             for name in dict.fromkeys([*names, *chosen.values()]):
                 shown.update(task, description=f"{name}, {ranks.count} ranks")
-                if choice or not modelling.why_not(operation, name, ranks.count):
-                    for one in modelling.predict(operation, name, ranks, sizes, machine, reduction):
+                if choice or not prediction.why_not(operation, name, ranks.count):
+                    for one in prediction.predict(operation, name, ranks, sizes, machine, reduction):
                         one.pop("finished", None)
                         row = {"algorithm": name, "ranks": ranks.count, "nodes": ranks.nodes, **one}
                         if chosen:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,10 +9,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from omnes import modelling, options, progress, regret, units
-from omnes.errors import OmnesError
-from omnes.modelling import Machine, Ranks
-from omnes.regret import Case
+from omnes.errors import OmnesError, UsageError, one_of
+from omnes.models import quality
+from omnes.models.prediction import Machine, Ranks
+from omnes.models.quality import Case
+from omnes.placement import patterns
+from omnes.terminal import options, output, progress, units
 
 
 @click.command()
@@ -23,14 +23,14 @@ from omnes.regret import Case
     "--nodes",
     default="2..1024x1..64",
     show_default=True,
-    metavar="NODESxRANKS",
-    help="Nodes, and ranks on each: 64x8, or 2..64x1,8 (2 to 64 doubling, with 1 rank and with 8).",
+    metavar="WHERE",
+    help="Nodes, and ranks on each: 64x8, or 2..64x1,8 (2 to 64 doubling, with 1 rank and with 8); of ranks in order "
+    "(block), dealt to the nodes ('64x8 cyclic') or, where neither is said, both.",
 )
 @click.option(
     "-b", "--bytes", "sizes", default="8..2M:4", show_default=True, metavar="SIZES", help="Bytes of one part."
 )
-@click.option("--order", type=click.Choice(["block", "cyclic"]), help="Order of ranks on nodes.  [default: both]")
-@options.machine_file()
+@options.costs_file()
 @click.option("--table", default="", metavar="FILE", help="As for omnes explain.")
 @click.option(
     "--above", type=click.FloatRange(1), default=1.1, show_default=True, metavar="TIMES", help="List what is slower."
@@ -41,12 +41,12 @@ def command(
     operations: tuple[str, ...],
     nodes: str,
     sizes: str,
-    order: str | None,
     path: Path | None,
     table: str,
     above: float,
     most: int,
-    as_json: bool,
+    to_csv: Path | None,
+    to_json: Path | None,
 ) -> None:
     """List where another algorithm would be faster than the one that omnes chooses, by its own predictions.
 
@@ -57,34 +57,32 @@ def command(
     \b
     omnes regret scan --nodes 64x8 -b 16K
     omnes regret --nodes 2..16x1..8
-    omnes regret bcast reduce --order cyclic --machine cluster.toml --json
+    omnes regret bcast reduce --nodes "2..64x8 cyclic" --costs cluster.toml --json
     """
-    if unknown := [name for name in operations if name not in regret.OPERATIONS]:
-        raise OmnesError(f"nothing is predicted for '{unknown[0]}'; there are {', '.join(regret.OPERATIONS)}")
+    for name in operations:
+        one_of(name, quality.OPERATIONS, "operation that is predicted")
     machine = Machine.load(path)
-    groups = _groups(nodes, order)
-    names = operations or regret.OPERATIONS
+    groups = _groups(nodes)
+    names = operations or quality.OPERATIONS
     with progress.bar("predicting") as shown:
         task = shown.add_task("", total=len(groups) * len(names))
-        found = regret.cases(
+        found = quality.cases(
             names, groups, units.parse_sizes(sizes), machine, table, lambda: shown.update(task, advance=1)
         )
     if not found:
         raise OmnesError(f"no case: the parts of {nodes} ranks would take more than 1G of each rank")
-    if as_json:
-        click.echo(json.dumps({"machine": machine.facts["name"], "cases": [case.record for case in found]}, indent=1))
-    else:
+    records = [case.record for case in found]
+    if output.deliver(to_json, {"machine": machine.facts["name"], "cases": records}, to_csv, records):
         _show(found, above, most)
 
 
-def _groups(nodes: str, order: str | None) -> list[Ranks]:
-    match = re.fullmatch(r"([\d.,:]+)x([\d.,:]+)", nodes)
-    if not match:
-        raise OmnesError(f"'{nodes}' is no number of nodes and ranks: write 64x8, or 2..64x1,8")
-    orders = {None: (False, True), "block": (False,), "cyclic": (True,)}[order]
-    groups = regret.groups(units.parse_sizes(match[1]), units.parse_sizes(match[2]), orders)
-    if not groups or not all(1 < one.count <= modelling.MOST_RANKS for one in groups):
-        raise OmnesError(f"numbers of ranks are 2 to {modelling.MOST_RANKS}")
+def _groups(nodes: str) -> list[Ranks]:
+    where = patterns.parse(nodes)
+    if not where.alike or not where.nodes or not where.ranks:
+        raise UsageError(f"'{nodes}' is no number of nodes and ranks: write 64x8, or 2..64x1,8")
+    groups = quality.groups(where.nodes, where.ranks, where.orders or (False, True))
+    if not groups or not all(1 < one.count <= patterns.MOST_RANKS for one in groups):
+        raise UsageError(f"numbers of ranks are 2 to {patterns.MOST_RANKS}")
     return groups
 
 
@@ -114,5 +112,7 @@ def _show(found: Sequence[Case], above: float, most: int) -> None:
     for name in [*names, *(["all"] if len(names) > 1 else [])]:
         mine = [case for case in found if name in ("all", case.operation)]
         over = sum(case.regret > above for case in mine)
-        summary.add_row(name, str(len(mine)), str(over), f"{regret.worst(mine).regret:.2f}", f"{regret.mean(mine):.3f}")
+        summary.add_row(
+            name, str(len(mine)), str(over), f"{quality.worst(mine).regret:.2f}", f"{quality.mean(mine):.3f}"
+        )
     console.print(summary)

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import click
 
-from omnes import _core, files, modelling, tables, units
-from omnes.decisions import OPERATIONS, decide
-from omnes.errors import OmnesError, from_core
-from omnes.modelling import Machine, Ranks
-from omnes.options import FILE, OUTPUT, number
+from omnes import _core
+from omnes.algorithms import tables
+from omnes.algorithms.selection import OPERATIONS, decide
+from omnes.errors import OmnesError, from_core, one_of
+from omnes.models import prediction
+from omnes.models.prediction import Machine, Ranks
 from omnes.reporting import charts, choices, machine, page, pictures, predictions, ratios, simulated, violations
+from omnes.terminal import files, options, units
+from omnes.terminal.options import FILE, OUTPUT, number
 
 _REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) and name != "reduce_scatter")
 
@@ -21,16 +24,16 @@ _REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) an
 @click.command()
 @click.option("-o", "--output", type=OUTPUT, required=True, metavar="FILE", help="The page: FILE.html.")
 @click.option("--bench", multiple=True, type=FILE, metavar="FILE", help="By bench/run (.jsonl) or omnes bench --json.")
-@click.option("--machine", "machine_file", type=FILE, metavar="FILE", help="Made by omnes measure.")
-@click.option("--measured", multiple=True, type=FILE, metavar="FILE", help="Times by algorithm, by bench/accuracy.")
+@click.option("--costs", "machine_file", type=FILE, metavar="FILE", help="Made by omnes measure.")
+@click.option("--measured", multiple=True, type=FILE, metavar="FILE", help="Times by algorithm, by bench/run accuracy.")
 @click.option("--simulate", multiple=True, type=FILE, metavar="FILE", help="By omnes simulate -o or --json.")
 @click.option("--guidelines", multiple=True, type=FILE, metavar="FILE", help="By omnes check-guidelines --json.")
 @click.option("--table", type=FILE, metavar="FILE", help="A decision table.  [default: the compiled-in one]")
 @click.option("--only", metavar="OPERATION,...", help="These operations.  [default: all with equal parts]")
 @click.option("-n", "ranks", type=number(2), metavar="N", help="Ranks, for curves by size.  [default: 8, or measured]")
-@click.option("--ranks", "counts", default="2..512", show_default=True, metavar="LIST", help="For curves by ranks.")
+@click.option("--scale", "counts", default="2..512", show_default=True, metavar="LIST", help="For curves by ranks.")
 @click.option("-b", "size", default="16K", show_default=True, metavar="BYTES", help="For curves by ranks.")
-@click.option("--nodes", metavar="xRANKS", help="Ranks on a node.  [default: the machine's]")
+@options.nodes("the machine's nodes")
 @click.option("--title", default="omnes report", show_default=True, metavar="TEXT")
 def command(
     output: Path,
@@ -55,13 +58,13 @@ def command(
 
     \b
     omnes report -o report.html
-    omnes report -o report.html --machine machine.toml --measured measured.jsonl --bench bench/results/NAME.jsonl
+    omnes report -o report.html --costs machine.toml --measured measured.jsonl --bench bench/results/NAME.jsonl
     omnes report -o report.html --simulate results.jsonl --only allreduce,bcast --table table.toml
     """
     charts.require()
     operations = _operations(only)
     model = Machine.load(machine_file)
-    by_ranks = modelling.groups(counts, nodes, model)
+    by_ranks = prediction.groups(counts, nodes, model)
     points = [point for path in measured for point in predictions.read(path)]
     points = [point for point in points if point.operation in operations]
     if measured and not points:
@@ -103,7 +106,4 @@ def command(
 
 def _operations(only: str | None) -> Sequence[str]:
     names = only.split(",") if only else _REGULAR
-    unknown = [name for name in names if name not in OPERATIONS]
-    if unknown:
-        raise OmnesError(f"no operation '{unknown[0]}' to report on; there are {', '.join(OPERATIONS)}")
-    return names
+    return [one_of(name, OPERATIONS, "operation") for name in names]

@@ -12,8 +12,11 @@ from typing import Any
 
 import click
 
-from omnes import _core, arguments, files, launch, options, recording, stats, traces
-from omnes.errors import OmnesError, from_core
+from omnes import _core
+from omnes.errors import UsageError, from_core
+from omnes.launching import arguments, launch
+from omnes.terminal import files, options, spellings
+from omnes.traces import assembly, events, statistics
 
 
 class RunCommand(click.Command):
@@ -22,11 +25,12 @@ class RunCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args:
             args = ["--help"]
-        takes = {name: 0 if getattr(param, "is_flag", False) else 1 for param in self.params for name in param.opts}
+        own = [(name, getattr(param, "is_flag", False)) for param in self.params for name in param.opts]
+        takes = {name: 0 if is_flag or name in spellings.TO_FILES else 1 for name, is_flag in own}
         takes.update({name: 0 for name in ctx.help_option_names})
         split = arguments.split(args, takes)
         ctx.obj = split
-        return super().parse_args(ctx, split.own)
+        return super().parse_args(ctx, spellings.current(self.name or "", split.own))
 
 
 @click.command(cls=RunCommand, options_metavar="[OPTIONS] [MPIRUN OPTIONS] [--] PROGRAM [ARGS]...")
@@ -91,13 +95,13 @@ def command(
     """
     split: arguments.Arguments = ctx.obj
     if not split.program:
-        raise OmnesError("no program given: omnes run [-n N] [mpirun options] [--] PROGRAM [ARGS]")
+        raise UsageError("no program given: omnes run [-n N] [mpirun options] [--] PROGRAM [ARGS]")
     want_report = with_stats or stats_json is not None or profile is not None
     if want_report and no_omnes:
         option = "--profile" if profile else "--stats"
-        raise OmnesError(f"--no-omnes runs without omnes, so there are no statistics: drop {option}")
+        raise UsageError(f"--no-omnes runs without omnes, so there are no statistics: drop {option}")
     if record and no_omnes:
-        raise OmnesError("--no-omnes runs without omnes, which records the calls: drop --record")
+        raise UsageError("--no-omnes runs without omnes, which records the calls: drop --record")
     place = os.getcwd() if launch.may_leave_machine(split.launcher) and os.access(".", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix=".omnes-stats-", dir=place) as folder:
         prepared = launch.prepare(
@@ -117,12 +121,12 @@ def command(
             return
         code = launch.run(prepared)
         if want_report:
-            head = {**stats.PROFILE, "program": split.program}
+            head = {**statistics.PROFILE, "program": split.program}
             _report(Path(folder), with_stats, [(stats_json, {}), (profile, head)])
         if record:
             _write_trace(Path(folder), record, split.program)
-        if not want_report and (notices := stats.merge(Path(folder))) and notices["wrong_family"]:
-            click.echo(f"omnes: {stats.wrong_family(notices)}", err=True)
+        if not want_report and (notices := statistics.merge(Path(folder))) and notices["wrong_family"]:
+            click.echo(f"omnes: {statistics.wrong_family(notices)}", err=True)
     sys.exit(code)
 
 
@@ -131,12 +135,12 @@ def _variables(folder: str, report: bool, record: bool) -> dict[str, str]:
 
 
 def _write_trace(folder: Path, file: Path, program: Sequence[str]) -> None:
-    trace = recording.merge(folder, program)
+    trace = assembly.merge(folder, program)
     if trace is None:
-        click.echo(f"omnes: no trace: {recording.why_none(folder)}", err=True)
+        click.echo(f"omnes: no trace: {assembly.why_none(folder)}", err=True)
         return
-    traces.write(file, trace)
-    click.echo(f"omnes: {traces.summary(trace)}", err=True)
+    events.write(file, trace)
+    click.echo(f"omnes: {events.summary(trace)}", err=True)
 
 
 def _checked_settings() -> list[str]:
@@ -147,9 +151,9 @@ def _checked_settings() -> list[str]:
 
 def _report(folder: Path, to_terminal: bool, to_files: list[tuple[Path | None, dict[str, Any]]]) -> None:
     """Each file begins with what it needs beyond the report."""
-    from omnes import terminal
+    from omnes.terminal import output
 
-    report = stats.merge(folder)
+    report = statistics.merge(folder)
     if report is None:
         click.echo("omnes: no rank left statistics: none called MPI_Finalize with omnes loaded", err=True)
         return
@@ -158,4 +162,4 @@ def _report(folder: Path, to_terminal: bool, to_files: list[tuple[Path | None, d
             text = json.dumps({**head, **report}, indent=2)
             click.echo(text) if str(file) == "-" else files.write(file, text + "\n")
     if to_terminal:
-        stats.show(report, terminal.console(stderr=True))
+        statistics.show(report, output.console(stderr=True))

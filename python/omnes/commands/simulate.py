@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +9,15 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from omnes import files, options, programs, terminal
-from omnes.errors import OmnesError
-from omnes.progress import Steps
+from omnes import programs
+from omnes.errors import UsageError, one_of
+from omnes.placement import patterns
 from omnes.simulation import cells, platforms, smpi, table
 from omnes.simulation.cells import Contender
-from omnes.units import format_bytes, parse_bytes, parse_counts, parse_sizes
+from omnes.terminal import files, options
+from omnes.terminal import output as terminal
+from omnes.terminal.progress import Steps
+from omnes.terminal.units import format_bytes, parse_bytes, parse_counts, parse_sizes
 
 _OPERATIONS = (
     "bcast",
@@ -34,12 +36,9 @@ _USUAL_CORES = 16
 
 @click.command()
 @click.argument("words", metavar="[OPERATION]... | [ARGUMENT]...", nargs=-1)
-@click.option("-n", "ranks", default="64", metavar="LIST", help="Numbers of ranks, such as 64 or 64,256,1024.")
+@click.option("-n", "ranks", metavar="LIST", help="Numbers of ranks: 64, or 64,256,1024.  [default: 64, or --nodes]")
 @click.option("--platform", "machine", required=True, metavar="P", help=f"The machine: {platforms.KINDS}.")
-@click.option(
-    "--ppn", type=options.number(1), metavar="N", help="Ranks on a host; else as many as it has cores, or 16."
-)
-@click.option("--placement", default="block", metavar="LIST", help="block, cyclic, or both: block,cyclic.")
+@options.nodes("as many on a host as it has cores, or 16; 'x8 block,cyclic' are two cases")
 @click.option("-b", "sizes", default="8,1K,16K", metavar="SIZES", help="Bytes of one part, such as 8,1K or 8..1M:8.")
 @click.option("--selector", default=",".join(smpi.SELECTORS), metavar="LIST", help="SimGrid's rivals; or none.")
 @click.option(
@@ -57,7 +56,7 @@ _USUAL_CORES = 16
     metavar="FILE",
     help="Keep results here, and go on from there.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the results for scripts.")
+@options.for_scripts
 @click.option(
     "--program",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -65,9 +64,10 @@ _USUAL_CORES = 16
     help="Run this program instead.",
 )
 def command(
-    words: tuple[str, ...], ranks: str, machine: str, ppn: int | None, placement: str, sizes: str, selector: str,
+    words: tuple[str, ...], ranks: str | None, machine: str, nodes: str | None, sizes: str, selector: str,
     algorithms: tuple[str, ...], named: tuple[str, ...], remaps: str | None, memory: str, patience: float,
-    settings: tuple[str, ...], output: Path | None, as_json: bool, program: Path | None,
+    settings: tuple[str, ...], output: Path | None, to_csv: Path | None, to_json: Path | None,
+    program: Path | None,
 ) -> None:  # fmt: skip
     """Simulate collectives on a machine that is not there, on omnes and on the selection logic of four MPIs.
 
@@ -77,17 +77,17 @@ def command(
     \b
     omnes simulate -n 64 --platform fat-tree:4x16 allreduce bcast -b 8,16K
     omnes simulate -n 64 --platform fat-tree:4x16 allreduce -b 1K --algorithm all
-    omnes simulate -n 64,256,1024 --platform fat-tree:64x16:leaf=8 --placement block,cyclic -o results.jsonl
-    omnes simulate -n 64 --platform fat-tree:8x8 --placement cyclic --remap off allgather -b 16K
+    omnes simulate -n 64,256,1024 --platform fat-tree:64x16:leaf=8 --nodes block,cyclic -o results.jsonl
+    omnes simulate -n 64 --platform fat-tree:8x8 --nodes cyclic --remap off allgather -b 16K
     omnes simulate -n 16 --platform torus:2x2x2:cores=2 --program cg.c 32 1
     """
     platform = platforms.parse(machine)
-    places = _words(placement, ("block", "cyclic"), "placement")
+    where = patterns.parse(nodes or "")
+    counts = parse_counts(ranks) if ranks else [] if where.nodes and where.ranks else [64]
     rivals = [] if selector == "none" else _words(selector, smpi.SELECTORS, "selector")
     machines = [
-        smpi.Machine(platform, count, ppn or platform.cores or _USUAL_CORES, place)
-        for count in parse_counts(ranks)
-        for place in places
+        smpi.Machine(platform, one.count, one.per_node, "cyclic" if one.cyclic else "block")
+        for one in patterns.groups(counts, where, platform.cores or _USUAL_CORES)
     ]
     for one in machines:
         platform.host_of_each_rank(one.ranks, one.ppn, one.placement)
@@ -107,9 +107,9 @@ def command(
     smpi.require()
     results = cells.Results(" ".join([machine, *settings]), output, smpi.build())
     _simulate(parts, results, patience, settings)
-    if as_json:
-        shown = {cell for part in parts for cell in part.cells}
-        click.echo(json.dumps([results.record(*key) for key in results.of if key[0] in shown], indent=2))
+    shown = {cell for part in parts for cell in part.cells}
+    records = [results.record(*key) for key in results.of if key[0] in shown]
+    if not terminal.deliver(to_json, records, to_csv, records):
         return
     console = terminal.console()
     _show(parts, results, rivals, console)
@@ -126,18 +126,14 @@ class _Part:
 
 
 def _words(text: str, valid: Sequence[str], what: str) -> list[str]:
-    words = text.split(",")
-    for word in words:
-        if word not in valid:
-            raise OmnesError(f"no {what} '{word}'; there are {', '.join(valid)}")
-    return words
+    return [one_of(word, valid, what) for word in text.split(",")]
 
 
 def _cells(one: smpi.Machine, operations: Sequence[str], sizes: Sequence[int]) -> Iterator[cells.Cell]:
     for operation in operations:
         for size in [0] if operation == "barrier" else sizes:
             if size % 4:
-                raise OmnesError(f"{size} bytes are no whole number of elements, which have 4 bytes")
+                raise UsageError(f"{size} bytes are no whole number of elements, which have 4 bytes")
             yield cells.Cell(operation, size, one.ranks, one.ppn, one.placement)
 
 

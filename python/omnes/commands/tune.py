@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Callable, Sequence
@@ -11,16 +10,22 @@ from pathlib import Path
 
 import click
 
-from omnes import _core, catalogue, cpus, files, modelling, mpi, options, stats, units
-from omnes.bench import machine, peers
+from omnes import _core
+from omnes.algorithms import catalogue
+from omnes.bench import contenders, host
 from omnes.bench.job import JobSpec
 from omnes.bench.records import Records
-from omnes.errors import OmnesError, from_core
-from omnes.modelling import Machine, Ranks
-from omnes.tuning import cases, rules, settings
+from omnes.errors import OmnesError, UsageError, from_core
+from omnes.launching import cpus, mpi
+from omnes.models import prediction
+from omnes.models.prediction import Machine, Ranks
+from omnes.terminal import files, options, units
+from omnes.terminal.output import deliver
+from omnes.traces import statistics
+from omnes.tuning import cases, cutoffs, rules
 from omnes.tuning.cases import Case
 from omnes.tuning.search import Found
-from omnes.tuning.session import Session
+from omnes.tuning.tuner import Session
 
 
 @click.command()
@@ -46,10 +51,10 @@ from omnes.tuning.session import Session
 )
 @click.option(
     "--nodes",
-    metavar="NODESxRANKS",
+    metavar="WHERE",
     help="4x2: 4 nodes of 2 ranks, emulated here unless the launcher's options say where.",
 )
-@options.machine_file(": picks better candidates")
+@options.costs_file(": picks better candidates")
 @options.one_mpi
 @click.option(
     "--candidates",
@@ -81,7 +86,7 @@ from omnes.tuning.session import Session
     is_flag=True,
     help="First tune slot sizes and the switch points of copying, on the first -n; a minute more.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Also print what was found, for scripts.")
+@options.for_scripts
 def command(
     operations: tuple[str, ...],
     counts: str | None,
@@ -96,7 +101,8 @@ def command(
     seconds: float,
     launcher_options: str | None,
     with_settings: bool,
-    as_json: bool,
+    to_csv: Path | None,
+    to_json: Path | None,
 ) -> None:
     """Find faster algorithms than omnes chooses by itself, for this machine or one program, in minutes.
 
@@ -107,7 +113,7 @@ def command(
     \b
     omnes tune -n 8 -o table.toml                            all operations
     omnes tune -n 8 --settings -o table.toml                 slot sizes and switch points, too
-    omnes tune allreduce bcast -n 2,4 -b 8..1M -o table.toml --machine machine.toml
+    omnes tune allreduce bcast -n 2,4 -b 8..1M -o table.toml --costs machine.toml
     omnes run -n 8 --profile app.json ./app; omnes tune --from-profile app.json -o table.toml
     omnes tune allreduce --nodes 4x8 -o table.toml --launcher-options "--hostfile hosts"
     OMNES_TABLE=table.toml omnes run -n 8 ./app              or put it at ~/.config/omnes/table.toml
@@ -120,19 +126,21 @@ def command(
     names = _operations(operations)
     if profile:
         if counts or nodes or sizes:
-            raise OmnesError("a profile says ranks and sizes itself: leave out -n, --nodes and -b, or --from-profile")
-        recorded = stats.load_profile(profile)
+            raise UsageError("a profile says ranks and sizes itself: leave out -n, --nodes and -b, or --from-profile")
+        recorded = statistics.load_profile(profile)
         with files.expecting(profile, "no profile that omnes run --profile has written"):
             todo = cases.of_profile(recorded, names)
     else:
-        groups = modelling.groups(counts or (None if nodes else str(cpus.usable_cpus())), nodes, model)
+        groups = prediction.groups(counts or (None if nodes else str(cpus.usable_cpus())), nodes, model)
         if nodes is None:
             groups = [Ranks(one.count, one.count) for one in groups]
+        if any(one.cyclic for one in groups):
+            raise UsageError("tuned are ranks that lie on one node after the other: leave out cyclic")
         if any(one.count < 2 for one in groups):
-            raise OmnesError("one rank has nothing to choose: -n starts at 2")
+            raise UsageError("one rank has nothing to choose: -n starts at 2")
         todo = cases.of_grid(names, groups, _sizes(sizes or "8..2M:8"))
     options = shlex.split(launcher_options or "")
-    spec = JobSpec("omnes", chosen, True, peers.COMPILED_IN, options=tuple(options))
+    spec = JobSpec("omnes", chosen, True, contenders.COMPILED_IN, options=tuple(options))
 
     def bound(ranks: Ranks) -> bool:
         fits = ranks.count <= cpus.usable_cores() and ranks.nodes == 1 and not options
@@ -145,13 +153,12 @@ def command(
     tuned = _tune_settings(session, of_settings) if of_settings else []
     found = session.run(todo)
     shared_heap = os.environ.get("OMNES_HEAP") == "shared"
-    heads = rules.head(machine.describe(), chosen.name, _groups(todo, bound), session.own_settings)
-    files.write(output, rules.toml(found, heads, shared_heap, settings.toml(tuned)))
+    heads = rules.head(host.describe(), chosen.name, _groups(todo, bound), session.own_settings)
+    files.write(output, rules.toml(found, heads, shared_heap, cutoffs.toml(tuned)))
     with from_core():  # what was written is what omnes reads
         _core.rules(str(output))
-    if as_json:
-        click.echo(json.dumps([_as_data(one) for one in found], indent=2))
-    else:
+    rows = [_as_data(one) for one in found]
+    if deliver(to_json, rows, to_csv, rows):
         _summary(found, output)
         for one in tuned:
             gain = f" ({one.gain:.0%} faster than {one.setting.default})" if one.changed else ", as compiled in"
@@ -160,19 +167,19 @@ def command(
 
 def _ranks_of_settings(todo: Sequence[cases.Case]) -> Ranks:
     """The first that share memory."""
-    given = [one.variable for one in settings.SETTINGS if one.variable in os.environ]
+    given = [one.variable for one in cutoffs.SETTINGS if one.variable in os.environ]
     if given:
-        raise OmnesError(f"unset what --settings is to find: {' '.join(given)}")
+        raise UsageError(f"unset what --settings is to find: {' '.join(given)}")
     ranks = next((case.ranks for case in todo if case.ranks.nodes == 1), None)
     if ranks is None:
-        raise OmnesError("settings are about ranks that share memory: give -n, or leave out --settings")
+        raise UsageError("settings are about ranks that share memory: give -n, or leave out --settings")
     return ranks
 
 
-def _tune_settings(session: Session, ranks: Ranks) -> list[settings.Tuned]:
+def _tune_settings(session: Session, ranks: Ranks) -> list[cutoffs.Tuned]:
     """What is found holds for the session's jobs."""
     tuned = list(
-        settings.Session(session.records, session.spec, ranks.count, session.bind(ranks), session.seconds).run()
+        cutoffs.Session(session.records, session.spec, ranks.count, session.bind(ranks), session.seconds).run()
     )
     found = {one.setting.variable: one.value for one in tuned if one.changed}
     session.spec = replace(session.spec, variables={**session.spec.variables, **found})
@@ -219,7 +226,7 @@ def _operations(names: Sequence[str]) -> list[str]:
     able = cases.tunable()
     single = [name for name in names if name not in able]
     if single:
-        raise OmnesError(f"{single[0]} has one algorithm: nothing to tune; valid: {', '.join(able)}")
+        raise UsageError(f"{single[0]} has one algorithm: nothing to tune; valid: {', '.join(able)}")
     return list(dict.fromkeys(names)) or able
 
 
@@ -227,7 +234,7 @@ def _sizes(text: str) -> list[int]:
     sizes = units.parse_sizes(text)
     odd = [size for size in sizes if size % 8 or not size]
     if odd:
-        raise OmnesError(f"{odd[0]} bytes are no whole number of doubles: use multiples of 8")
+        raise UsageError(f"{odd[0]} bytes are no whole number of doubles: use multiples of 8")
     return sizes
 
 
@@ -235,4 +242,4 @@ def _refuse_forced_choices() -> None:
     """Those of the environment would be measured in place of the candidates."""
     drives = {f"OMNES_{name.upper()}" for name in _core.operations()} | {"OMNES_REPRODUCIBLE", "OMNES_OFF"}
     if found := sorted(drives & os.environ.keys()):
-        raise OmnesError(f"unset what decides before any table: {' '.join(found)}")
+        raise UsageError(f"unset what decides before any table: {' '.join(found)}")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from omnes import _core, catalogue, cpus, files, options, progress, units, verification
-from omnes.errors import OmnesError, from_core
+from omnes import _core
+from omnes.algorithms import catalogue, verification
+from omnes.errors import OmnesError, UsageError, from_core
+from omnes.launching import cpus
+from omnes.terminal import files, options, progress, units
+from omnes.terminal.output import deliver
 
 
 @click.command()
@@ -28,8 +31,8 @@ from omnes.errors import OmnesError, from_core
     metavar="FILE",
     help="Prove what the file holds instead: all ranks' schedules, as omnes draw --rank writes one.",
 )
-@options.for_scripts
-def command(what: str | None, ranks: str, jobs: int | None, path: Path | None, as_json: bool) -> None:
+@options.json_only
+def command(what: str | None, ranks: str, jobs: int | None, path: Path | None, to_json: Path | None) -> None:
     """Prove that algorithms are correct: all roots, in place and not, several radices and numbers of segments.
 
     The proof runs all ranks' schedules symbolically: every block ends with what the operation promises, nothing is
@@ -44,8 +47,8 @@ def command(what: str | None, ranks: str, jobs: int | None, path: Path | None, a
     """
     if path is not None:
         if what:
-            raise OmnesError(f"the file says what to prove: leave out {what}, or --schedules")
-        sys.exit(_prove_file(path, as_json))
+            raise UsageError(f"the file says what to prove: leave out {what}, or --schedules")
+        sys.exit(_prove_file(path, to_json))
     algorithms = catalogue.select(what)
     counts = units.parse_counts(ranks)
     outcomes = []
@@ -56,9 +59,7 @@ def command(what: str | None, ranks: str, jobs: int | None, path: Path | None, a
             shown.update(task, advance=1, description=f"{outcome.name} p={outcome.p}")
     faults = verification.smallest_faults(outcomes)
     proved = sum(outcome.proved for outcome in outcomes)
-    if as_json:
-        click.echo(json.dumps({"proved": proved, "outcomes": [asdict(outcome) for outcome in outcomes]}, indent=2))
-    else:
+    if deliver(to_json, {"proved": proved, "outcomes": [asdict(outcome) for outcome in outcomes]}):
         for fault in faults:
             click.echo(f"{fault.name} fails at {fault.fault}")
         good = len(algorithms) - len(faults)
@@ -66,7 +67,7 @@ def command(what: str | None, ranks: str, jobs: int | None, path: Path | None, a
     sys.exit(1 if faults else 0)
 
 
-def _prove_file(path: Path, as_json: bool) -> int:
+def _prove_file(path: Path, to_json: Path | None) -> int:
     """The exit code: whether a fault was found. Lines that begin with # are comments."""
     schedules: list[list[str]] = []
     for line in files.read(path).splitlines():
@@ -80,8 +81,6 @@ def _prove_file(path: Path, as_json: bool) -> int:
         raise OmnesError(f"{path} holds no schedules, such as omnes draw --rank writes")
     with from_core():
         fault = _core.verify_texts(["\n".join([*lines, ""]) for lines in schedules])
-    if as_json:
-        click.echo(json.dumps({"proved": fault is None, "ranks": len(schedules), "fault": fault}, indent=2))
-    else:
+    if deliver(to_json, {"proved": fault is None, "ranks": len(schedules), "fault": fault}):
         click.echo(f"{path} fails at {fault}" if fault else f"{path} is proved on {len(schedules)} ranks")
     return 1 if fault else 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from omnes import topology
 from omnes.drawing.boxes import Box
+from omnes.placement import jobs
 
 MACHINE_NOTE = "CPUs by the system's numbers; dashed: not to be used"
 JOB_NOTE = "ranks; coloured: leads its group, the darker on the more levels"
@@ -80,7 +80,7 @@ def job(described: dict[str, Any]) -> Box:
         ]
 
     def leaf(rank: int) -> Box:
-        own = " ".join(f"G{i + 1}{topology.members(group)}" for i, group in enumerate(groups[rank]))
+        own = " ".join(f"G{i + 1}{jobs.members(group)}" for i, group in enumerate(groups[rank]))
         style = f"lead{min(leads[rank], 5)}" if leads[rank] else ""
         return Box(str(rank), style=style, hover=f"rank {rank} on {described['nodes'][rank]}: {own}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from omnes.decisions import Choice
+from omnes.algorithms.selection import Choice
 
 
 @dataclass

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from omnes.decisions import Decisions, ranges, steps
+from omnes.algorithms.selection import Decisions, ranges, steps
 from omnes.exporting.counterparts import Notes, counterpart
 
 

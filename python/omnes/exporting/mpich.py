@@ -16,10 +16,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from omnes.decisions import Choice, Decisions, Span, ranges, steps
+from omnes.algorithms.selection import Choice, Decisions, Span, ranges, steps
 from omnes.errors import OmnesError
 from omnes.exporting.counterparts import Notes, counterpart
-from omnes.mpi import Mpi
+from omnes.launching.mpi import Mpi
 
 Tree = dict[str, Any]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from omnes.decisions import Decisions, Span, ranges, steps
+from omnes.algorithms.selection import Decisions, Span, ranges, steps
 from omnes.exporting.counterparts import Notes, counterpart
 
 

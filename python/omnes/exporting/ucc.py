@@ -6,7 +6,7 @@ alltoall and gather (src/utils/ucc_coll_utils.c). UCC serves only MPI's own redu
 
 from __future__ import annotations
 
-from omnes.decisions import Decisions, ranges, steps
+from omnes.algorithms.selection import Decisions, ranges, steps
 from omnes.exporting.counterparts import Notes, counterpart
 
 _TOTAL = ("allgather", "alltoall", "gather")

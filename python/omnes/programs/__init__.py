@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from omnes.errors import OmnesError, said
-from omnes.mpi import Mpi
+from omnes.launching.mpi import Mpi
 
 _NEEDED_BY = "omnes bench, demo, tune, measure and check-guidelines"
 _MOST_LINES = 3  # of a compiler's complaints

@@ -224,7 +224,7 @@ static void read_input(const char* folder) {
   fclose(input);
 }
 
-// Types and operations, in the order of python/omnes/traces.py.
+// Types and operations, in the order of python/omnes/traces/events.py.
 
 static MPI_Datatype type_of(int type) {
   const MPI_Datatype all[] = {MPI_INT8_T,

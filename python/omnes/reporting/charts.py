@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from omnes.errors import OmnesError
-from omnes.units import format_bytes, format_seconds
+from omnes.terminal.units import format_bytes, format_seconds
 
 Points = Sequence[tuple[float, float]]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from omnes.decisions import Decisions, Span, ranges
+from omnes.algorithms.selection import Decisions, Span, ranges
 from omnes.reporting import page
-from omnes.units import format_bytes
+from omnes.terminal.units import format_bytes
 
 _COLOURS = 12  # --a0 .. --a11 of page.css
 _FEW = 2  # ranges that are listed

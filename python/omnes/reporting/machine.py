@@ -7,11 +7,11 @@ from html import escape
 from typing import Any
 
 from omnes import _core
-from omnes.bench import settings
-from omnes.modelling import Machine
+from omnes.models.prediction import Machine
 from omnes.reporting import charts, page
 from omnes.reporting.charts import Series
-from omnes.units import format_seconds
+from omnes.terminal import toml_files
+from omnes.terminal.units import format_seconds
 
 # What omnes measure times, as people call it, and between which levels' transports.
 _TIMED = {
@@ -23,7 +23,7 @@ _TIMED = {
 
 
 def section(machine: Machine) -> page.Section:
-    values = settings.parse(machine.text or _core.default_machine(), machine.facts["name"])
+    values = toml_files.parse(machine.text or _core.default_machine(), machine.facts["name"])
     source = escape(f"{machine.facts['name']}: {machine.facts['source']}.")
     words = [f"<p>{source}</p>", page.facts(_facts(values))]
     timed = values.get("measured", {})

@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from omnes import _core, catalogue, placing, renumbering, units
-from omnes.decisions import Decisions
+from omnes import _core
+from omnes.algorithms import catalogue
+from omnes.algorithms.selection import Decisions
 from omnes.drawing import rounds, svg, traffic
+from omnes.placement import patterns, renumbering
 from omnes.reporting import page
 
 RANKS = 8  # of a schedule
@@ -47,7 +49,7 @@ def section(decisions: Sequence[Decisions], operations: Sequence[str]) -> page.S
 def _schedule(operation: str, name: str, segmented: bool, number: int) -> str:
     algorithm = catalogue.one(f"{operation}/{name}")
     segments = _MOST_SEGMENTS if segmented and algorithm["segmented"] else 1
-    nodes = units.parse_nodes(f"2x{RANKS // 2}", RANKS) if algorithm["hierarchical"] else []
+    nodes = patterns.placing(f"2x{RANKS // 2}").nodes() if algorithm["hierarchical"] else []
     if _core.why_not(operation, name, RANKS, segments=segments, nodes=nodes):
         return ""
     root = 0 if operation in catalogue.ROOTED else None
@@ -57,7 +59,7 @@ def _schedule(operation: str, name: str, segmented: bool, number: int) -> str:
 
 def _traffic(operation: str, name: str) -> str:
     """Of hierarchical ones it would say nothing: they keep to the nodes by themselves."""
-    where = placing.from_pattern(_PLACES, cyclic=False)
+    where = patterns.placing(_PLACES)
     if catalogue.one(f"{operation}/{name}")["hierarchical"] or _core.why_not(operation, name, where.p):
         return ""
     source = _core.traffic(operation, name, where.p)

@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from omnes import _core, decisions, files, modelling, progress
+from omnes import _core
+from omnes.algorithms import selection
 from omnes.errors import OmnesError
-from omnes.modelling import Machine, Ranks
+from omnes.models import prediction
+from omnes.models.prediction import Machine, Ranks
 from omnes.reporting import charts, page
 from omnes.reporting.charts import Series
 from omnes.reporting.ratios import coloured
-from omnes.units import format_bytes, format_us, percentile
+from omnes.terminal import files, progress
+from omnes.terminal.units import format_bytes, format_us, percentile
 
 _CHOSEN = "the table's choice"
 SIZES = tuple(8 << i for i in range(20))  # to 4 MiB
@@ -99,8 +102,8 @@ def _over_size(
     mine = [one for one in measured if one.ranks == ranks.count and one.bytes > 0]
     series = []
     for name in dict.fromkeys([*_names(operation), *(one.choice for one in mine)]):
-        if sizes and not modelling.why_not(operation, name, ranks.count):
-            line = [(p["bytes"], p["seconds"]) for p in modelling.predict(operation, name, ranks, sizes, machine)]
+        if sizes and not prediction.why_not(operation, name, ranks.count):
+            line = [(p["bytes"], p["seconds"]) for p in prediction.predict(operation, name, ranks, sizes, machine)]
             series.append(Series(name, line, sorted((one.bytes, one.seconds) for one in mine if one.choice == name)))
     if sizes:
         choice = [(size, _chosen(machine, operation, ranks, size, table)) for size in sizes]
@@ -119,8 +122,8 @@ def _over_ranks(
     mine = [one for one in measured if one.bytes == size]
     series = []
     for name in _names(operation):
-        able = [ranks for ranks in groups if not modelling.why_not(operation, name, ranks.count)]
-        line = [(r.count, modelling.predict(operation, name, r, [size], machine)[0]["seconds"]) for r in able]
+        able = [ranks for ranks in groups if not prediction.why_not(operation, name, ranks.count)]
+        line = [(r.count, prediction.predict(operation, name, r, [size], machine)[0]["seconds"]) for r in able]
         series.append(Series(name, line, sorted((one.ranks, one.seconds) for one in mine if one.choice == name)))
     choice = [(ranks.count, _chosen(machine, operation, ranks, size, table)) for ranks in groups if ranks.count > 1]
     return [*series, Series(_CHOSEN, choice, wide=True)]
@@ -128,8 +131,8 @@ def _over_ranks(
 
 def _chosen(machine: Machine, operation: str, ranks: Ranks, size: int, table: str) -> float:
     """Predicted seconds of what the table chooses."""
-    text = decisions.chosen(table, operation, ranks.count, size, ranks.per_node)["text"]
-    return modelling.predict(operation, text, ranks, [size], machine)[0]["seconds"]
+    text = selection.chosen(table, operation, ranks.count, size, ranks.per_node)["text"]
+    return prediction.predict(operation, text, ranks, [size], machine)[0]["seconds"]
 
 
 def _names(operation: str) -> list[str]:
@@ -170,7 +173,7 @@ def _predicted(machine: Machine, one: Measured) -> float:
     if one.predicted is not None:
         return one.predicted
     ranks = Ranks(one.ranks, machine.facts["ranks_per_node"])
-    return modelling.predict(one.operation, one.choice, ranks, [one.bytes], machine)[0]["seconds"]
+    return prediction.predict(one.operation, one.choice, ranks, [one.bytes], machine)[0]["seconds"]
 
 
 def _factors(operation: str, factors: dict[Measured, float]) -> str:

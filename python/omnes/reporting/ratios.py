@@ -10,13 +10,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from omnes import files
 from omnes.bench import compare
-from omnes.bench.measure import Cell
 from omnes.bench.records import Records
+from omnes.bench.timing import Cell
 from omnes.errors import OmnesError
 from omnes.reporting import page
-from omnes.units import format_bytes, geometric_mean
+from omnes.terminal import files
+from omnes.terminal.units import format_bytes, geometric_mean
 
 _FACTOR = 4.0  # where the colours end
 

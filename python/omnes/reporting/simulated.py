@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from omnes import files
 from omnes.errors import OmnesError
 from omnes.reporting import charts, page
 from omnes.reporting.charts import Series
 from omnes.reporting.ratios import coloured
 from omnes.simulation.smpi import SELECTORS
-from omnes.units import format_bytes, geometric_mean
+from omnes.terminal import files
+from omnes.terminal.units import format_bytes, geometric_mean
 
 Place = tuple[str, int, str]  # platform, ranks on a host, placement
 Times = dict[tuple[str, int, int, str], float]  # by operation, ranks, bytes, contender

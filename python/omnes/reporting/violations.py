@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from omnes import files
 from omnes.errors import OmnesError
 from omnes.reporting import page
 from omnes.reporting.ratios import coloured
-from omnes.units import format_bytes
+from omnes.terminal import files
+from omnes.terminal.units import format_bytes
 
 
 def section(paths: Sequence[Path]) -> page.Section:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from omnes import _core, files
+from omnes import _core
 from omnes.errors import OmnesError, from_core
 from omnes.simulation import smpi
+from omnes.terminal import files
 
 # Parts that a rank sends and receives: none, one, one for each rank; at the root only.
 SHAPES = {

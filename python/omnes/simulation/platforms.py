@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from omnes import files, units
 from omnes.errors import OmnesError
-from omnes.modelling import MOST_RANKS
+from omnes.placement.patterns import MOST_RANKS
+from omnes.terminal import files, units
 
 KINDS = "fat-tree:HOSTSxCORES, torus:XxYx...:cores=C, dragonfly:GROUPSxCHASSISxROUTERSxHOSTS:cores=C, or an XML file"
 

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from omnes import libraries, programs
+from omnes import programs
 from omnes.errors import OmnesError
+from omnes.launching import libraries
 from omnes.simulation.platforms import Platform
 
 SELECTORS = ("ompi", "mpich", "mvapich2", "impi")

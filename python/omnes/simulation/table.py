@@ -9,7 +9,7 @@ from rich.table import Table
 from omnes import _core
 from omnes.simulation.cells import Cell, Results
 from omnes.simulation.platforms import host_numbers
-from omnes.units import format_bytes, format_us, geometric_mean
+from omnes.terminal.units import format_bytes, format_us, geometric_mean
 
 BEHIND = 1.001  # times the best rival's time: simulated clocks round
 

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from omnes import _core, catalogue, modelling, tables
-from omnes.bench.measure import Cell
+from omnes import _core
+from omnes.algorithms import catalogue, tables
 from omnes.bench.session import WITH_COUNTS
+from omnes.bench.timing import Cell
 from omnes.errors import OmnesError
-from omnes.modelling import Machine, Ranks
+from omnes.models import prediction
+from omnes.models.prediction import Machine, Ranks
 
 SIZE_UNKNOWN = frozenset(WITH_COUNTS) - {"allgatherv", "reduce_scatter"}
 LEAST_SHARE = 0.005  # of a program's collective time: what takes less is not worth tuning
@@ -44,7 +46,7 @@ class Case:
     def default(self, host: bool) -> str:
         """What omnes chooses by itself. host: calls may be left to the MPI."""
         size = self.bytes if self.knows_size else 0
-        return modelling.chosen(self.operation, self.ranks, size, table=tables.OFF, host=host)["text"]
+        return prediction.chosen(self.operation, self.ranks, size, table=tables.OFF, host=host)["text"]
 
 
 def tunable() -> list[str]:
@@ -108,7 +110,7 @@ def candidates(case: Case, machine: Machine, most: int, host: bool) -> list[str]
     named = dict.fromkeys([default, *_core.candidates(case.operation, case.bytes), *_composed(case)])
     names = [name for name in named if name != tables.HOST]
     sizes = sorted({case.bytes // 2, case.bytes, case.bytes * 2})
-    costs, _ = modelling.costs(case.operation, names, case.ranks, sizes, machine)
+    costs, _ = prediction.costs(case.operation, names, case.ranks, sizes, machine)
     fastest = [min(at) for at in zip(*costs.values())]
     loss = {name: min(cost / best for cost, best in zip(costs[name], fastest)) for name in costs}
     chosen = list(dict.fromkeys([default, *[tables.HOST] * host]))

@@ -13,10 +13,10 @@ from itertools import groupby
 from typing import Any
 
 from omnes import _core
-from omnes.modelling import Ranks
+from omnes.models.prediction import Ranks
+from omnes.terminal.units import format_bytes, format_seconds
 from omnes.tuning.cases import SIZE_UNKNOWN
 from omnes.tuning.search import LEAST_GAIN, Found
-from omnes.units import format_bytes, format_seconds
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from omnes.bench.job import Job
-from omnes.bench.measure import ANSWER_SECONDS, Cell, Samples, ratio, take_turns
 from omnes.bench.records import Measured
+from omnes.bench.timing import ANSWER_SECONDS, Cell, Samples, ratio, take_turns
 from omnes.tuning.cases import Case
 
 FINALISTS = 3  # the present choice included

@@ -2,7 +2,7 @@
 //
 // The file has lines of words: who the rank is; what was left out and why; its communicators, with their members in
 // MPI_COMM_WORLD; the edges of those with topologies; the descriptions of calls; then an event on each line: the number of
-// its description, the ns since the last one has ended, and the number of its request, if it has one. omnes/traces.py reads it.
+// its description, the ns since the last one has ended, and the number of its request, if it has one. python/omnes/traces/assembly.py reads it.
 #include "interpose/communicator/record.hpp"
 
 #include <algorithm>

@@ -1,0 +1,1 @@
+"""What only the benchmarks of this folder need: campaigns, their pages, real programs."""

@@ -1,0 +1,1 @@
+"""The catalogue of algorithms, their proofs, and the decision tables that choose among them."""

@@ -1,0 +1,225 @@
+"""Builds the launcher's command line for a program under omnes (or on the stock MPI) and runs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from omnes.errors import OmnesError
+from omnes.launching import cpus, libraries, linkage, mpi
+from omnes.launching.arguments import has_option
+from omnes.launching.mpi import Mpi
+
+# The launcher's own ways to say where ranks go: with one of them, the number of slots is the user's business.
+_PLACEMENT = frozenset(
+    dashes + name
+    for name in ("oversubscribe", "nooversubscribe", "host", "hostfile", "machinefile", "map-by", "rankfile", "app")
+    for dashes in ("-", "--")
+) | {"-H", "-rf"}
+_HOSTS = frozenset(dashes + name for name in ("host", "hosts", "hostfile", "machinefile") for dashes in ("-", "--"))
+# Where launchers learn of hosts without being told.
+_RESOURCE_MANAGERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID")
+_HOST_FILES = (
+    "PRTE_MCA_prte_default_hostfile",
+    "OMPI_MCA_orte_default_hostfile",
+    "HYDRA_HOST_FILE",
+    "I_MPI_HYDRA_HOST_FILE",
+)
+
+# How each kind of launcher passes a variable to the ranks.
+_PASS = {
+    "prrte": lambda name, value: ["-x", f"{name}={value}"],
+    "orte": lambda name, value: ["-x", f"{name}={value}"],
+    "hydra": lambda name, value: ["-genv", name, value],
+    "intel": lambda name, value: ["-genv", name, value],
+}
+
+
+@dataclass
+class Launch:
+    """What is started: a command line, and the environment it gets on top of the user's."""
+
+    mpi: Mpi
+    family: str | None
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def full_environment(self) -> dict[str, str]:
+        return {**os.environ, **self.environment}
+
+    def __str__(self) -> str:
+        settings = [f"{name}={shlex.quote(value)}" for name, value in sorted(self.environment.items())]
+        return " ".join([*settings, shlex.join(self.command)])
+
+
+def prepare(
+    words: Sequence[str],
+    ranks: int | None = None,
+    launcher_options: Sequence[str] = (),
+    with_omnes: bool = True,
+    launcher: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    on_cluster: bool = False,
+    notices: str | None = None,
+    yields: bool = False,
+) -> Launch:
+    """The launch of a program (words: its path and arguments). `variables` reach every rank.
+
+    `on_cluster`: it will run on an emulated cluster, which sees to it that ranks yield. `notices`: the folder where
+    ranks say that the program is of another family, where that is possible: it was taken from the launcher. `yields`:
+    ranks that share CPUs yield, also without omnes.
+    """
+    found = linkage.inspect(words[0], os.environ)
+    chosen, family = _choose_mpi(found, launcher)
+    launch = Launch(chosen, family, [str(chosen.launcher)], chosen.environment(os.environ), [found.looked_at])
+    launch.command += _permissions(chosen, ranks, launcher_options)
+    if ranks is not None:
+        launch.command += ["-n", str(ranks)]
+    passed = {name: value for name, value in os.environ.items() if name.startswith("OMNES_")}
+    stays = not on_cluster and not may_leave_machine(launcher_options)
+    share_cpus = stays and ranks is not None and ranks > cpus.usable_cpus()
+    if (with_omnes or yields) and share_cpus:
+        passed.update({name: value for name, value in chosen.yielding.items() if name not in os.environ})
+    passed.update(variables or {})
+    if with_omnes:
+        earlier, others = _without_omnes(os.environ.get("LD_PRELOAD", ""))
+        launch.warnings += [
+            f"LD_PRELOAD names {path}, for {libraries.FAMILIES[of]}; {found.looked_at}: left out"
+            for path, of in others
+            if of != family
+        ]
+        if share_cpus and chosen.kind == "hydra":
+            launch.environment["LD_PRELOAD"] = _preload([libraries.session()], earlier)
+        if family is None:
+            raise OmnesError(f"cannot tell the MPI family: {found.looked_at}, and {chosen.launcher} is of no known MPI")
+        preload = [libraries.require(family)]
+        if passed.get("OMNES_HEAP") == "shared":
+            preload.insert(0, libraries.heap())
+        if notices and found.family is None:
+            passed["OMNES_NOTICES"] = notices
+        passed["LD_PRELOAD"] = _preload(preload, earlier)
+    launch.command += launcher_options
+    launch.command += _with_variables(chosen, passed, [_as_launched(words[0], found), *words[1:]])
+    return launch
+
+
+def _preload(paths: Sequence[Path], earlier: Sequence[str]) -> str:
+    return ":".join([*map(str, paths), *earlier])
+
+
+def _without_omnes(preloaded: str) -> tuple[list[str], list[tuple[str, str]]]:
+    """What LD_PRELOAD names, and apart from it our own libraries with their families: the right one is added anyway."""
+    words = [word for word in re.split("[: ]", preloaded) if word]
+    ours = {str(libraries.path(family).name): family for family in libraries.FAMILIES}
+    others = [(word, ours[os.path.basename(word)]) for word in words if os.path.basename(word) in ours]
+    return [word for word in words if os.path.basename(word) not in ours], others
+
+
+def _choose_mpi(found: linkage.Program, launcher: str | None) -> tuple[Mpi, str | None]:
+    if launcher is not None:
+        named = mpi.at(launcher, os.environ)
+        family = found.family or named.family
+        if family != "abi" and named.family and family != named.family:
+            raise OmnesError(f"{named.launcher} is {named.name}, but {found.looked_at}, which is of family {family}")
+        return named, family
+    if found.family is None and _is_binary_without_mpi(found):
+        raise OmnesError(f"no MPI program: {found.looked_at}; if it starts one, name the launcher: --mpirun PATH")
+    chosen = mpi.beside(found.libmpi, found.family) if found.libmpi and found.family else None
+    chosen = chosen or mpi.find(found.family, os.environ)
+    if chosen is None:
+        wanted = libraries.FAMILIES[found.family] if found.family else "any MPI"
+        raise OmnesError(f"no launcher for {wanted} found ({found.looked_at}); name it: --mpirun PATH")
+    return chosen, found.family or chosen.family
+
+
+def _is_binary_without_mpi(found: linkage.Program) -> bool:
+    with found.path.open("rb") as file:
+        return file.read(2) != b"#!"
+
+
+def _permissions(chosen: Mpi, ranks: int | None, options: Sequence[str]) -> list[str]:
+    """What Open MPI asks for before it runs as root or puts more ranks than slots on a machine."""
+    if not chosen.open_mpi:
+        return []
+    extra = []
+    if os.geteuid() == 0 and not has_option(options, "--allow-run-as-root"):
+        extra.append("--allow-run-as-root")
+    placed = _hosts_are_known() or has_option(options, *_PLACEMENT)
+    if ranks is not None and ranks > cpus.usable_cores() and not placed:
+        extra.append("--oversubscribe")
+    return extra
+
+
+def _hosts_are_known() -> bool:
+    return any(name in os.environ for name in (*_RESOURCE_MANAGERS, *_HOST_FILES))
+
+
+def may_leave_machine(options: Sequence[str]) -> bool:
+    """Whether ranks may run on other hosts, which see this one's working folder, but not its /tmp."""
+    return _hosts_are_known() or has_option(options, *_HOSTS, "-H", "-f")
+
+
+def _with_variables(chosen: Mpi, variables: Mapping[str, str], words: Sequence[str]) -> list[str]:
+    """The program with its variables. A further program after ':' (an MPMD launch) gets them as well."""
+    if not variables:
+        return list(words)
+    if chosen.kind not in _PASS:
+        return ["env", *(f"{name}={value}" for name, value in variables.items()), *words]
+    options = [word for name, value in variables.items() for word in _PASS[chosen.kind](name, value)]
+    result = [*options]
+    for word in words:
+        result += [word, *options] if word == ":" and chosen.open_mpi else [word]
+    return result
+
+
+def _as_launched(word: str, found: linkage.Program) -> str:
+    """A bare name is looked up here already: launchers differ in where they look."""
+    return word if os.sep in word else str(found.path)
+
+
+def run(launch: Launch) -> int:
+    """Runs the launch to its end with all signals passed on, and returns the shell's exit code for it."""
+    return supervise(launch.command, launch.full_environment())
+
+
+def supervise(
+    command: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
+    pass_on: Callable[[subprocess.Popen[bytes], int], object] = subprocess.Popen.send_signal,
+) -> int:
+    """Runs a command to its end with all signals passed on, and returns the shell's exit code for it.
+
+    A signal from the terminal reaches the whole foreground group, so the command has it already; one from another
+    process has not.
+    """
+    forwarded = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, forwarded | {signal.SIGCHLD})
+    try:
+        child = subprocess.Popen(
+            command,
+            env=environment,
+            pass_fds=pass_fds,
+            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),
+        )
+        while child.poll() is None:
+            event = signal.sigwaitinfo(forwarded | {signal.SIGCHLD})
+            from_terminal = event.si_code > 0
+            if event.si_signo != signal.SIGCHLD and not from_terminal:
+                pass_on(child, event.si_signo)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return child.returncode if child.returncode >= 0 else 128 - child.returncode
+
+
+def describe(launch: Launch) -> list[str]:
+    """What --dry-run and --verbose show."""
+    return [f"# {note}" for note in launch.notes] + [f"# {launch.mpi.name}, family {launch.family}", str(launch)]

@@ -1,0 +1,1 @@
+"""What algorithms cost: the file of costs, predictions, how good choices are, performance guidelines."""

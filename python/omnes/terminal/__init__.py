@@ -1,0 +1,1 @@
+"""What people write and read: files, sizes and times, options, tables, progress."""

@@ -1,0 +1,62 @@
+"""Options that several commands have alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from omnes.cluster import bytes_per_second
+from omnes.placement.patterns import HELP, MOST_RANKS
+from omnes.terminal.files import Output
+
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+FILE = click.Path(path_type=Path)  # to read, by files.read()
+OUTPUT = Output()
+
+
+def number(least: int) -> click.IntRange:
+    """Of ranks, or of what there cannot be more of."""
+    return click.IntRange(least, MOST_RANKS)
+
+
+def costs_file(what_for: str = "") -> Option:
+    return click.option(
+        "--costs",
+        "path",
+        type=FILE,
+        metavar="FILE",
+        help=f"Made by omnes measure{what_for}.  [default: OMNES_MACHINE, yours, or one from the literature]",
+    )
+
+
+def rate(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    """Checks one of a link."""
+    if text is not None:
+        bytes_per_second(text)
+    return text
+
+
+one_mpi = click.option("--mpi", "place", metavar="PREFIX", help="This MPI instead of the first one found.")
+
+bind = click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")
+
+
+def nodes(default: str, usual: str | None = None) -> Option:
+    return click.option("--nodes", default=usual, metavar="WHERE", help=f"{HELP}  [default: {default}]")
+
+
+def _to_file(form: str, what: str) -> Option:
+    parameter = f"to_{form}"
+    return click.option(f"--{form}", parameter, type=Output(allow_dash=True), metavar="[=FILE]", help=what)
+
+
+json_only = _to_file("json", "Print the result for scripts.")
+
+
+def for_scripts(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What is printed, as JSON and as comma-separated values: where no file is named, instead of the text."""
+    return _to_file("json", "Print the result for scripts.")(_to_file("csv", "Print the figures as a table.")(command))
