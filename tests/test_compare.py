@@ -53,6 +53,19 @@ def test_finds_outputs_that_differ(mpi, build):
     assert "differs" not in done.stdout and "\nmine: " in done.stdout
 
 
+def test_the_stock_mpi_is_timed_by_the_same_clock(mpi, build, tmp_path):
+    file = tmp_path / "stats.json"
+    words = ["run", "--no-omnes", "--stats", "--stats-json", str(file), "-n", "2", str(build("compared", mpi))]
+    command = [sys.executable, "-m", "omnes", *words]
+    done = subprocess.run(
+        command, env={**os.environ, **YIELDING}, capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+    assert done.returncode == 0 and "the MPI ran all 200 calls" in done.stdout + done.stderr, done.stdout + done.stderr
+    report = json.loads(file.read_text())
+    assert [(entry["operation"], entry["calls"]) for entry in report["passed"]] == [("allreduce", 200)]
+    assert report["entries"] == [] and report["passed"][0]["seconds"] > 0
+
+
 def test_gives_the_input_to_every_run(mpi, build):
     done = compare([build("compared", mpi), "reads"], "--repeat", "1", "--figure", r"read: (\d+)", stdin="42\n")
     assert "42 [42, 42]" in done.stdout

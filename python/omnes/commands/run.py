@@ -56,7 +56,9 @@ class RunCommand(click.Command):
     metavar="FILE",
     help="Record every collective call, in order: for omnes bench --replay. Packed if the name ends in .gz.",
 )
-@click.option("--no-omnes", is_flag=True, help="The same launch on the stock MPI, for comparison.")
+@click.option(
+    "--no-omnes", is_flag=True, help="The same launch on the stock MPI, for comparison; with --stats omnes only counts."
+)
 @click.option(
     "--mpirun",
     "launcher",
@@ -97,9 +99,8 @@ def command(
     if not split.program:
         raise UsageError("no program given: omnes run [-n N] [mpirun options] [--] PROGRAM [ARGS]")
     want_report = with_stats or stats_json is not None or profile is not None
-    if want_report and no_omnes:
-        option = "--profile" if profile else "--stats"
-        raise UsageError(f"--no-omnes runs without omnes, so there are no statistics: drop {option}")
+    if profile and no_omnes:
+        raise UsageError("--no-omnes runs without omnes, which makes the profile: drop --profile")
     if record and no_omnes:
         raise UsageError("--no-omnes runs without omnes, which records the calls: drop --record")
     place = os.getcwd() if launch.may_leave_machine(split.launcher) and os.access(".", os.W_OK) else None
@@ -108,10 +109,11 @@ def command(
             split.program,
             ranks,
             split.launcher,
-            not no_omnes,
+            want_report or not no_omnes,
             launcher,
-            _variables(folder, want_report, record is not None),
+            _variables(folder, want_report, record is not None, no_omnes),
             notices=None if want_report else folder,
+            yields=not no_omnes,
         )
         for line in [*([] if no_omnes else _checked_settings()), *prepared.warnings]:
             click.echo(f"omnes: {line}", err=True)
@@ -130,8 +132,10 @@ def command(
     sys.exit(code)
 
 
-def _variables(folder: str, report: bool, record: bool) -> dict[str, str]:
-    return {**({"OMNES_STATS": folder} if report else {}), **({"OMNES_RECORD": folder} if record else {})}
+def _variables(folder: str, report: bool, record: bool, off: bool) -> dict[str, str]:
+    """Switched off, omnes still counts what the MPI does, and how long that takes."""
+    found = {"OMNES_STATS": folder} if report else {}
+    return {**found, **({"OMNES_OFF": "1"} if report and off else {}), **({"OMNES_RECORD": folder} if record else {})}
 
 
 def _write_trace(folder: Path, file: Path, program: Sequence[str]) -> None:

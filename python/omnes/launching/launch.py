@@ -69,13 +69,13 @@ def prepare(
     variables: Mapping[str, str] | None = None,
     on_cluster: bool = False,
     notices: str | None = None,
-    yields: bool = False,
+    yields: bool | None = None,
 ) -> Launch:
     """The launch of a program (words: its path and arguments). `variables` reach every rank.
 
     `on_cluster`: it will run on an emulated cluster, which sees to it that ranks yield. `notices`: the folder where
     ranks say that the program is of another family, where that is possible: it was taken from the launcher. `yields`:
-    ranks that share CPUs yield, also without omnes.
+    whether ranks that share CPUs yield; None: with omnes.
     """
     found = linkage.inspect(words[0], os.environ)
     chosen, family = _choose_mpi(found, launcher)
@@ -86,7 +86,8 @@ def prepare(
     passed = {name: value for name, value in os.environ.items() if name.startswith("OMNES_")}
     stays = not on_cluster and not may_leave_machine(launcher_options)
     share_cpus = stays and ranks is not None and ranks > cpus.usable_cpus()
-    if (with_omnes or yields) and share_cpus:
+    yielding = share_cpus and (with_omnes if yields is None else yields)
+    if yielding:
         passed.update({name: value for name, value in chosen.yielding.items() if name not in os.environ})
     passed.update(variables or {})
     if with_omnes:
@@ -96,7 +97,7 @@ def prepare(
             for path, of in others
             if of != family
         ]
-        if share_cpus and chosen.kind == "hydra":
+        if yielding and chosen.kind == "hydra":
             launch.environment["LD_PRELOAD"] = _preload([libraries.session()], earlier)
         if family is None:
             raise OmnesError(f"cannot tell the MPI family: {found.looked_at}, and {chosen.launcher} is of no known MPI")

@@ -32,6 +32,7 @@ from omnes.terminal.units import format_about, format_bytes, format_seconds
 
 FORMS = ("blocking", "nonblocking", "persistent")
 _ABOUT = "~"
+_OFF = "OMNES_OFF"  # why all calls were passed on
 PROFILE = {"format": "omnes profile", "version": 1}
 
 
@@ -159,6 +160,8 @@ def summary(report: dict[str, Any]) -> str:
     reasons: dict[str, int] = {}
     for entry in report["passed"]:
         reasons[entry["reason"]] = reasons.get(entry["reason"], 0) + entry["calls"]
+    if served == 0 and set(reasons) == {_OFF}:
+        return f"omnes was switched off: the MPI ran all {calls} calls"
     why = [f"{reason} ({number})" for reason, number in sorted(reasons.items(), key=lambda item: -item[1])]
     return f"{line}; passed to the host MPI: {', '.join(why)}" if why else line
 
