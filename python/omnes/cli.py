@@ -29,6 +29,7 @@ COMMANDS = {
     "verify": "Prove algorithms correct.",
     "topology": "Show the levels of a machine, and the groups of a job.",
     "map": "Renumber ranks so that those that exchange much lie close.",
+    "doctor": "Look whether omnes can work here, and what to do.",
     "info": "Show the MPIs and the machine as omnes sees them.",
     "demo": "Run an example program on the stock MPI and on omnes.",
 }
