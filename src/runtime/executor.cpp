@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "transport/shm/copy.hpp"
 
 namespace omnes::inline runtime {
@@ -46,6 +47,7 @@ int Executor::run_to_end(const shm::WaitPolicy& policy) {
 }
 
 void Executor::begin(const Plan& plan, const Bases& bases, const Reduction* reduction) {
+  OMNES_ASSERT(finished());
   take(plan, bases, reduction);
   active_.clear();
   const std::size_t done = run_in_order(0, false, nullptr);
@@ -64,6 +66,7 @@ void Executor::make_room(std::size_t steps) {
 inline std::size_t Executor::run_in_order(std::size_t first, bool tried, const shm::WaitPolicy* policy) {
   const Plan& plan = *plan_;
   const std::size_t n = plan.in_order;
+  OMNES_ASSERT(n <= plan.steps.size() && plan.steps.size() <= room_);
   for (std::size_t i = first; i < n; ++i) {
     const Step& step = plan.steps[i];
     Moving& moving = moving_[i];
@@ -141,6 +144,7 @@ bool Executor::advance() {
 void Executor::release(std::uint32_t first, std::uint32_t count) {
   for (std::uint32_t k = first; k < first + count; ++k) {
     const std::uint32_t next = plan_->after[k];
+    OMNES_ASSERT(waits_for_[next] > 0);
     if (--waits_for_[next] == 0) activate(next);
   }
 }
@@ -148,6 +152,7 @@ void Executor::release(std::uint32_t first, std::uint32_t count) {
 void Executor::activate(std::uint32_t step) {
   if (step < tried_) return;  // done in order
   if (step > tried_) moving_[step] = Moving{};
+  OMNES_ASSERT(step < plan_->steps.size() && held_back_ > 0);
   active_.push_back(step);
   --held_back_;
 }

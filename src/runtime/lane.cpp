@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "base/assert.hpp"
+
 namespace omnes::inline runtime {
 
 namespace {
@@ -25,6 +27,7 @@ void Arena::grow(std::size_t bytes) {
 }
 
 void Lane::open(std::unique_ptr<shm::Endpoint> endpoint, const MessagePort& port) {
+  OMNES_ASSERT(!is_open());
   endpoint_ = std::move(endpoint);
   executor_.use(endpoint_.get(), port);
   open_ = true;

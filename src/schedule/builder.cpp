@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
+
 namespace omnes {
 
 namespace {
@@ -16,7 +18,10 @@ Builder::Builder(const Problem& problem, Detail detail) : detail_(detail) { sche
 
 Builder::Builder(const Problem& problem, Tally& tally) : tally_(&tally) { schedule_.problem = problem; }
 
-void Builder::cut(int pieces) { schedule_.pieces = pieces; }
+void Builder::cut(int pieces) {
+  OMNES_ASSERT(pieces >= 1 && schedule_.ops.empty());
+  schedule_.pieces = pieces;
+}
 
 Blocks Builder::own() const {
   const Problem& problem = schedule_.problem;
@@ -183,6 +188,9 @@ Builder::Touch& Builder::touch(Buffer buffer, std::int32_t block) {
 }
 
 void Builder::add(Op op) {
+  OMNES_ASSERT(op.kind == OpKind::copy || op.kind == OpKind::reduce || op.published || op.peer_count > 0 ||
+               (op.peer >= 0 && op.peer < p() && op.peer != rank()));
+  OMNES_ASSERT(op.a.count >= 0 && op.dst.count >= 0 && op.a.first >= 0 && op.dst.first >= 0);
   if (detail_ != Detail::whole) {
     schedule_.ops.push_back(op);
     return;

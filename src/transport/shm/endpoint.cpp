@@ -14,6 +14,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/assert.hpp"
 #include "transport/shm/copy.hpp"
 #include "transport/shm/nonce.hpp"
 #include "transport/shm/policy.hpp"
@@ -60,6 +61,8 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
       rank_(rank),
       single_copy_from_(usual_single_copy_from),
       slot_uses_(geometry_.slots) {
+  OMNES_ASSERT(rank >= 0 && rank < geometry_.p);
+  OMNES_ASSERT(lane >= 0 && lane < geometry_.lanes);
   published_ = {layout_.publish_ring(rank), first, first};
   if (has_several_memories()) {
     std::byte* region = layout_.region(rank);
@@ -151,9 +154,10 @@ bool Endpoint::idle(const Target& to) {
                      [&](std::int32_t reader) { return taken(reader, peers_[reader].out.sent); });
 }
 
-// Writes one line in each of the target's rings; there must be room.
+// Writes one line in each of the target's rings, which have room.
 void Endpoint::post(const Target& to, std::uint64_t header, const void* payload, std::size_t payload_bytes) {
   const auto write = [&](Outbox& out, std::uint32_t depth) {
+    OMNES_ASSERT(out.sent - out.taken < depth);
     Line& line = out.lines[out.sent & (depth - 1)];
     copy_small(line.payload, payload, payload_bytes);
     line.header = static_cast<std::uint32_t>(header);
@@ -188,6 +192,8 @@ int Endpoint::free_slot(std::size_t bytes) {
 
 // The slot's last fragment went to this target: it is free again when all have taken it.
 void Endpoint::occupy(int slot, const Target& to) {
+  OMNES_ASSERT(slot >= 0 && static_cast<std::uint32_t>(slot) < used_slots_);
+  OMNES_ASSERT(slot_uses_[slot].empty());
   if (to.published) {
     slot_uses_[slot].push_back({everyone, published_.sent});
   } else {
@@ -272,6 +278,7 @@ void Endpoint::split(const Target& to, Transfer& transfer) {
 
 bool Endpoint::send_split(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer) {
   using Stage = Transfer::Stage;
+  OMNES_ASSERT(transfer.split <= splits_.size() && splits_[transfer.split - 1].size() == to.readers.size());
   std::vector<Transfer>& parts = splits_[transfer.split - 1];
   bool posted = true, complete = true;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -340,6 +347,7 @@ bool Endpoint::receive_slowly(Inbox& in, int from, Into into, std::size_t bytes,
     } else if (carry_of(header) == Carry::slot) {
       InSlot where;
       std::memcpy(&where, line.payload, sizeof where);
+      OMNES_ASSERT(where.slot >= 0 && where.slot < geometry_.slots && bytes_of(header) <= geometry_.slot_bytes);
       Pace& pace = layout_.consumed(rank_, from)->reading[static_cast<std::size_t>(where.written.way)];
       pace.time(where.written.timed, bytes_of(header),
                 [&] { deliver(layout_.slot(from, where.slot), bytes_of(header)); });

@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "transport/shm/copy.hpp"
 #include "transport/shm/geometry.hpp"
 #include "transport/shm/heap.hpp"
@@ -146,6 +147,7 @@ class alignas(line_bytes) Endpoint {
   /// To one or several readers (distinct, not this rank). Complete when the data are buffered; a single copy when all
   /// readers have taken them.
   bool send(std::span<const std::int32_t> readers, const void* data, std::size_t bytes, Transfer& transfer) {
+    OMNES_ASSERT(are_peers(readers));
     if (readers.size() == 1 && bytes <= inline_up_to_) [[likely]] {
       if (write_inside(peers_[readers[0]].out, pair_lines_, data, bytes, transfer)) [[likely]] {
         wake(readers[0]);
@@ -222,6 +224,11 @@ class alignas(line_bytes) Endpoint {
     std::uint32_t sequence;
   };
 
+  bool is_peer(int rank) const { return rank >= 0 && rank < geometry_.p && rank != rank_; }
+  bool are_peers(std::span<const std::int32_t> ranks) const {
+    return std::ranges::all_of(ranks, [this](std::int32_t rank) { return is_peer(rank); });
+  }
+
   /// A short message in one go, if its ring is known to have room for it.
   static bool write_inside(Outbox& out, std::uint32_t depth, const void* data, std::size_t bytes,
                            const Transfer& begun) {
@@ -243,6 +250,8 @@ class alignas(line_bytes) Endpoint {
     return true;
   }
   static void write_line(Outbox& out, std::uint32_t depth, const void* data, std::size_t bytes, bool last) {
+    OMNES_ASSERT(out.sent - out.taken < depth);
+    OMNES_ASSERT(bytes <= inline_bytes);
     Line& line = out.lines[out.sent & (depth - 1)];
     copy_small(line.payload, data, bytes);
     line.header = static_cast<std::uint32_t>(header(Carry::inside, last, bytes));
@@ -274,6 +283,7 @@ class alignas(line_bytes) Endpoint {
 
   template <class Into>
   bool receive(Inbox& in, int from, Into into, std::size_t bytes, Transfer& transfer) {
+    OMNES_ASSERT(is_peer(from));
     const Line& line = in.lines[in.taken & in.mask];
     if (line.sequence.load(std::memory_order_acquire) != in.taken + 1) return false;
     if (line.header == header(Carry::inside, true, bytes) && transfer.done == 0) [[likely]] {

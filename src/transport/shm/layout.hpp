@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/assert.hpp"
 #include "transport/shm/copy.hpp"
 #include "transport/shm/geometry.hpp"
 
@@ -119,9 +120,13 @@ class Layout {
     return at<Consumed>(owner, counters_line + static_cast<std::size_t>(of));
   }
   std::byte* slot(int owner, std::size_t index) const {
+    OMNES_ASSERT(index < static_cast<std::size_t>(geometry_.slots));
     return region(owner) + first_slot_ + index * geometry_.slot_bytes;
   }
-  std::byte* region(int owner) const { return base_ + static_cast<std::size_t>(owner) * region_bytes_; }
+  std::byte* region(int owner) const {
+    OMNES_ASSERT(owner >= 0 && owner < geometry_.p);
+    return base_ + static_cast<std::size_t>(owner) * region_bytes_;
+  }
 
   static constexpr std::size_t counters_line = 2 + publish_lines;
   static std::size_t lines_beside_pairs(const Geometry& geometry) {
@@ -145,6 +150,7 @@ class Layout {
 
 /// memcpy for at most inline_bytes: two overlapping moves of a fixed size instead of a call.
 inline void copy_small(void* to, const void* from, std::size_t n) {
+  OMNES_ASSERT(n <= inline_bytes);
   auto* d = static_cast<std::byte*>(to);
   const auto* s = static_cast<const std::byte*>(from);
   const auto ends = [&](auto word) {
