@@ -94,7 +94,7 @@ def test_says_that_a_program_fails(mpi, build):
 
 
 def result(name, seconds, share=None):
-    return Result(Side(name, None), [Run(one, 0, "") for one in seconds], share)
+    return Result(Side(name, None), [Run(one, "") for one in seconds], share)
 
 
 def test_verdicts_have_their_confidence():

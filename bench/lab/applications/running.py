@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from omnes.bench.job import binding
 from omnes.errors import OmnesError
 from omnes.launching import cpus, launch
 from omnes.launching.mpi import Mpi
-from omnes.launching.processes import last_words, stop
+from omnes.launching.processes import last_words, to_the_end
 from omnes.traces import statistics
 
 # How a program is run: the name of the way, and what is set; no variables: without omnes.
@@ -130,23 +129,8 @@ def _launch(case: Case, way: str, kept: Path | None) -> launch.Launch:
 
 
 def _to_the_end(case: Case, started: launch.Launch, folder: Path, said: Path) -> tuple[float, int]:
-    """Seconds and exit code. Whatever happens, nothing of it runs on."""
     with said.open("w") as output:
-        begin = time.monotonic()
-        process = subprocess.Popen(
-            started.command,
-            cwd=folder,
-            env=started.full_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
         try:
-            process.wait(case.program.seconds)
-            return time.monotonic() - begin, process.returncode
+            return to_the_end(started, output, case.program.seconds, folder=folder)
         except subprocess.TimeoutExpired:
             raise RunFailed(f"not done in {case.program.seconds:.0f} s; it hangs or crawls") from None
-        finally:
-            if process.poll() is None:
-                stop(process)

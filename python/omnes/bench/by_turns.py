@@ -8,14 +8,15 @@ differ by no more than a tolerance; what differs between runs of the stock MPI i
 
 from __future__ import annotations
 
+import functools
 import math
+import os
 import re
 import select
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -27,7 +28,7 @@ from omnes.bench.confidence import Known, known, ratios
 from omnes.bench.session import end_on_sigterm
 from omnes.errors import OmnesError
 from omnes.launching import launch
-from omnes.launching.processes import last_words, stop
+from omnes.launching.processes import last_words, to_the_end
 from omnes.traces import statistics
 
 STOCK, OMNES = "stock", "omnes"
@@ -58,7 +59,6 @@ class Task:
 @dataclass
 class Run:
     seconds: float
-    code: int
     text: str
     figure: float | None = None
 
@@ -83,16 +83,16 @@ def run(
         end_on_sigterm(stack)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="omnes-compare-")))
         stdin = _kept_input(folder)
-        first: dict[str, Run] = {}
+        first = []
         for result in results:
             progress(f"first run, {result.side.name}")
-            first[result.side.name] = _with_statistics(task, result, folder, stdin)
+            first.append(_with_statistics(task, result, folder, stdin))
         for number in range(rounds):
             turn = number % len(results)
             for result in (*results[turn:], *results[:turn]):
                 progress(f"round {number + 1} of {rounds}, {result.side.name}")
-                result.runs.append(_once(task, result.side, {}, folder, stdin))
-    common = _common([run.text for run in results[0].runs] + [first[results[0].side.name].text])
+                result.runs.append(_once(task, result.side, folder, stdin))
+    common = _common([run.text for run in (first[0], *results[0].runs)])
     for result in results[1:]:
         texts = [run.text for run in result.runs]
         result.differs = next((line for text in texts if (line := _missing(common, text, tolerance))), None)
@@ -114,14 +114,11 @@ def _kept_input(folder: Path) -> Path | None:
 
 def _with_statistics(task: Task, result: Result, folder: Path, stdin: Path | None) -> Run:
     """The stock MPI's collectives are timed by omnes, too, which leaves them all to it."""
-    place = folder / "stats"
-    place.mkdir(exist_ok=True)
-    for old in place.iterdir():
-        old.unlink()
-    off = {"OMNES_OFF": "1"} if result.side.variables is None else {}
-    watched = Side(result.side.name, {**(result.side.variables or {}), **off})
-    done = _once(task, watched, {"OMNES_STATS": str(place)}, folder, stdin)
-    report = statistics.merge(place)
+    variables = {"OMNES_OFF": "1"} if result.side.variables is None else result.side.variables
+    with tempfile.TemporaryDirectory(prefix="stats-", dir=folder) as place:
+        watched = Side(result.side.name, {**variables, "OMNES_STATS": place})
+        done = _once(task, watched, folder, stdin)
+        report = statistics.merge(Path(place))
     if report is not None and report["wrong_family"]:
         raise OmnesError(statistics.wrong_family(report))
     if report is not None and done.seconds > 0:
@@ -130,14 +127,14 @@ def _with_statistics(task: Task, result: Result, folder: Path, stdin: Path | Non
     return done
 
 
-def _once(task: Task, side: Side, variables: Mapping[str, str], folder: Path, stdin: Path | None) -> Run:
+def _once(task: Task, side: Side, folder: Path, stdin: Path | None) -> Run:
     started = launch.prepare(
         task.words,
         task.ranks,
         task.launcher_options,
         side.variables is not None,
         task.launcher,
-        {**(side.variables or {}), **variables},
+        side.variables,
         yields=True,  # on all sides, or the comparison would be one of that setting
     )
     said = folder / "said"
@@ -146,30 +143,17 @@ def _once(task: Task, side: Side, variables: Mapping[str, str], folder: Path, st
     text = said.read_text(errors="replace")[:_HELD]
     if code != 0:
         raise OmnesError(f"{side.name}: exit code {code}: {last_words(text)}")
-    return Run(seconds, code, text, _figure(task, side, text))
+    return Run(seconds, text, _figure(task, side, text))
 
 
 def _to_the_end(
     task: Task, side: Side, started: launch.Launch, output: IO[bytes], stdin: Path | None
 ) -> tuple[float, int]:
-    with stdin.open("rb") if stdin else open("/dev/null", "rb") as given:
-        begin = time.monotonic()
-        process = subprocess.Popen(
-            started.command,
-            env=started.full_environment(),
-            stdin=given,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    with (stdin or Path(os.devnull)).open("rb") as given:
         try:
-            process.wait(task.seconds)
-            return time.monotonic() - begin, process.returncode
+            return to_the_end(started, output, task.seconds, given)
         except subprocess.TimeoutExpired:
             raise OmnesError(f"{side.name}: not done in {task.seconds:g} s, as --timeout says") from None
-        finally:
-            if process.poll() is None:
-                stop(process)
 
 
 def _figure(task: Task, side: Side, text: str) -> float | None:
@@ -179,7 +163,7 @@ def _figure(task: Task, side: Side, text: str) -> float | None:
     if not found:
         raise OmnesError(f"{side.name}: nothing in the output matches --figure '{task.figure.pattern}'")
     try:
-        return float(found[-1][1 if task.figure.groups else 0].lower().replace("d", "e"))
+        return _number(found[-1][1 if task.figure.groups else 0])
     except ValueError:
         raise OmnesError(f"--figure: '{found[-1][0]}' is no number; group its digits: 'time: ([0-9.]+)'") from None
 
@@ -191,30 +175,30 @@ def _shape(line: str) -> str:
     return _NUMBER.sub("#", line)
 
 
+def _number(word: str) -> float:
+    """Also as Fortran writes it: 1.5D-3."""
+    return float(word.lower().replace("d", "e"))
+
+
 def _values(line: str) -> list[float]:
-    return [float(word.lower().replace("d", "e")) for word in _NUMBER.findall(line)]
+    return [_number(word) for word in _NUMBER.findall(line)]
 
 
-def _lines(text: str) -> list[str]:
-    return [line.rstrip() for line in text.splitlines() if line.strip()]
+def _lines(text: str) -> Counter[str]:
+    return Counter(line.rstrip() for line in text.splitlines() if line.strip())
 
 
 def _common(texts: Sequence[str]) -> Counter[str]:
     """Lines that are in all of them, as often as in that with the fewest."""
-    counts = [Counter(_lines(text)) for text in texts]
-    common = counts[0]
-    for other in counts[1:]:
-        common &= other
-    return common
+    return functools.reduce(Counter.__and__, map(_lines, texts))
 
 
 def _missing(common: Counter[str], text: str, tolerance: float) -> str | None:
     """The first line that is not there, nor one like it whose numbers are near."""
-    left = common - Counter(_lines(text))
-    if not left:
-        return None
+    lines = _lines(text)
+    left = common - lines
     others: dict[str, list[list[float]]] = {}
-    for line in (Counter(_lines(text)) - common).elements():
+    for line in (lines - common).elements():
         others.setdefault(_shape(line), []).append(_values(line))
     for line in left.elements():
         like = others.get(_shape(line), [])

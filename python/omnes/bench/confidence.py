@@ -35,6 +35,17 @@ class Known:
         return self.sure and not self.low <= value <= self.high
 
 
+def how_sure(rounds: int) -> str:
+    """What stands in the brackets of cells."""
+    return "95 % confidence" if rounds >= LEAST else "the least and the greatest"
+
+
+def ratio_cell(found: Known) -> str:
+    """For a table of the terminal: green where the ratio is above 1 beyond noise, red below."""
+    colour = "dim" if not found.differs_from(1) else "green" if found.median > 1 else "red"
+    return f"[{colour}]{found.median:.2f} \\[{found.low:.2f}, {found.high:.2f}][/]"
+
+
 def known(values: Sequence[float]) -> Known:
     ordered = sorted(values)
     out = _outside(len(ordered))

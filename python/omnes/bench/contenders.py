@@ -25,11 +25,11 @@ def jobs(
         if oversubscribed and mpi.yielding:
             specs.append(JobSpec(f"{stock}, yielding", mpi, variables=mpi.yielding))
         for peer in peers:
-            name, variables = _parse_peer(peer)
+            name, variables = named_settings(peer, "peer")
             specs.append(JobSpec(f"{name}{of}", mpi, variables=variables))
         specs.append(JobSpec(f"omnes{of}", mpi, with_omnes=True, baseline=stock))
         for variant in variants:
-            name, variables = _parse_peer(variant)
+            name, variables = named_settings(variant, "peer")
             specs.append(JobSpec(f"{name}{of}", mpi, with_omnes=True, variables=variables, baseline=stock))
     return specs
 
@@ -45,10 +45,10 @@ def with_table(mpis: Sequence[Mpi], table: Path) -> list[JobSpec]:
     return specs
 
 
-def _parse_peer(text: str) -> tuple[str, dict[str, str]]:
-    """'NAME:A=1 B=2' -> the name and the variables."""
-    name, colon, settings = text.partition(":")
+def named_settings(text: str, what: str, error: type[OmnesError] = OmnesError) -> tuple[str, dict[str, str]]:
+    """'NAME:A=1 B=2' -> the name and the variables. what: the word for it in the error."""
+    name, _, settings = text.partition(":")
     pairs = [word.partition("=") for word in settings.split()]
-    if not name or not colon or not pairs or not all(equals and variable for variable, equals, _ in pairs):
-        raise OmnesError(f"'{text}' is no peer: write NAME:VARIABLE=VALUE [VARIABLE=VALUE...]")
+    if not name or not pairs or not all(equals and variable for variable, equals, _ in pairs):
+        raise error(f"'{text}' is no {what}: write NAME:VARIABLE=VALUE [VARIABLE=VALUE...]")
     return name, {variable: value for variable, _, value in pairs}

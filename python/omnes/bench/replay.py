@@ -18,7 +18,7 @@ from typing import Any
 from rich.table import Table
 
 from omnes import _core, programs
-from omnes.bench.confidence import LEAST, Known, known, ratios
+from omnes.bench.confidence import LEAST, Known, known, ratio_cell, ratios
 from omnes.bench.job import JobError, JobLost, JobSpec, binding
 from omnes.bench.session import end_on_sigterm
 from omnes.errors import OmnesError
@@ -258,19 +258,13 @@ def table(results: Results, specs: Sequence[JobSpec], title: str) -> Table:
         operation, form = name
         row = [operation + ("" if form == FORMS[0] else f" ({form})"), f"{first.calls[name]:.0f}"]
         row += [format_us(results.per_call(spec.name, name)) for spec in specs]
-        row += [_ratio(results.ratio(spec, name)) for spec in compared]
+        ratios_of = [results.ratio(spec, name) for spec in compared]
+        row += [ratio_cell(found) if found else "-" for found in ratios_of]
         out.add_row(*row)
     rounds = len(results.runs[specs[0].name])
     how = "95 % confidence" if rounds >= LEAST else f"of {rounds} rounds the least and the greatest"
     out.caption = f"calls of all ranks; medians of {rounds} rounds, ratios within rounds; in brackets: {how}"
     return out
-
-
-def _ratio(found: Known | None) -> str:
-    if found is None:
-        return "-"
-    colour = "dim" if not found.differs_from(1) else "green" if found.median > 1 else "red"
-    return f"[{colour}]{found.median:.2f} \\[{found.low:.2f}, {found.high:.2f}][/]"
 
 
 def verdicts(results: Results, specs: Sequence[JobSpec]) -> list[str]:

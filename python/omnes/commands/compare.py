@@ -12,7 +12,8 @@ from rich.table import Table
 
 from omnes.bench import by_turns, load
 from omnes.bench.by_turns import OMNES, STOCK, Result, Side
-from omnes.bench.confidence import LEAST, known
+from omnes.bench.confidence import LEAST, how_sure, known, ratio_cell
+from omnes.bench.contenders import named_settings
 from omnes.commands.run import RunCommand
 from omnes.errors import UsageError
 from omnes.launching import arguments, cpus
@@ -90,7 +91,11 @@ def command(
         "more" if higher else "less",
         timeout,
     )
-    sides = [Side(STOCK, None), Side(OMNES, {}), *map(_variant, variants)]
+    sides = [
+        Side(STOCK, None),
+        Side(OMNES, {}),
+        *(Side(*named_settings(text, "variant", UsageError)) for text in variants),
+    ]
     if len({side.name for side in sides}) < len(sides):
         raise UsageError(f"two sides have one name: {', '.join(side.name for side in sides)}")
     others = load.look()
@@ -120,14 +125,6 @@ def _pattern(text: str | None) -> re.Pattern[str] | None:
         raise UsageError(f"--figure: '{text}' is no regular expression: {fault}") from None
 
 
-def _variant(text: str) -> Side:
-    name, _, settings = text.partition(":")
-    pairs = [word.partition("=") for word in settings.split()]
-    if not name or not pairs or not all(variable and equals for variable, equals, _ in pairs):
-        raise UsageError(f"'{text}' is no variant: write NAME:VARIABLE=VALUE [VARIABLE=VALUE...]")
-    return Side(name, {variable: value for variable, _, value in pairs})
-
-
 def _table(results: Sequence[Result], task: by_turns.Task) -> Table:
     of_figure = task.figure is not None
     table = Table("", title=escape(" ".join(task.words))[:80])
@@ -138,24 +135,17 @@ def _table(results: Sequence[Result], task: by_turns.Task) -> Table:
         if of_figure:
             row.append(_interval(result.values(True)))
         row.append("-" if result.in_collectives is None else f"{result.in_collectives:.0%}")
-        row.append("" if result is results[0] else _ratio(results[0], result, task.better, of_figure))
+        gained = None if result is results[0] else by_turns.gain(results[0], result, task.better, of_figure)
+        row.append(ratio_cell(gained) if gained else "")
         table.add_row(*row)
     rounds = len(results[0].runs)
-    table.caption = f"medians of {rounds} runs, in brackets: " + (
-        "95 % confidence" if rounds >= LEAST else "the least and the greatest"
-    )
+    table.caption = f"medians of {rounds} runs, in brackets: {how_sure(rounds)}"
     return table
 
 
 def _interval(values: Sequence[float]) -> str:
     found = known(values)
     return f"{found.median:.4g} \\[{found.low:.4g}, {found.high:.4g}]"
-
-
-def _ratio(stock: Result, other: Result, better: str, of_figure: bool) -> str:
-    found = by_turns.gain(stock, other, better, of_figure)
-    colour = "dim" if not found.differs_from(1) else "green" if found.median > 1 else "red"
-    return f"[{colour}]{found.median:.2f} \\[{found.low:.2f}, {found.high:.2f}][/]"
 
 
 def verdict(stock: Result, other: Result, better: str, of_figure: bool) -> str:

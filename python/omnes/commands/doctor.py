@@ -14,8 +14,10 @@ from pathlib import Path
 import click
 
 from omnes import _core, programs
+from omnes.commands.info import HUGE_PAGES, huge_pages
 from omnes.errors import OmnesError, said
 from omnes.launching import cpus, features, launch, libraries, mpi
+from omnes.launching.processes import last_words, to_the_end
 from omnes.terminal import options, output, units
 from omnes.traces import statistics
 
@@ -135,15 +137,9 @@ def _single_copy() -> Finding:
 
 
 def _huge_pages() -> Finding:
-    setting = _SYS / "kernel/mm/transparent_hugepage/shmem_enabled"
-    try:
-        chosen = next(word.strip("[]") for word in setting.read_text().split() if word.startswith("["))
-    except (OSError, StopIteration):
-        return Finding("huge pages", WORKS, "the kernel has none for shared memory")
-    if chosen in ("never", "deny"):
-        to_do = f"For memory that ranks map (OMNES_HEAP=shared), as root: echo advise > {setting}"
-        return Finding("huge pages", WORKS, f"{chosen}, in shared memory", to_do)
-    return Finding("huge pages", WORKS, f"{chosen}, in shared memory")
+    chosen = huge_pages()
+    to_do = f"For memory that ranks map (OMNES_HEAP=shared), as root: echo advise > {HUGE_PAGES}"
+    return Finding("huge pages", WORKS, f"{chosen}, in shared memory", to_do if chosen in ("never", "deny") else "")
 
 
 def _cpus(chosen: list[mpi.Mpi]) -> Iterator[Finding]:
@@ -201,25 +197,17 @@ def _tried(one: mpi.Mpi, name: str) -> Finding:
         return Finding(name, WORKS, f"found; not tried, as nothing can be compiled for it: {fault.message}")
     with tempfile.TemporaryDirectory(prefix="omnes-doctor-") as folder:
         started = launch.prepare([str(program)], _RANKS, launcher=str(one.launcher), variables={"OMNES_STATS": folder})
-        try:
-            done = subprocess.run(
-                started.command,
-                env=started.full_environment(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_LIMIT_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return Finding(
-                name, FAILS, f"a program on {_RANKS} ranks does not end in {_LIMIT_SECONDS:.0f} s", f"Try: {started}"
-            )
+        with tempfile.TemporaryFile("w+", errors="replace") as said_all:
+            try:
+                _, code = to_the_end(started, said_all, _LIMIT_SECONDS)
+            except subprocess.TimeoutExpired:
+                what = f"a program on {_RANKS} ranks does not end in {_LIMIT_SECONDS:.0f} s"
+                return Finding(name, FAILS, what, f"Try: {started}")
+            said_all.seek(0)
+            complaint = last_words(said_all.read())
         report = statistics.merge(Path(folder))
-    if done.returncode != 0:
-        complaint = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "it says nothing")
-        return Finding(name, FAILS, f"exit code {done.returncode}: {complaint.strip()}", f"Try: {started}")
+    if code != 0:
+        return Finding(name, FAILS, f"exit code {code}: {complaint}", f"Try: {started}")
     if report is None or report["reports"] < _RANKS:
         return Finding(name, FAILS, "omnes does not reach the ranks: LD_PRELOAD is lost on the way", f"Try: {started}")
     if report["wrong_family"] or not report["entries"]:

@@ -15,6 +15,7 @@ from omnes.launching import cpus, features, libraries, mpi
 from omnes.terminal import options, units
 from omnes.terminal.output import deliver
 
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
 _SEGMENT_RANKS = (2, 4, 8, 16, 64)
 _OFFERS = {
     "persistent": "persistent collectives",
@@ -59,7 +60,7 @@ def _collect() -> dict[str, Any]:
         "machine": machine.value,
         "machine_unknown": machine.fault,
         "single_copy": _core.cma_works(),
-        "huge_pages": _huge_pages(),
+        "huge_pages": huge_pages(),
         "segment_bytes": {p: _core.segment_bytes(p) for p in _SEGMENT_RANKS if not settings.fault},
         "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith("OMNES_")},
         "ignored_settings": settings.value or [],
@@ -80,11 +81,10 @@ def _answer(question: Callable[[], Any]) -> _Answer:
         return _Answer(fault=str(fault))
 
 
-def _huge_pages() -> str:
+def huge_pages() -> str:
     """The kernel's setting of transparent huge pages for shared memory, such as 'advise'."""
-    setting = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
     try:
-        return next((word.strip("[]") for word in setting.read_text().split() if word.startswith("[")), "never")
+        return next((word.strip("[]") for word in HUGE_PAGES.read_text().split() if word.startswith("[")), "never")
     except OSError:
         return "not supported"
 
