@@ -2,7 +2,7 @@
 //
 // While nothing of ours exists, they are the host's: a look, and a jump.
 // How: a function that waits becomes a loop of the one that only tests. The requests are the host's, so it decides what
-// is complete, fills statuses in, and reports errors; but of persistent operations it need not know (see engine.hpp).
+// is complete, fills statuses in, and reports errors; but of operations of ours it need not know (see engine.hpp).
 #include <atomic>
 #include <new>
 
@@ -29,14 +29,14 @@ bool in_vain() {
 using engine::Pending;
 
 /// The program completes an operation that the host does not know of.
-int complete(Pending& own, MPI_Status* status) {
-  engine::complete(own);
+int complete(Pending& own, MPI_Request& request, MPI_Status* status) {
+  const int code = engine::complete(own, request);
   if (status != MPI_STATUS_IGNORE) {  // that of no message
     MPI_Request none = handles.request_null;
     int flag = 0;
     host.Test(&none, &flag, status);
   }
-  return own.code;
+  return code;
 }
 
 /// do_each(pending) for those that the host does not know of.
@@ -47,18 +47,31 @@ void for_each_deferred(int count, const MPI_Request* requests, Do do_each) {
     if (Pending* const own = engine::deferred(requests[i])) do_each(*own);
 }
 
+/// Whether the host has to wait for none of these.
+bool all_are_deferred(int count, const MPI_Request* requests) {
+  if (!requests) return true;
+  for (int i = 0; i < count; ++i)
+    if (requests[i] != handles.request_null && !engine::deferred(requests[i])) return false;
+  return true;
+}
+
 /// Before the host looks at several requests to say which is complete first.
 void tell_all(int count, const MPI_Request* requests) { for_each_deferred(count, requests, engine::tell); }
 
-/// Before the host is asked whether all are complete: those that it does not know of have ended. It takes them for
-/// inactive; of failures it has to know.
+/// Before the host is asked whether all are complete: those that it does not know of have ended. Of failures it has to
+/// know.
 void tell_failures(int count, const MPI_Request* requests) {
   for_each_deferred(count, requests, [](Pending& own) {
     if (own.code != MPI_SUCCESS) engine::tell(own);
   });
 }
 
-void complete_all(int count, const MPI_Request* requests) { for_each_deferred(count, requests, engine::complete); }
+/// Those that the host does not know of: for it they are inactive, or null.
+void complete_all(int count, MPI_Request* requests) {
+  if (!requests) return;
+  for (int i = 0; i < count; ++i)
+    if (Pending* const own = engine::deferred(requests[i])) engine::complete(*own, requests[i]);
+}
 
 }  // namespace
 
@@ -86,7 +99,7 @@ OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, stat
   if (request) {
     if (Pending* const own = engine::deferred(*request)) {
       engine::wait(*own);
-      return complete(*own, status);
+      return complete(*own, *request, status);
     }
   }
   if (!ours()) return host.Wait(request, status);
@@ -99,15 +112,10 @@ OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)
   find_host();
   for_each_deferred(count, requests, [](Pending& own) { engine::wait(own); });
   tell_failures(count, requests);
-  int code = MPI_SUCCESS;
-  if (ours()) {
-    for (int i = 0; i < count; ++i) engine::wait(requests[i]);
-    code = until([&](int* flag) { return host.Testall(count, requests, flag, statuses); });
-  } else {
-    code = host.Waitall(count, requests, statuses);
-  }
   complete_all(count, requests);
-  return code;
+  if (!ours()) return host.Waitall(count, requests, statuses);
+  for (int i = 0; i < count; ++i) engine::wait(requests[i]);
+  return until([&](int* flag) { return host.Testall(count, requests, flag, statuses); });
 }
 
 OMNES_REQUESTS(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),
@@ -137,7 +145,7 @@ OMNES_REQUESTS(Test, (MPI_Request * request, int* flag, MPI_Status* status), (re
   if (request) {
     if (Pending* const own = engine::deferred(*request)) {
       *flag = own->over.load(std::memory_order_acquire);
-      if (*flag) return complete(*own, status);
+      if (*flag) return complete(*own, *request, status);
       if (!in_vain()) poke(nullptr);
       return MPI_SUCCESS;
     }
@@ -161,6 +169,13 @@ OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status
     return MPI_SUCCESS;
   }
   tell_failures(count, requests);
+  if (all_are_deferred(count, requests)) {
+    complete_all(count, requests);
+  } else {  // all of them or none
+    for_each_deferred(count, requests, [](Pending& own) {
+      if (!own.own) engine::tell(own);
+    });
+  }
   const int code = host.Testall(count, requests, flag, statuses);
   if (*flag || code != MPI_SUCCESS) complete_all(count, requests);
   return code;

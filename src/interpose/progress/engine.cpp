@@ -79,20 +79,39 @@ std::uint64_t hash(MPI_Request request, int bits) {
   return key(request) * golden >> (64 - bits);
 }
 
-/// Operations under way by their requests: the last one of those that share an entry.
+/// Operations by their requests: the first one of those that share an entry. Changed behind the gate.
 class Known {
  public:
-  void add(MPI_Request request) { at(request).store(key(request), std::memory_order_release); }
-  void remove(MPI_Request request) {
-    std::atomic<std::uint64_t>& entry = at(request);
-    if (entry.load(std::memory_order_relaxed) == key(request)) entry.store(0, std::memory_order_release);
+  /// Returns whether there is an entry for it. `pending`: null where the host completes the request.
+  bool add(MPI_Request request, Pending* pending) {
+    Entry& entry = at(request);
+    if (entry.key.load(std::memory_order_relaxed) != 0) return false;
+    entry.pending.store(pending, std::memory_order_relaxed);
+    entry.key.store(key(request), std::memory_order_release);
+    detours.fetch_add(1, std::memory_order_relaxed);
+    return true;
   }
-  bool has(MPI_Request request) { return at(request).load(std::memory_order_acquire) == key(request); }
+  void remove(MPI_Request request) {
+    Entry& entry = at(request);
+    if (entry.key.load(std::memory_order_relaxed) != key(request)) return;
+    entry.key.store(0, std::memory_order_release);
+    detours.fetch_sub(1, std::memory_order_relaxed);
+  }
+  /// From now on the host completes it.
+  void tell(MPI_Request request) { at(request).pending.store(nullptr, std::memory_order_relaxed); }
+  bool has(MPI_Request request) { return at(request).key.load(std::memory_order_acquire) == key(request); }
+  Pending* find(MPI_Request request) {
+    return has(request) ? at(request).pending.load(std::memory_order_relaxed) : nullptr;
+  }
 
  private:
+  struct Entry {
+    std::atomic<std::uint64_t> key = 0;
+    std::atomic<Pending*> pending = nullptr;
+  };
   static constexpr int bits = 10;  // log2 of the entries
-  std::atomic<std::uint64_t>& at(MPI_Request request) { return entries_[hash(request, bits)]; }
-  std::atomic<std::uint64_t> entries_[1 << bits] = {};
+  Entry& at(MPI_Request request) { return entries_[hash(request, bits)]; }
+  Entry entries_[1 << bits];
 };
 auto& known = *new Known;
 
@@ -170,6 +189,47 @@ void return_tag(int tag) {
   tags.free.push_back(tag);
 }
 
+/// A receive of no bytes from oneself that waits for its message: what a nonblocking operation gives the program.
+struct Placeholder {
+  MPI_Request request;
+  int tag;
+};
+constexpr std::size_t max_idle_placeholders = 32;
+auto& idle_placeholders = *new std::vector<Placeholder>;  // behind the gate
+
+/// Behind the gate. Throws Failure.
+Placeholder take_placeholder() {
+  if (!idle_placeholders.empty()) {
+    const Placeholder last = idle_placeholders.back();
+    idle_placeholders.pop_back();
+    return last;
+  }
+  Placeholder made{.request = {}, .tag = take_tag()};
+  const int code = host.Irecv(nullptr, 0, handles.byte, 0, made.tag, process().self, &made.request);
+  if (code != MPI_SUCCESS) {
+    return_tag(made.tag);
+    throw Failure{code};
+  }
+  return made;
+}
+
+/// Behind the gate.
+void send_to_self(int tag, int bytes) {
+  static const std::byte nothing{};
+  host.Send(&nothing, bytes, handles.byte, 0, tag, process().self);
+}
+
+/// Behind the gate.
+void return_placeholder(Placeholder placeholder) {
+  if (idle_placeholders.size() < max_idle_placeholders) {
+    idle_placeholders.push_back(placeholder);
+    return;
+  }
+  send_to_self(placeholder.tag, 0);
+  host.Wait(&placeholder.request, MPI_STATUS_IGNORE);
+  return_tag(placeholder.tag);
+}
+
 void ended(void* context, int code) {
   auto* pending = static_cast<Pending*>(context);
   pending->code = code;
@@ -227,9 +287,7 @@ bool advance_inside(Unattended allowed = Unattended::everything) {
 
 /// Completes the program's request: with the message of no bytes that it waits for, or one that does not fit.
 void complete_request(const Pending& pending) {
-  if (pending.tag < 0) return;  // it has got none
-  static const std::byte nothing{};
-  host.Send(&nothing, pending.code == 0 ? 0 : 1, handles.byte, 0, pending.tag, process().self);
+  if (pending.tag >= 0) send_to_self(pending.tag, pending.code == 0 ? 0 : 1);
 }
 
 /// Brings the result to where the program wants it.
@@ -260,12 +318,12 @@ void settle(Pending& pending) {
   std::unique_ptr<Pending> last_use;
   const Inside inside;
   count_end(pending);
-  if (!pending.own || pending.freed) last_use.reset(&pending);
-  if (pending.own && !pending.told) {
-    pending.over.store(true, std::memory_order_release);
-  } else {
+  if (pending.freed || (!pending.own && pending.told)) last_use.reset(&pending);
+  if (pending.told) {
     known.remove(pending.request);
     complete_request(pending);
+  } else {
+    pending.over.store(true, std::memory_order_release);
   }
 }
 
@@ -378,18 +436,17 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
   if (!pending->job.nothing) pending->job.load(pending->prepared->in_rows);
   start_background();
   bool over = false;
-  int code = MPI_SUCCESS;
   {
     const Inside inside;
     take_off(*pending);
     over = !recording() && take_back(*pending);  // else its request has to be known by its handle
     if (!over) {
-      pending->tag = take_tag();
-      code = host.Irecv(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request);
-      if (code != MPI_SUCCESS) return_tag(std::exchange(pending->tag, -1));
-      pending->request = request;
-      known.add(request);
-      pending.release();
+      Pending& started = *pending.release();  // also without a request it goes on
+      started.told = true;
+      const Placeholder placeholder = take_placeholder();
+      started.tag = placeholder.tag;
+      request = started.request = placeholder.request;
+      started.told = !known.add(request, &started);
     }
   }
   if (over) {
@@ -401,12 +458,11 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
     }
     request = handles.request_null;
     check(pending->code);
-    code = host.Irecv(nullptr, 0, handles.byte, MPI_PROC_NULL, 0, process().self, &request);
+    check(host.Irecv(nullptr, 0, handles.byte, MPI_PROC_NULL, 0, process().self, &request));
   } else {
     wake_background();
     settle_all();
   }
-  check(code);
 }
 
 void prepare(std::unique_ptr<Pending> pending, MPI_Request& request) {
@@ -445,23 +501,41 @@ bool start(MPI_Request request) {
 
 Pending* deferred(MPI_Request request) {
   Pending* const pending = persistent.find(request);
-  return pending && pending->started_by_program && !pending->told ? pending : nullptr;
+  if (pending) return pending->started_by_program && !pending->told ? pending : nullptr;
+  return known.find(request);
 }
 
 void tell(Pending& pending) {
+  std::unique_ptr<Pending> last_use;
   const Inside inside;
-  host.Start(&pending.request);
   pending.told = true;
+  if (pending.own) host.Start(&pending.request);
   if (pending.over.load(std::memory_order_relaxed)) {
+    if (!pending.own) {
+      known.remove(pending.request);
+      last_use.reset(&pending);
+    }
     complete_request(pending);
+  } else if (pending.own) {
+    known.add(pending.request, nullptr);
   } else {
-    known.add(pending.request);
+    known.tell(pending.request);
   }
 }
 
-void complete(Pending& pending) { pending.started_by_program = false; }
+int complete(Pending& pending, MPI_Request& request) {
+  pending.started_by_program = false;
+  if (pending.own) return pending.code;
+  const std::unique_ptr<Pending> last_use(&pending);
+  const Inside inside;
+  known.remove(request);
+  return_placeholder({request, std::exchange(pending.tag, -1)});
+  request = handles.request_null;
+  return pending.code;
+}
 
 void forget(MPI_Request request) {
+  if (Pending* const nonblocking = known.find(request)) tell(*nonblocking);
   std::unique_ptr<Pending> pending = persistent.remove(request);
   if (!pending) return;
   const Inside inside;
@@ -557,6 +631,12 @@ void drain() {
     poke(nullptr);
     waiter.pause();
   }
+  const Inside inside;
+  for (Placeholder& idle : idle_placeholders) {
+    send_to_self(idle.tag, 0);
+    host.Wait(&idle.request, MPI_STATUS_IGNORE);
+  }
+  idle_placeholders.clear();
 }
 
 const shm::WaitPolicy& waiting() {

@@ -1,11 +1,11 @@
 // Operations that are under way while the program does something else: nonblocking and persistent collectives.
 //
 // Overview. Each is a flight in a lane of its communicator. Whoever calls MPI lets all of them progress (see
-// requests.cpp, and poke() in every wait). The program holds a request that is the host's own: a receive of no bytes
-// from oneself, which ends when the operation does, as it then sends itself the message. So every function on requests
-// works as it always does, also those that never heard of this library.
-// The messages are saved where nobody needs them: by an operation that ends in its own call, and by persistent ones that
-// the program waits for by functions that need no help of the host: it is told of a start only when it has to know.
+// requests.cpp, and poke() in every wait). The program holds a request that is the host's own, a placeholder: a receive of
+// no bytes from oneself, which ends when the operation does, as it then sends itself the message.
+// The messages are saved where nobody needs them: by an operation that ends in its own call, and by those that the program
+// waits for by functions that need no help of the host, which is told only when it has to know: of a persistent
+// operation's start, of a nonblocking one's end. A placeholder whose end was not told serves the next operation.
 //
 // Why it is correct. One thread at a time is in the engine, and it never waits there; to let things progress it is
 // entered by trying, as a thread that cannot loses nothing: another one is at work. What belongs to one communicator is only touched by the
@@ -44,17 +44,18 @@ struct Pending {
   std::vector<std::size_t> all_counts;  ///< nonblocking, where its algorithm needs them
   Lane* lane = nullptr;
   State::Own* own = nullptr;  ///< persistent: what holds its lane
-  MPI_Request request;
+  MPI_Request request = {};
   int tag = -1;
   int code = 0;
   double started = 0;  ///< seconds, when statistics are kept
   bool under_way = false;
 
+  bool told = false;               ///< the host knows: of this start, or it will of the end
+  std::atomic<bool> over = false;  ///< it has ended; not if the host was told
+
   // Persistent ones.
   bool freed = false;               ///< its request is gone
   bool started_by_program = false;  ///< and the program has not completed it
-  bool told = false;                ///< the host knows of this start
-  std::atomic<bool> over = false;   ///< it has ended; not if the host was told
 };
 
 /// Whether any of ours is.
@@ -67,12 +68,12 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request);
 void prepare(std::unique_ptr<Pending> pending, MPI_Request& request);
 /// Starts a request that prepare() made; else false. Throws Failure.
 bool start(MPI_Request request);
-/// The persistent operation whose request this is, if it has been started and the host does not know; else null.
+/// The operation that has been started with this request, if the host does not know; else null.
 Pending* deferred(MPI_Request request);
-/// The host has to know from now on: the request is active.
+/// The host has to know from now on: the request is active, and completes when the operation is over.
 void tell(Pending& pending);
-/// Takes note that the program has completed one that is over.
-void complete(Pending& pending);
+/// The program has completed one that is over: a nonblocking one is gone, and its request null. Returns its code.
+int complete(Pending& pending, MPI_Request& request);
 /// The program frees its request; the host still has to.
 void forget(MPI_Request request);
 
@@ -87,7 +88,7 @@ bool progress();
 bool pending(MPI_Request request);
 /// Waits until it is not pending() any more; the host still has to complete the request.
 void wait(MPI_Request request);
-/// Waits until a persistent operation that the host does not know of is over.
+/// Waits until an operation that the host does not know of is over.
 void wait(const Pending& pending);
 /// A formation has begun: it goes on in advance().
 void forms(const std::shared_ptr<State>& state);
