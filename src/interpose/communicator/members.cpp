@@ -5,18 +5,24 @@
 #include <numeric>
 
 #include "interpose/host/failure.hpp"
+#include "interpose/process/world.hpp"
 
 namespace omnes::interpose {
 
+int size_of(MPI_Comm comm) {
+  int inter = 0, p = 0;
+  check_raised(host.Comm_test_inter(comm, &inter));
+  if (!inter) check_raised(host.Comm_size(comm, &p));
+  return p;
+}
+
 std::vector<int> ranks_in_world(MPI_Comm comm, int p) {
-  MPI_Group ours, all;
+  MPI_Group ours;
   check_raised(host.Comm_group(comm, &ours));
-  check_raised(host.Comm_group(handles.comm_world, &all));
   std::vector<int> ranks(p), in_world(p);
   std::iota(ranks.begin(), ranks.end(), 0);
-  const int code = host.Group_translate_ranks(ours, p, ranks.data(), all, in_world.data());
+  const int code = host.Group_translate_ranks(ours, p, ranks.data(), world()->group, in_world.data());
   host.Group_free(&ours);
-  host.Group_free(&all);
   check_raised(code);
   if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) in_world.clear();
   return in_world;

@@ -18,6 +18,9 @@ struct Members {
   bool own_cpus = true;                            ///< none shares a CPU with another rank
 };
 
+/// How many they are; 0: an intercommunicator. Throws Failure.
+int size_of(MPI_Comm comm);
+
 /// Their ranks in MPI_COMM_WORLD; empty when some were not started together with this one (MPI_Comm_spawn,
 /// MPI_Comm_connect): they may not have this library. Throws Failure.
 std::vector<int> ranks_in_world(MPI_Comm comm, int p);

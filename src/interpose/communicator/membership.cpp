@@ -87,22 +87,20 @@ void tidy(Membership& m, int number) {
 
 }  // namespace
 
-std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, const char*& passed) {
-  Members members;
-  int inter = 0;
-  check_raised(host.Comm_test_inter(comm, &inter));
-  if (inter) {
+std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const char*& passed) {
+  if (p == 0) {
     passed = "intercommunicator";
     return nullptr;
   }
-  check_raised(host.Comm_size(comm, &members.p));
-  check_raised(host.Comm_rank(comm, &members.rank));
+  Members members;
+  members.p = p;
   members.ranks = ranks_in_world(comm, members.p);
   if (members.ranks.empty()) {
     passed = "ranks of several MPI_COMM_WORLDs";
     return nullptr;
   }
   if (std::shared_ptr<Membership> known = membership_of(members.ranks)) return known;
+  check_raised(host.Comm_rank(comm, &members.rank));
   const World& w = *world();
   const auto introduction = [&](int rank) -> const Introduction& { return w.all[members.ranks[rank]]; };
 
@@ -133,7 +131,8 @@ std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, const char*& passed) 
   auto membership = std::make_shared<Membership>();
   membership->members = std::move(members);
   membership->setup = std::move(setup);
-  return membership;
+  const std::lock_guard lock(all().mutex);
+  return all().by_ranks.try_emplace(membership->members.ranks, membership).first->second;
 }
 
 std::shared_ptr<Membership> membership_of(const std::vector<int>& ranks) {
@@ -147,12 +146,9 @@ std::shared_ptr<Membership> membership_of(const Kin& kin) {
   return kin.membership;
 }
 
-std::shared_ptr<Membership> keep_membership(std::shared_ptr<Membership> membership, Kin* kin) {
+void keep_membership(const std::shared_ptr<Membership>& membership, Kin& kin) {
   const std::lock_guard lock(all().mutex);
-  const std::vector<int>& ranks = membership->members.ranks;
-  const std::shared_ptr<Membership> kept = all().by_ranks.try_emplace(ranks, membership).first->second;
-  if (kin) kin->membership = kept;
-  return kept;
+  kin.membership = membership;
 }
 
 std::shared_ptr<State> state_for(std::shared_ptr<Membership> membership) {

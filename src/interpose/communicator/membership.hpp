@@ -25,15 +25,14 @@ struct Membership {
   std::deque<std::unique_ptr<Lanes>> idle;     ///< let go by this rank, oldest first
 };
 
-/// Found out by asking the host. Null where they can have no team: `passed` says why; alike on all ranks. Local. Throws
-/// Failure.
-std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, const char*& passed);
+/// The one of the members of this communicator, found out by asking the host; `p` as of size_of(). Null where they can have
+/// no team: `passed` says why; alike on all ranks. Local. Throws Failure.
+std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const char*& passed);
 /// The one of these members; null: they are new.
 std::shared_ptr<Membership> membership_of(const std::vector<int>& ranks);
 /// The one of the kin's members, found by whoever was asked first; null: nobody was.
 std::shared_ptr<Membership> membership_of(const Kin& kin);
-/// Keeps it, unless another thread was faster, for `kin`, too, if there is one. Returns the one that is kept.
-std::shared_ptr<Membership> keep_membership(std::shared_ptr<Membership> membership, Kin* kin);
+void keep_membership(const std::shared_ptr<Membership>& membership, Kin& kin);
 
 /// A state for a communicator of these members, perhaps with plans and known calls.
 std::shared_ptr<State> state_for(std::shared_ptr<Membership> membership);

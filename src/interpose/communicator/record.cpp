@@ -21,6 +21,7 @@
 #include "interpose/communicator/members.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
+#include "interpose/process/world.hpp"
 #include "interpose/types/types.hpp"
 
 namespace omnes::interpose::record {
@@ -326,7 +327,7 @@ void made(MPI_Comm parent, std::uint64_t id, bool same_members, MPI_Comm comm) {
   std::string as = "none";
   if (!is_null) {
     int size = 0;
-    if (host.Comm_size(comm, &size) != MPI_SUCCESS) return;
+    if (!world() || host.Comm_size(comm, &size) != MPI_SUCCESS) return;
     as = std::to_string(r.number(comm, id, ranks_in_world(comm, size)));
   }
   char identity[24];

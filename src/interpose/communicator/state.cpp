@@ -33,13 +33,6 @@ State& state_of_one() {
   return *the;
 }
 
-bool has_one_rank(MPI_Comm comm) {
-  int inter = 0, p = 0;
-  check_raised(host.Comm_test_inter(comm, &inter));
-  check_raised(host.Comm_size(comm, &p));
-  return p == 1 && !inter;
-}
-
 /// The communicator comes to its end. Operations under way, and persistent ones, keep the state.
 void part(MPI_Comm comm, State& state) {
   StateCache::forget(comm);
@@ -72,12 +65,12 @@ void keep(MPI_Comm comm, const Origin& origin, State& state, std::shared_ptr<Sta
   }
 }
 
-std::shared_ptr<State> new_state(MPI_Comm comm, const Origin& origin) {
-  std::shared_ptr<Membership> membership = origin.kin ? membership_of(*origin.kin) : nullptr;
+/// `membership`: its own, if that is known; `p` as of size_of().
+std::shared_ptr<State> new_state(MPI_Comm comm, const Origin& origin, std::shared_ptr<Membership> membership, int p) {
   const char* passed = nullptr;
   if (!membership) {
-    membership = ask_for_members(comm, passed);
-    if (membership) membership = keep_membership(std::move(membership), origin.kin.get());
+    membership = ask_for_members(comm, p, passed);
+    if (membership && origin.kin) keep_membership(membership, *origin.kin);
   }
   std::shared_ptr<State> state =
       membership ? state_for(std::move(membership)) : State::shared(std::make_unique<State>());
@@ -87,13 +80,14 @@ std::shared_ptr<State> new_state(MPI_Comm comm, const Origin& origin) {
 }
 
 State& make(MPI_Comm comm, const Origin& origin, Form form) {
-  const bool each_counts = reporting() || recording();
-  const bool copies = !simulated && !each_counts && has_one_rank(comm);
+  std::shared_ptr<Membership> known = origin.kin ? membership_of(*origin.kin) : nullptr;
+  const int p = known ? known->members.p : size_of(comm);
+  const bool copies = p == 1 && !simulated && !reporting() && !recording();
   if (copies && form == Form::blocking) {
     keep(comm, origin, state_of_one(), nullptr);
     return state_of_one();
   }
-  std::shared_ptr<State> made = new_state(comm, origin);
+  std::shared_ptr<State> made = new_state(comm, origin, std::move(known), p);
   State& state = *made;
   if (copies) state.repeats.leave_all_to_host();
   keep(comm, origin, state, std::move(made));

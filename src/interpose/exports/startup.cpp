@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <stdexcept>
 #include <string_view>
@@ -33,6 +34,7 @@ namespace {
 
 std::mutex mutex;  // guards the set-up, in which nothing waits for other processes, and the complaint
 std::string complaint;
+std::atomic<bool> ready = false;  // MPI is initialised and not finalised, and all is set up
 
 /// Of all that drives choices. A table and a machine count by what they say: their names may differ between nodes. So does
 /// what is compiled in, and the compiler: nodes may have libraries of their own.
@@ -142,11 +144,13 @@ int initialised(int code) {
 }  // namespace
 
 const char* prepare_process() {
+  if (ready.load(std::memory_order_acquire)) return nullptr;
   int flag = 0;
   if (host.Initialized(&flag) != MPI_SUCCESS || !flag) return "before MPI_Init";
   if (host.Finalized(&flag) != MPI_SUCCESS || flag) return "after MPI_Finalize";
   const std::lock_guard lock(mutex);
   static const char* const reason = set_up();
+  ready.store(!reason, std::memory_order_release);
   return reason;
 }
 
@@ -182,6 +186,7 @@ OMNES_EXPORT(Finalize, void) {
   else if (world())
     engine::drain();
   const int code = host.Finalize();
+  ready = false;
   forget_states();
   return code;
 }

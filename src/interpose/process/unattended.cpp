@@ -22,10 +22,16 @@ bool calls_from_any_thread() {
 }  // namespace
 
 #if defined(OMNES_ABI_OMPI)
-bool has_full_hook() { return host_data("opal_progress_register") != nullptr; }
+bool has_full_hook() {
+  static const bool has = host_data("opal_progress_register") != nullptr;
+  return has;
+}
 bool has_hook() { return has_full_hook(); }
 #elif defined(OMNES_ABI_MPICH)
-bool has_hook() { return host_data("PMPIX_Async_start") != nullptr; }
+bool has_hook() {
+  static const bool has = host_data("PMPIX_Async_start") != nullptr;
+  return has;
+}
 bool has_full_hook() { return has_hook() && host.Request_is_complete && !calls_from_any_thread(); }
 #else
 bool has_full_hook() { return false; }

@@ -287,6 +287,7 @@ int meet() {
     return code;
   }
   see_who_shares_cpus(*w);
+  if (const int code = host.Comm_group(handles.comm_world, &w->group); code != MPI_SUCCESS) return code;
   if (const int code = make_private_communicator(w->comm); code != MPI_SUCCESS) return code;
 
   int found = 0;

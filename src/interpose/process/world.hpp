@@ -36,7 +36,8 @@ struct Introduction {
 };
 
 struct World {
-  MPI_Comm comm;  ///< private; carries all messages of all teams
+  MPI_Comm comm;    ///< private; carries all messages of all teams
+  MPI_Group group;  ///< of MPI_COMM_WORLD
   int rank = 0;
   int size = 1;
   std::span<Introduction> all;         ///< never destroyed
