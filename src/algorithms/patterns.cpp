@@ -29,15 +29,14 @@ void flow_up(Builder& b, const Tree& tree, Blocks own, Blocks into) {
   }
 }
 
-void flow_up_to_root(Builder& b, const Tree& tree) {
+void reduce_along(Builder& b, const Tree& tree) {
+  b.cut(b.segments());
   const bool at_root = b.rank() == b.root();
-  Blocks sum = recv_blocks(0, b.pieces());
-  if (!at_root) sum = b.temp(tree.children.empty() ? 0 : b.pieces());
+  const Blocks sum = at_root ? recv_blocks(0, b.pieces()) : b.temp(tree.children.empty() ? 0 : b.pieces());
   flow_up(b, tree, b.own(), sum);
-  if (b.root() == 0) return;
   for (int s = 0; s < b.pieces(); ++s) {
-    if (b.rank() == 0) b.send(b.root(), sub(sum, s));
-    if (at_root) b.recv(0, recv_blocks(s));
+    if (tree.parent < 0 && !at_root) b.send(b.root(), sub(sum, s));
+    if (tree.parent >= 0 && at_root) b.recv(0, recv_blocks(s));
   }
 }
 

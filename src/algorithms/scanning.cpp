@@ -51,6 +51,14 @@ void scan_grouped(Builder& b, int first, int k, Blocks own) {
   b.reduce(lower, result, result);
 }
 
+Blocks shift_up(Builder& b) {
+  const int rank = b.rank();
+  const Blocks received = b.temp(rank > 0 ? 1 : 0);
+  if (rank + 1 < b.p()) b.send(rank + 1, b.own());
+  if (rank > 0) b.recv(rank - 1, received);
+  return received;
+}
+
 Sweeps::Sweeps(int rank, int p) {
   const int lowest = (rank + 1) & -(rank + 1);
   for (int d = 1; d < lowest; d *= 2) below.push_back(rank - d);

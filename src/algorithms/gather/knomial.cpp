@@ -6,11 +6,7 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  const int p = b.p(), k = b.problem().radix;
-  const auto subtree = [&](int v) { return Arc{v, knomial_extent(v, p, k)}; };
-  gather_subtrees(b, place_in(b.vrank(), knomial_tree(b.vrank(), p, k), subtree));
-}
+void build(Builder& b) { gather_subtrees(b, knomial_place(b)); }
 
 const Algorithm algorithm{
     .operation = Operation::gather,

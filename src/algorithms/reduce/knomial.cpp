@@ -6,10 +6,7 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  b.cut(b.segments());
-  flow_up_to_root(b, knomial_tree(b.rank(), b.p(), b.problem().radix));
-}
+void build(Builder& b) { reduce_along(b, knomial_tree(b.rank(), b.p(), b.problem().radix)); }
 
 const Algorithm algorithm{
     .operation = Operation::reduce,

@@ -7,12 +7,11 @@ namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) {
-  b.cut(b.segments());
   const int v = b.vrank(), p = b.p();  // the root is the last of the chain
   Tree tree;
   if (v != 0) tree.parent = b.real((v + 1) % p);
   if (v != 1 % p) tree.children = {b.real((v + p - 1) % p)};
-  flow_up(b, tree, b.own(), v == 0 ? recv_blocks(0, b.pieces()) : b.temp(tree.children.empty() ? 0 : b.pieces()));
+  reduce_along(b, tree);
 }
 
 const Algorithm algorithm{

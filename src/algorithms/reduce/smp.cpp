@@ -6,10 +6,7 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  b.cut(b.segments());
-  flow_up_to_root(b, smp_tree(b.rank(), b.p(), 0, b.problem().radix));
-}
+void build(Builder& b) { reduce_along(b, smp_tree(b.rank(), b.p(), 0, b.problem().radix)); }
 
 const Algorithm algorithm{
     .operation = Operation::reduce,

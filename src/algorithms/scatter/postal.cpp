@@ -5,11 +5,7 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  const int p = b.p(), k = b.problem().radix;
-  const auto subtree = [&](int v) { return Arc{v, postal_extent(v, p, k)}; };
-  scatter_subtrees(b, place_in(b.vrank(), postal_tree(b.vrank(), p, k), subtree));
-}
+void build(Builder& b) { scatter_subtrees(b, postal_place(b)); }
 
 const Algorithm algorithm{
     .operation = Operation::scatter,
