@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 #include "interpose/communicator/report.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
+#include "interpose/process/tag_pool.hpp"
 #include "interpose/process/world.hpp"
 #include "interpose/progress/background.hpp"
 #include "interpose/progress/formation.hpp"
@@ -28,10 +30,6 @@ namespace {
 void count_under_way(int more) {
   under_way.fetch_add(more, std::memory_order_relaxed);
   detours.fetch_add(more, std::memory_order_relaxed);
-}
-
-void check(int code) {
-  if (code != MPI_SUCCESS) throw Failure{code};
 }
 
 constexpr double max_seconds_to_seal = 10;
@@ -150,25 +148,7 @@ class Persistent {
 };
 auto& persistent = *new Persistent;
 
-struct Tags {
-  std::mutex mutex;
-  std::vector<int> free;
-  int next = 1;  // 0 is that of Process::idle
-};
-auto& tags = *new Tags;
-
-int take_tag() {
-  const std::lock_guard lock(tags.mutex);
-  if (tags.free.empty()) return tags.next++;
-  const int tag = tags.free.back();
-  tags.free.pop_back();
-  return tag;
-}
-
-void return_tag(int tag) {
-  const std::lock_guard lock(tags.mutex);
-  tags.free.push_back(tag);
-}
+auto& tags = *new TagPool(1, 1, INT_MAX);  // of Process::self; 0 is that of Process::idle
 
 void ended(void* context, int code) {
   auto* pending = static_cast<Pending*>(context);
@@ -370,7 +350,7 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
 
 Pending::~Pending() {
   if (own) own->released = true;
-  if (tag >= 0) return_tag(tag);
+  if (tag >= 0) tags.give_back(tag);
 }
 
 void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
@@ -384,9 +364,9 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
     take_off(*pending);
     over = !recording() && take_back(*pending);  // else its request has to be known by its handle
     if (!over) {
-      pending->tag = take_tag();
+      pending->tag = tags.take();
       code = host.Irecv(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request);
-      if (code != MPI_SUCCESS) return_tag(std::exchange(pending->tag, -1));
+      if (code != MPI_SUCCESS) tags.give_back(std::exchange(pending->tag, -1));
       pending->request = request;
       known.add(request);
       pending.release();
@@ -413,7 +393,7 @@ void prepare(std::unique_ptr<Pending> pending, MPI_Request& request) {
   start_background();
   pending->own = &take_lane(*pending->state, pending->comm);
   get_ready(*pending, Form::persistent, pending->own->lane);
-  pending->tag = take_tag();
+  pending->tag = tags.take();
   check(host.Recv_init(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
   pending->request = request;
   persistent.add(std::move(pending));
