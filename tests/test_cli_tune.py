@@ -255,6 +255,7 @@ def test_settings_are_tuned_by_jobs_that_differ_in_them(tmp_path, monkeypatch):
         (("tune", "neighbor_alltoall", "-o", "t.toml"), "neighbor_alltoall has one algorithm: nothing to tune; valid"),
         (("tune", "-n", "1", "-o", "t.toml"), "-n starts at 2"),
         (("tune", "-b", "12", "-n", "2", "-o", "t.toml"), "12 bytes are no whole number of doubles"),
+        (("tune", "-b", "0", "-n", "2", "-o", "t.toml"), "0 bytes have nothing to tune: sizes start at 8"),
         (("tune", "-n", "2", "-o", "nowhere/t.toml"), "cannot write nowhere/t.toml: no folder nowhere"),
         (("tune", "--from-profile", "nowhere.json", "-o", "t.toml"), "cannot read nowhere.json"),
         (("tune", "--from-profile", "x.json", "-n", "2", "-o", "t.toml"), "a profile says ranks and sizes itself"),
