@@ -334,9 +334,9 @@ std::size_t* place_marks(std::span<const Mark> marks, const Parts& parts, std::s
 }
 
 /// Bytes before the temporary blocks, which lie one behind the other, so that runs of them travel as one message.
-std::size_t* place_temporaries(const Plan& plan, const Layout& layout, const std::size_t* places, std::size_t* at) {
+std::size_t* place_temporaries(const Plan& plan, const CallSizes& sizes, const std::size_t* places, std::size_t* at) {
   std::size_t before = 0;
-  if (layout.all_counts.empty()) {
+  if (sizes.all_counts.empty()) {
     for (const Between& like : plan.temporaries) {
       *at++ = before;
       before += places[like.end] - places[like.begin];
@@ -344,20 +344,20 @@ std::size_t* place_temporaries(const Plan& plan, const Layout& layout, const std
   } else {
     for (const auto& [pair, piece] : plan.pairs) {
       *at++ = before;
-      const Cut cut(layout.all_counts[pair], static_cast<std::size_t>(plan.pieces), layout.element);
-      before += (cut.before(piece + 1) - cut.before(piece)) * layout.element;
+      const Cut cut(sizes.all_counts[pair], static_cast<std::size_t>(plan.pieces), sizes.element);
+      before += (cut.before(piece + 1) - cut.before(piece)) * sizes.element;
     }
   }
   *at++ = before;
   return at;
 }
 
-void resize_any(Plan& plan, const Layout& layout) {
-  const std::size_t element = layout.element;
+void resize_any(Plan& plan, const CallSizes& sizes) {
+  const std::size_t element = sizes.element;
   std::size_t* const places = plan.places.data();
-  std::size_t* at = place_marks(plan.sent_marks, layout.send, element, plan, places + 1);
-  at = place_marks(plan.received_marks, layout.recv, element, plan, at);
-  at = place_temporaries(plan, layout, places, at);
+  std::size_t* at = place_marks(plan.sent_marks, sizes.send, element, plan, places + 1);
+  at = place_marks(plan.received_marks, sizes.recv, element, plan, at);
+  at = place_temporaries(plan, sizes, places, at);
   std::size_t arena = at[-1];
   for (const Between& like : plan.landing_places) {
     *at = (arena + cache_line - 1) / cache_line * cache_line;
@@ -424,12 +424,12 @@ Plan bind(const Schedule& schedule, const Reach& reach, Combining combining) {
   return plan;
 }
 
-void resize(Plan& plan, const Layout& layout) {
-  const bool whole = !plan.multiples.empty() && layout.send.counts.empty() && layout.recv.counts.empty();
+void resize(Plan& plan, const CallSizes& sizes) {
+  const bool whole = !plan.multiples.empty() && sizes.send.counts.empty() && sizes.recv.counts.empty();
   if (whole) {
-    resize_whole(plan, layout.recv.count, layout.element);
+    resize_whole(plan, sizes.recv.count, sizes.element);
   } else {
-    resize_any(plan, layout);
+    resize_any(plan, sizes);
   }
 }
 

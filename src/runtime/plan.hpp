@@ -29,7 +29,7 @@ struct Parts {
 };
 
 /// The sizes of a call.
-struct Layout {
+struct CallSizes {
   Parts send, recv;
   std::size_t element = 1;                       ///< bytes of an element
   std::span<const std::size_t> all_counts = {};  ///< as in Call, where the schedule needs them
@@ -169,6 +169,6 @@ inline void resize_whole(Plan& plan, std::size_t count, std::size_t element) {
   plan.settle(plan.longest_parts * part, plan.shortest_parts * part);
 }
 /// Gives a plan sizes. Unequal parts are those of the same buffers each time.
-void resize(Plan& plan, const Layout& layout);
+void resize(Plan& plan, const CallSizes& sizes);
 
 }  // namespace omnes::inline runtime

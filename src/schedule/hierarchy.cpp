@@ -66,7 +66,7 @@ Hierarchy::Hierarchy(const Placement& placement) : order_(placement.p), position
 
 void Hierarchy::add(std::string name, std::vector<std::int32_t> starts) {
   levels_.push_back({std::move(name), std::move(starts), {}, false});
-  Level& level = levels_.back();
+  Tier& level = levels_.back();
   std::set<std::int32_t> sizes;
   for (std::size_t unit = 0; unit + 1 < level.starts.size(); ++unit) {
     sizes.insert(level.starts[unit + 1] - level.starts[unit]);
@@ -87,7 +87,7 @@ int Hierarchy::position_before(std::size_t level, int unit) const {
 }
 
 bool Hierarchy::uniform() const {
-  return std::ranges::all_of(levels_, [](const Level& level) { return level.sizes.size() == 1; });
+  return std::ranges::all_of(levels_, [](const Tier& level) { return level.sizes.size() == 1; });
 }
 
 std::vector<Group> Hierarchy::lanes_of(int rank) const {

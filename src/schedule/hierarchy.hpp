@@ -85,7 +85,7 @@ class Hierarchy {
   std::vector<Group> lanes_of(int rank) const;
 
  private:
-  struct Level {
+  struct Tier {
     std::string name;
     std::vector<std::int32_t>
         starts;  // first part of each unit (parts: units of the level below, or positions), and the end
@@ -100,7 +100,7 @@ class Hierarchy {
   void add(std::string name, std::vector<std::int32_t> starts);
 
   std::vector<std::int32_t> order_, position_;
-  std::vector<Level> levels_;
+  std::vector<Tier> levels_;
   bool in_rank_order_ = true;
 };
 

@@ -18,14 +18,14 @@ from omnes.bench.records import Records
 from omnes.errors import UsageError, from_core
 from omnes.launching import cpus, mpi
 from omnes.models import prediction
-from omnes.models.prediction import Machine, Ranks
+from omnes.models.prediction import MachineCosts, Ranks
 from omnes.terminal import files, options, units
 from omnes.terminal.output import deliver
 from omnes.traces import statistics
 from omnes.tuning import cases, cutoffs, rules
 from omnes.tuning.cases import Case
 from omnes.tuning.search import Found
-from omnes.tuning.tuner import Session
+from omnes.tuning.tuner import TuningSession
 
 
 @click.command()
@@ -112,7 +112,7 @@ def command(
     """
     chosen = mpi.named_or_first(place, os.environ)
     _refuse_forced_choices()
-    model = Machine.load(path)
+    model = MachineCosts.load(path)
     names = _operations(operations)
     if profile:
         if counts or nodes or sizes:
@@ -138,7 +138,7 @@ def command(
 
     of_settings = _ranks_of_settings(todo) if with_settings else None
     records = Records(output.with_suffix(".jsonl"))
-    session = Session(records, spec, bound, seconds, model, most, bool(options), refine=profile is None)
+    session = TuningSession(records, spec, bound, seconds, model, most, bool(options), refine=profile is None)
     session.begin()
     tuned = _tune_settings(session, of_settings) if of_settings else []
     found = session.run(todo)
@@ -166,10 +166,10 @@ def _ranks_of_settings(todo: Sequence[cases.Case]) -> Ranks:
     return ranks
 
 
-def _tune_settings(session: Session, ranks: Ranks) -> list[cutoffs.Tuned]:
+def _tune_settings(session: TuningSession, ranks: Ranks) -> list[cutoffs.Tuned]:
     """What is found holds for the session's jobs."""
     tuned = list(
-        cutoffs.Session(session.records, session.spec, ranks.count, session.bind(ranks), session.seconds).run()
+        cutoffs.CutoffSearch(session.records, session.spec, ranks.count, session.bind(ranks), session.seconds).run()
     )
     found = {one.setting.variable: one.value for one in tuned if one.changed}
     session.spec = replace(session.spec, variables={**session.spec.variables, **found})
