@@ -17,7 +17,7 @@
 #include "interpose/host/failure.hpp"
 #include "interpose/host/inside.hpp"
 #include "interpose/process/notes.hpp"
-#include "interpose/process/own_heap.hpp"
+#include "interpose/process/own_memory.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/process/unattended.hpp"
 #include "interpose/process/world.hpp"

@@ -19,7 +19,7 @@
 #include "interpose/host/port.hpp"
 #include "interpose/host/table_of_all.hpp"
 #include "interpose/process/notes.hpp"
-#include "interpose/process/own_heap.hpp"
+#include "interpose/process/own_memory.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/process/tag_pool.hpp"
 #include "transport/shm/cma.hpp"

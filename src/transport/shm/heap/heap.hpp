@@ -20,7 +20,7 @@
 #include <string>
 #include <utility>
 
-#include "transport/shm/mapped_memory.hpp"
+#include "transport/shm/heap/mapped_memory.hpp"
 
 namespace omnes::shm {
 

@@ -1,5 +1,5 @@
 // Handing out pages of a shared file, mapping those of peers, and leaving them behind in a fork.
-#include "transport/shm/heap.hpp"
+#include "transport/shm/heap/heap.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>

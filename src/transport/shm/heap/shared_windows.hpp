@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "transport/shm/mapped_memory.hpp"
+#include "transport/shm/heap/mapped_memory.hpp"
 
 namespace omnes::shm {
 
