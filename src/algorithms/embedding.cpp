@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
+
 namespace omnes::inline algorithms {
 
 namespace {
@@ -106,6 +108,7 @@ class Embedder {
 }  // namespace
 
 Blocks View::operator()(Blocks inner) const {
+  OMNES_ASSERT(inner.first + inner.count < static_cast<std::int32_t>(starts.size()));
   const std::int32_t begin = starts[inner.first], end = starts[inner.first + inner.count];
   return begin == end ? Blocks{} : Blocks{buffer, first + begin, end - begin};
 }
@@ -116,6 +119,9 @@ View cut_evenly(Blocks blocks, int runs) {
   return view;
 }
 
-void embed(Builder& b, const Schedule& inner, const Embedding& embedding) { Embedder(b, inner, embedding).add_all(); }
+void embed(Builder& b, const Schedule& inner, const Embedding& embedding) {
+  OMNES_ASSERT(static_cast<int>(embedding.ranks.size()) == inner.problem.p);
+  Embedder(b, inner, embedding).add_all();
+}
 
 }  // namespace omnes::inline algorithms

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
+
 namespace omnes::inline algorithms {
 
 void flow_down(Builder& b, const Tree& tree, int root) {
@@ -16,6 +18,8 @@ void flow_down(Builder& b, const Tree& tree, int root) {
 }
 
 void flow_up(Builder& b, const Tree& tree, Blocks own, Blocks into) {
+  OMNES_ASSERT(own.count == b.pieces());
+  OMNES_ASSERT(into.count == b.pieces() || (tree.children.empty() && tree.parent >= 0));
   for (int s = 0; s < b.pieces(); ++s) {
     Blocks sum = sub(own, s);
     for (const int child : tree.children) {
@@ -80,6 +84,7 @@ void reduce_from_left(Builder& b, Blocks own, Blocks into, bool published) {
 }
 
 void cyclic_runs(int first, int count, int p, const std::function<void(int first, int n)>& run) {
+  OMNES_ASSERT(first >= 0 && count >= 0 && count <= p);
   first %= p;
   const int straight = std::min(count, p - first);
   if (straight > 0) run(first, straight);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.hpp"
+
 namespace omnes::inline algorithms {
 
 void scan_doubling(Builder& b, Line line, Blocks own) {
@@ -30,6 +32,7 @@ void scan_doubling(Builder& b, Line line, Blocks own) {
 }
 
 void scan_grouped(Builder& b, int first, int k, Blocks own) {
+  OMNES_ASSERT((first == 0 || first == 1) && k >= 2 && b.rank() >= first);
   const int p = b.p(), rank = b.rank(), group = rank / k;
   const int begin = std::max(first, group * k), end = std::min(p, (group + 1) * k);
   const int below_last = (p - 1) / k * k;  // end of the groups that others need the sums of

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
+
 #include "model/tape.hpp"
 
 namespace omnes::model {
@@ -33,6 +35,7 @@ Estimator::Estimator(const MachineCosts& machine, const Placement& placement, co
 }
 
 double Estimator::operator()(const Choice& choice, Problem problem, double part_bytes, int& work) {
+  OMNES_ASSERT(problem.p == placement_.p && choice.algorithm != nullptr);
   choice_ = &choice;
   problem_ = std::move(problem);
   problem_.radix = choice.radix;

@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "base/assert.hpp"
+
 namespace omnes::inline runtime {
 
 namespace {
@@ -323,6 +325,8 @@ std::size_t* place_marks(std::span<const Mark> marks, const Parts& parts, std::s
     }
     return at;
   }
+  OMNES_ASSERT(parts.starts.empty() || !plan.joins_parts);
+  OMNES_ASSERT(marks.empty() || static_cast<std::size_t>(marks.back().part) < parts.counts.size());
   std::size_t part = 0, before = 0;  // marks are sorted
   for (const Mark& mark : marks) {
     for (; part < static_cast<std::size_t>(mark.part); ++part) before += parts.counts[part];
@@ -412,6 +416,7 @@ void find_multiples(Plan& plan) {
 }  // namespace
 
 Plan bind(const Schedule& schedule, const Reach& reach, Combining combining) {
+  OMNES_ASSERT(static_cast<int>(reach.local.size()) == schedule.problem.p);
   Plan plan = Binder(schedule, reach, combining).bind();
   const auto first_message = std::ranges::find(plan.steps, Route::port, &Step::route);
   plan.messages = first_message != plan.steps.end();

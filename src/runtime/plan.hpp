@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "schedule/schedule.hpp"
 
 namespace omnes::inline runtime {
@@ -154,6 +155,7 @@ struct Combining {
 Plan bind(const Schedule& schedule, const Reach& reach, Combining combining);
 /// Gives a plan that has multiples the sizes of equal parts.
 inline void resize_whole(Plan& plan, std::size_t count, std::size_t element) {
+  OMNES_ASSERT(plan.multiples.size() == plan.steps.size());
   const std::size_t part = count * element;
   const Multiples* multiple = plan.multiples.data();
   for (Step& step : plan.steps) {

@@ -14,9 +14,13 @@ constexpr std::size_t max_awaited = 16;
 
 }  // namespace
 
-Builder::Builder(const Problem& problem, Detail detail) : detail_(detail) { schedule_.problem = problem; }
+Builder::Builder(const Problem& problem, Detail detail) : detail_(detail) {
+  OMNES_ASSERT(problem.rank >= 0 && problem.rank < problem.p && problem.root >= 0 && problem.root < problem.p);
+  OMNES_ASSERT(problem.segments >= 1 && problem.radix >= 0);
+  schedule_.problem = problem;
+}
 
-Builder::Builder(const Problem& problem, Tally& tally) : tally_(&tally) { schedule_.problem = problem; }
+Builder::Builder(const Problem& problem, Tally& tally) : Builder(problem) { tally_ = &tally; }
 
 void Builder::cut(int pieces) {
   OMNES_ASSERT(pieces >= 1 && schedule_.ops.empty());
@@ -32,6 +36,7 @@ Blocks Builder::own() const {
 }
 
 Blocks Builder::temp(int count, int like) {
+  OMNES_ASSERT(count >= 0 && like >= 0);
   if (tally_) return {Buffer::temp, 0, count};
   const auto first = static_cast<std::int32_t>(schedule_.temp.size());
   for (int i = 0; i < count; ++i) schedule_.temp.push_back({like + i, rank()});
@@ -53,6 +58,7 @@ Blocks Builder::temp_sized(std::span<const Like> sizes) {
 }
 
 Blocks Builder::temp_between(std::span<const Pair> pairs) {
+  OMNES_ASSERT(sized_by_pairs(problem().operation));
   if (tally_) return {Buffer::temp, 0, static_cast<std::int32_t>(pairs.size()) * pieces()};
   const auto first = static_cast<std::int32_t>(schedule_.temp.size());
   for (const Pair& pair : pairs)
@@ -158,6 +164,7 @@ void Builder::append(Op op, std::span<const std::int32_t> peers) {
     op.peer_count = static_cast<std::uint32_t>(peers.size());
     schedule_.peers.insert(schedule_.peers.end(), peers.begin(), peers.end());
   } else if (op.kind == OpKind::send && !op.published) {
+    OMNES_ASSERT(!peers.empty());
     op.peer = peers.front();
   }
   add(op);

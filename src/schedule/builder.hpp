@@ -6,8 +6,9 @@
 // Cost: O(ops * blocks touched), no memory per rank of the group.
 #pragma once
 
-#include <initializer_list>
+#include <algorithm>
 
+#include "base/assert.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/tally.hpp"
 
@@ -79,7 +80,10 @@ class Builder {
   /// Everything after this waits for everything before it.
   void step();
   /// The next op also waits for these, whatever blocks it touches.
-  void after(std::span<const std::uint32_t> ops) { awaited_.assign(ops.begin(), ops.end()); }
+  void after(std::span<const std::uint32_t> ops) {
+    OMNES_ASSERT(std::ranges::all_of(ops, [&](std::uint32_t op) { return op < size(); }));
+    awaited_.assign(ops.begin(), ops.end());
+  }
   /// An op that does nothing but wait, for what after() says.
   void join();
   /// How many ops there are; the next one's number.
@@ -107,6 +111,9 @@ class Builder {
 };
 
 /// Blocks first..first+count-1 of a run, counted from its start.
-inline Blocks sub(Blocks blocks, int first, int count = 1) { return {blocks.buffer, blocks.first + first, count}; }
+inline Blocks sub(Blocks blocks, int first, int count = 1) {
+  OMNES_ASSERT(first >= 0 && count >= 0 && first + count <= blocks.count);
+  return {blocks.buffer, blocks.first + first, count};
+}
 
 }  // namespace omnes

@@ -91,6 +91,7 @@ bool Hierarchy::uniform() const {
 }
 
 std::vector<Group> Hierarchy::lanes_of(int rank) const {
+  OMNES_ASSERT(uniform());
   std::vector<Group> all;
   int ranks_of_part = 1;
   for (std::size_t level = 0; level < levels(); ++level) {
@@ -136,6 +137,7 @@ std::vector<Group> Hierarchy::groups_of(int rank, int root, int slice) const {
 std::vector<Group> Hierarchy::groups_by_last(int rank) const { return groups(rank, -1, 0, Represents::last); }
 
 std::vector<Group> Hierarchy::groups(int rank, int root, int slice, Represents how) const {
+  OMNES_ASSERT(rank >= 0 && rank < p() && root < p() && slice >= 0);
   std::vector<int> units(levels()), slices(levels());  // the rank's, and how the slice is seen from them
   int part = position_[rank];
   for (std::size_t level = 0; level < levels(); ++level) part = units[level] = unit_of(level, part);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "interpose/communicator/record.hpp"
 #include "interpose/communicator/report.hpp"
 #include "interpose/host/failure.hpp"
@@ -44,6 +45,7 @@ class Gate {
     while (!try_enter()) sched_yield();
   }
   void leave() { busy_.clear(std::memory_order_release); }
+  bool is_entered() const { return busy_.test(std::memory_order_relaxed); }
 
  private:
   std::atomic_flag busy_;
@@ -162,6 +164,7 @@ void count_moving() { moving_count.store(static_cast<int>(lanes.size() + forming
 
 /// Behind the gate. Formations go on here, too.
 bool advance_inside(Unattended allowed = Unattended::everything) {
+  OMNES_ASSERT(gate.is_entered());
   bool moved = false;
   const bool may_call_program = allowed == Unattended::everything;
   const bool may_call_host = may_call_program || allowed == Unattended::host_calls;
@@ -228,6 +231,7 @@ void land(Pending& pending) {
 
 /// Behind the gate.
 void count_end(Pending& pending) {
+  OMNES_ASSERT(gate.is_entered());
   if (reporting() && pending.prepared) pending.prepared->add(std::chrono::duration<double>(now() - pending.started));
   pending.under_way = false;
   count_under_way(-1);
@@ -276,6 +280,7 @@ bool for_the_thread(const Pending& pending) {
 
 /// Puts a loaded job on its way; behind the gate.
 void take_off(Pending& pending) {
+  OMNES_ASSERT(gate.is_entered());
   const Call& call = pending.job.call;
   pending.flight.bases = bases_of(pending.flight.go_on ? exchange_of_counts(call, pending.all_counts.data()) : call);
   pending.code = 0;
@@ -297,6 +302,7 @@ void take_off(Pending& pending) {
 
 /// Whether it has ended, and nobody else sees to it from now on; behind the gate.
 bool take_back(const Pending& pending) {
+  OMNES_ASSERT(gate.is_entered());
   if (landed.empty() || landed.back() != &pending) return false;
   landed.pop_back();
   landed_count.store(static_cast<int>(landed.size()), std::memory_order_relaxed);
@@ -319,6 +325,7 @@ void set_second_stage(Pending& pending, std::span<const std::size_t> all_counts)
 
 /// Behind the gate.
 void go_on(void* context) {
+  OMNES_ASSERT(gate.is_entered());
   auto& pending = *static_cast<Pending*>(context);
   pending.flight.bases = bases_of(pending.job.call);
   set_second_stage(pending, pending.all_counts);
