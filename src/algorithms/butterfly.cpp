@@ -67,11 +67,7 @@ void reduce_scatter_along(Builder& b, const Butterfly& butterfly) {
   const Folding fold(p);
   const int partner = fold.partner(rank);
   const Blocks contribution = b.part(Buffer::send, 0, p);
-  if (!fold.leads(rank)) {
-    b.send(partner, contribution);
-    b.recv(partner, recv_blocks(0));
-    return;
-  }
+  if (only_follows(b, fold, contribution, recv_blocks(0))) return;
 
   std::vector<int> starts, member_at(fold.members);
   for (int member = 0; member < fold.members; ++member) member_at[butterfly.place(member, fold.members)] = member;
@@ -112,11 +108,7 @@ void allreduce_along(Builder& b, const Butterfly& butterfly) {
   std::iota(starts.begin(), starts.end(), 0);
   const Blocks result = recv_blocks(0, b.pieces());
   const int partner = fold.partner(b.rank());
-  if (!fold.leads(b.rank())) {
-    b.send(partner, b.own());
-    b.recv(partner, result);
-    return;
-  }
+  if (only_follows(b, fold, b.own(), result)) return;
   Blocks own = b.own();
   if (partner >= 0) {
     recv_reduce_in_order(b, partner, own, result);

@@ -67,17 +67,13 @@ class Embedder {
     }
   }
 
-  void receive(const Op& op, Blocks into) {
-    const int from = embedding_.ranks[op.peer];
-    return op.published && everybody_ ? b_.recv_published(from, into) : b_.recv(from, into);
-  }
+  void receive(const Op& op, Blocks into) { b_.recv(embedding_.ranks[op.peer], into, op.published && everybody_); }
 
   void receive_and_reduce(const Op& op, Blocks a, Blocks into) {
     const int from = embedding_.ranks[op.peer];
     const bool published = op.published && everybody_;
-    if (op.incoming_first)
-      return published ? b_.recv_published_reduce_first(from, a, into) : b_.recv_reduce_first(from, a, into);
-    return published ? b_.recv_published_reduce(from, a, into) : b_.recv_reduce(from, a, into);
+    return op.incoming_first ? b_.recv_reduce_first(from, a, into, published)
+                             : b_.recv_reduce(from, a, into, published);
   }
 
   std::vector<std::int32_t> receivers(const Op& op) const {

@@ -7,7 +7,7 @@
 
 #include <bit>
 
-#include "base/assert.hpp"
+#include "schedule/builder.hpp"
 
 namespace omnes::inline algorithms {
 
@@ -31,5 +31,13 @@ struct Folding {
   /// The other rank of the pair, or -1.
   int partner(int rank) const { return rank < 2 * pairs ? rank ^ 1 : -1; }
 };
+
+/// A rank that does not lead only hands its contribution over and gets the result. Returns whether this rank is one.
+inline bool only_follows(Builder& b, const Folding& fold, Blocks own, Blocks result) {
+  if (fold.leads(b.rank())) return false;
+  b.send(fold.partner(b.rank()), own);
+  b.recv(fold.partner(b.rank()), result);
+  return true;
+}
 
 }  // namespace omnes::inline algorithms

@@ -52,32 +52,20 @@ void recv_reduce_in_order(Builder& b, int from, Blocks a, Blocks into) {
 }
 
 void reduce_from_left(Builder& b, Blocks own, Blocks into, bool published) {
-  const auto append = [&](int from, Blocks sum, Blocks to) {
-    if (published)
-      b.recv_published_reduce(from, sum, to);
-    else
-      b.recv_reduce(from, sum, to);
-  };
   const int rank = b.rank();
   Blocks sum = own;
   if (rank == 1) {
-    if (published)
-      b.recv_published_reduce_first(0, own, into);
-    else
-      b.recv_reduce_first(0, own, into);
+    b.recv_reduce_first(0, own, into, published);
     sum = into;
   } else if (rank > 1) {
     const Blocks below = own == into ? b.temp(into.count, into.first) : into;
-    if (published)
-      b.recv_published(0, below);
-    else
-      b.recv(0, below);
-    for (int from = 1; from < rank; ++from) append(from, below, below);
+    b.recv(0, below, published);
+    for (int from = 1; from < rank; ++from) b.recv_reduce(from, below, below, published);
     b.reduce(below, own, into);
     sum = into;
   }
   for (int from = rank + 1; from < b.p(); ++from) {
-    append(from, sum, into);
+    b.recv_reduce(from, sum, into, published);
     sum = into;
   }
   b.copy(sum, into);

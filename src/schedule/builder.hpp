@@ -62,15 +62,13 @@ class Builder {
   void send(int to, Blocks what);
   void send(std::span<const std::int32_t> to, Blocks what);  ///< to a set; an empty set is no op
   void publish(Blocks what);                                 ///< to every other rank; no op when p = 1
-  void recv(int from, Blocks into);
-  void recv_published(int from, Blocks into);
+  /// What `from` has sent to this rank, or published.
+  void recv(int from, Blocks into, bool published = false);
+  void recv_published(int from, Blocks into) { recv(from, into, true); }
   /// into <- a ∘ incoming
-  void recv_reduce(int from, Blocks a, Blocks into) { reduce_from(from, a, into, false, false); }
+  void recv_reduce(int from, Blocks a, Blocks into, bool published = false);
   /// into <- incoming ∘ a
-  void recv_reduce_first(int from, Blocks a, Blocks into) { reduce_from(from, a, into, true, false); }
-  /// into <- a ∘ what `from` published (or, first, the other way round)
-  void recv_published_reduce(int from, Blocks a, Blocks into) { reduce_from(from, a, into, false, true); }
-  void recv_published_reduce_first(int from, Blocks a, Blocks into) { reduce_from(from, a, into, true, true); }
+  void recv_reduce_first(int from, Blocks a, Blocks into, bool published = false);
   void copy(Blocks from, Blocks into);           ///< no op when both are the same
   void reduce(Blocks a, Blocks b, Blocks into);  ///< into <- a ∘ b
 
@@ -92,7 +90,9 @@ class Builder {
   Schedule finish();
 
  private:
-  void reduce_from(int from, Blocks a, Blocks into, bool incoming_first, bool published);
+  template <class LikeOf>
+  Blocks add_temp(std::size_t count, const LikeOf& like_of);
+  void add_receive(const Op& op);
   void add(Op op);
   void count(int to, Blocks what);
   struct Touch {

@@ -4,7 +4,7 @@
 namespace omnes::inline algorithms {
 namespace {
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::exscan,
     .name = "hierarchical",
     .summary = "exscans up the levels of the machine, and sums of lower units down",
@@ -14,8 +14,7 @@ const Algorithm algorithm{
     .ordered = true,
     .hierarchical = phases_of_scans,
     .consecutive = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

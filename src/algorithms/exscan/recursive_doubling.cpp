@@ -11,15 +11,14 @@ void build(Builder& b) {
   if (b.rank() > 0) scan_doubling(b, {1, b.p()}, received);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::exscan,
     .name = "recursive_doubling",
     .summary = "contributions move up by one rank, then a scan at doubling distance",
     .source = "shift, then scan: as described by Träff 2025",
     .build = build,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

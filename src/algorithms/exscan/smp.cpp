@@ -11,7 +11,7 @@ void build(Builder& b) {
   if (b.rank() > 0) scan_grouped(b, 1, b.problem().radix, received);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::exscan,
     .name = "smp",
     .summary = "contributions move up by one rank, then scans among k ranks each and the last of each k",
@@ -19,8 +19,7 @@ const Algorithm algorithm{
     .build = build,
     .default_radix = 4,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -8,15 +8,14 @@ namespace {
 
 void build(Builder& b) { gather_subtrees(b, knomial_place(b)); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::gather,
     .name = "knomial",
     .summary = "k-nomial tree, subtrees travel together",
     .source = "binomial gather, generalised: Thakur, Rabenseifner, Gropp 2005",
     .build = build,
     .default_radix = 2,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

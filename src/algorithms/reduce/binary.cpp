@@ -9,7 +9,7 @@ namespace {
 
 void build(Builder& b) { reduce_along(b, in_order_binary_tree(b.rank(), b.p(), b.root())); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "binary",
     .summary = "in-order binary tree, segments pipelined",
@@ -17,8 +17,7 @@ const Algorithm algorithm{
     .build = build,
     .segmented = true,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

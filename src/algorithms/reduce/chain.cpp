@@ -8,7 +8,7 @@ namespace {
 
 void build(Builder& b) { reduce_along(b, in_order_chain_tree(b.rank(), b.p(), b.root())); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "chain",
     .summary = "two chains that meet at the root, segments pipelined",
@@ -16,8 +16,7 @@ const Algorithm algorithm{
     .build = build,
     .segmented = true,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

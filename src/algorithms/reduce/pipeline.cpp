@@ -14,15 +14,14 @@ void build(Builder& b) {
   reduce_along(b, tree);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "pipeline",
     .summary = "one chain to the root, segments pipelined",
     .source = "pipelined linear array: Johnsson, Ho 1989",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

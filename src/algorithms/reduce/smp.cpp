@@ -8,7 +8,7 @@ namespace {
 
 void build(Builder& b) { reduce_along(b, smp_tree(b.rank(), b.p(), 0, b.problem().radix)); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "smp",
     .summary = "among k ranks each, then among one of each k, segments pipelined",
@@ -17,8 +17,7 @@ const Algorithm algorithm{
     .default_radix = 4,
     .segmented = true,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -7,14 +7,13 @@ namespace {
 
 void build(Builder& b) { scatter_subtrees(b, bine_place(b)); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::scatter,
     .name = "bine",
     .summary = "Bine tree, subtrees travel together",
     .source = "De Sensi et al. 2025",
     .build = build,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

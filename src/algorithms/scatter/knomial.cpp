@@ -8,15 +8,14 @@ namespace {
 
 void build(Builder& b) { scatter_subtrees(b, knomial_place(b)); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::scatter,
     .name = "knomial",
     .summary = "k-nomial tree, subtrees travel together",
     .source = "binomial scatter, generalised: Thakur, Rabenseifner, Gropp 2005",
     .build = build,
     .default_radix = 2,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -7,7 +7,7 @@ namespace {
 
 void build(Builder& b) { scatter_subtrees(b, postal_place(b)); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::scatter,
     .name = "postal",
     .summary = "tree for messages that take k times as long to arrive as to send, subtrees travel together",
@@ -15,8 +15,7 @@ const Algorithm algorithm{
     .build = build,
     .default_radix = 3,
     .min_radix = 1,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms
