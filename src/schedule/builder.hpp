@@ -110,9 +110,10 @@ class Builder {
   std::size_t step_prev_ = 0;   // first op of the step before
 };
 
-/// Blocks first..first+count-1 of a run, counted from its start.
+/// Blocks first..first+count-1 of a run, counted from its start. An empty one stands for blocks that this rank does not
+/// have: no part of it is used.
 inline Blocks sub(Blocks blocks, int first, int count = 1) {
-  OMNES_ASSERT(first >= 0 && count >= 0 && first + count <= blocks.count);
+  OMNES_ASSERT(blocks.count == 0 || (first >= 0 && count >= 0 && first + count <= blocks.count));
   return {blocks.buffer, blocks.first + first, count};
 }
 
