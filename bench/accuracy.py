@@ -27,7 +27,7 @@ from omnes.bench import timing
 from omnes.bench.job import Job, JobSpec, Spread
 from omnes.bench.timing import Cell
 from omnes.launching import mpi
-from omnes.models.prediction import Machine, Ranks, predict
+from omnes.models.prediction import MachineCosts, Ranks, predict
 from omnes.terminal import units
 
 # Operations with one algorithm: for cells of up to so many bytes.
@@ -50,7 +50,7 @@ def main() -> int:
     given = arguments.parse_args()
     if given.bandwidth and given.hosts == 1:
         sys.exit("--bandwidth is of links between hosts: give --hosts, too")
-    machine = Machine.load(given.machine)
+    machine = MachineCosts.load(given.machine)
     chosen = mpi.find(None, os.environ)
     if chosen is None:
         sys.exit("no MPI found")
@@ -110,7 +110,7 @@ class Row:
         }
 
 
-def compare(machine: Machine, chosen: mpi.Mpi, operations: list[str], place: Place) -> list[Row]:
+def compare(machine: MachineCosts, chosen: mpi.Mpi, operations: list[str], place: Place) -> list[Row]:
     """With the i-th algorithm of every operation in one job; when all are through, again. The median counts."""
     names = {
         operation: [a["name"] for a in _core.catalogue() if a["operation"] == operation and able(a, place)]
@@ -156,7 +156,7 @@ def able(algorithm: dict, place: Place) -> bool:
     return not _core.why_not(algorithm["operation"], algorithm["name"], place.ranks.count)
 
 
-def predicted(machine: Machine, operation: str, name: str, size: int, ranks: Ranks) -> float:
+def predicted(machine: MachineCosts, operation: str, name: str, size: int, ranks: Ranks) -> float:
     """Until the last rank has returned, as collbench times. Of two ranks either root takes as long."""
     return predict(operation, name, ranks, [size], machine)[0]["seconds"]
 
@@ -184,7 +184,7 @@ def summary(rows: list[Row]) -> str:
     )
 
 
-def report(rows: list[Row], machine: Machine, place: Place) -> list[str]:
+def report(rows: list[Row], machine: MachineCosts, place: Place) -> list[str]:
     everything, rows = rows, [row for row in rows if timed(row)]
     at_rest = steady(rows)
     lines = [

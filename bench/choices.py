@@ -20,7 +20,7 @@ from omnes.algorithms import tables
 from omnes.bench.job import Job, JobSpec
 from omnes.bench.timing import ANSWER_SECONDS, Cell, Samples, ratio, take_turns
 from omnes.launching import mpi
-from omnes.models.prediction import Machine
+from omnes.models.prediction import MachineCosts
 from omnes.terminal import units
 from omnes.tuning.search import Forced
 
@@ -63,7 +63,7 @@ def main() -> int:
     arguments.add_argument("--measured", type=Path, help="write all times here")
     arguments.add_argument("--only", help="operations, separated by commas")
     given = arguments.parse_args()
-    machine = Machine.load(given.machine)
+    machine = MachineCosts.load(given.machine)
     chosen = mpi.find(None, os.environ)
     if chosen is None:
         sys.exit("no MPI found")
@@ -75,7 +75,7 @@ def main() -> int:
     return 0
 
 
-def measured(machine: Machine, table: Path | None, chosen: mpi.Mpi, operations: list[str]) -> list[Case]:
+def measured(machine: MachineCosts, table: Path | None, chosen: mpi.Mpi, operations: list[str]) -> list[Case]:
     cases = []
     job = Job(JobSpec("omnes", chosen, with_omnes=True, variables={"OMNES_TABLE": tables.OFF}), RANKS, bind=True)
     try:
@@ -88,7 +88,7 @@ def measured(machine: Machine, table: Path | None, chosen: mpi.Mpi, operations: 
     return cases
 
 
-def compare(operation: str, size: int, machine: Machine, table: Path | None, job: Job) -> Case:
+def compare(operation: str, size: int, machine: MachineCosts, table: Path | None, job: Job) -> Case:
     """All that differ take a few turns; the choices and the fastest of the others then many, and these alone count."""
     cell = Cell(operation, size, "double")
     named = choices(operation, size, machine, table)
@@ -105,7 +105,7 @@ def compare(operation: str, size: int, machine: Machine, table: Path | None, job
     return Case(operation, size, final, {lane.choice: of for lane, of in zip(alive, samples)}, at_first)
 
 
-def choices(operation: str, size: int, machine: Machine, table: Path | None) -> tuple[str, ...]:
+def choices(operation: str, size: int, machine: MachineCosts, table: Path | None) -> tuple[str, ...]:
     def choose(table: str = tables.OFF, **how: object) -> str:
         return _core.choose(operation, RANKS, size, size // 8, table=table, **how)["text"]
 
@@ -138,7 +138,7 @@ def schedule(operation: str, name: str, size: int) -> str:
     return json.dumps([parsed["segment"] if parsed["segment"] < size else 0, ops])
 
 
-def report(cases: list[Case], machine: Machine, ways: list[str]) -> list[str]:
+def report(cases: list[Case], machine: MachineCosts, ways: list[str]) -> list[str]:
     lines = [
         "# Choices against the fastest algorithm",
         "",

@@ -55,9 +55,7 @@ def main() -> int:
         "--lines", choices=LISTED, metavar="OPERATION", help=f"only what one call touches: {', '.join(LISTED)}"
     )
     given = arguments.parse_args()
-    chosen = mpi.at(given.mpi, os.environ) if given.mpi else mpi.find(None, os.environ)
-    if chosen is None:
-        sys.exit("no MPI found: name its folder with --mpi")
+    chosen = mpi.named_or_first(given.mpi, os.environ)
     environment = {**os.environ, **chosen.environment(os.environ)}
     program = programs.compile_once(PROGRAM, chosen.compiler(), ["-O2"], [], chosen.name, environment)
     here = host.describe()

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from lab import heatmap
-from omnes.bench import compare
+from omnes.bench import against_peers
 from omnes.bench.records import Records
 
 HERE = Path(__file__).resolve().parent
@@ -27,8 +27,8 @@ def main() -> int:
     given = arguments.parse_args()
     panels = []
     for name, _, file in (word.partition("=") for word in given.files):
-        for table in compare.tables(Records(Path(file))):
-            values = compare.ratios(table, compare.BEST, OURS)
+        for table in against_peers.tables(Records(Path(file))):
+            values = against_peers.ratios(table, against_peers.BEST, OURS)
             usual = {cell: value for cell, value in values.items() if not cell.unusual}
             panels.append((f"{name}, {table.ranks} ranks", usual))
     given.output.write_text(heatmap.sheet(panels))

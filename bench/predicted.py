@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.plain_links import machine_file
-from omnes.models.prediction import Machine, Ranks, predict
+from omnes.models.prediction import MachineCosts, Ranks, predict
 from omnes.simulation.cells import SHAPES
 from omnes.terminal import files
 from omnes.terminal.units import format_bytes, format_us, parse_counts, percentile
@@ -89,7 +89,7 @@ def simulate(operations: list[str], ranks: list[int], sizes: str, results: Path)
 
 
 def rows(results: Path) -> list[Row]:
-    machine = Machine(MACHINE)
+    machine = MachineCosts(MACHINE)
     found = {}
     for line in files.read(files.packed(results)).splitlines():
         one = json.loads(line)

@@ -21,8 +21,8 @@ import numpy as np
 
 from omnes.algorithms import tables
 from omnes.models import quality
-from omnes.models.prediction import Machine
-from omnes.models.quality import Case
+from omnes.models.prediction import MachineCosts
+from omnes.models.quality import PredictedCase
 from omnes.terminal import units
 
 MOST_RULES = 30
@@ -79,7 +79,7 @@ class Box(NamedTuple):
     bytes: tuple[int, int]
 
 
-def cover(cases: Sequence[Case], within: float) -> tuple[list[tuple[str, Box]], list[list[int]], int]:
+def cover(cases: Sequence[PredictedCase], within: float) -> tuple[list[tuple[str, Box]], list[list[int]], int]:
     """Rules, the grid's axes, and how many cases no rule serves."""
     place = [(case.ranks.nodes, case.ranks.per_node, case.bytes) for case in cases]
     axes = [sorted({one[axis] for one in place}) for axis in range(len(Box._fields))]
@@ -156,7 +156,7 @@ def main() -> int:
     nodes, per_node = map(units.parse_sizes, given.nodes.split("x"))
     groups = [ranks for ranks in quality.groups(nodes, per_node, (False, True)) if ranks.count <= given.ranks]
     sizes = units.parse_sizes(given.bytes)
-    machine = Machine.load(None)
+    machine = MachineCosts.load(None)
     for operation in given.operations:
         cases = quality.cases([operation], groups, sizes, machine, tables.OFF, also=composed())
         print(f"{operation} = [")

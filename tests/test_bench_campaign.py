@@ -15,7 +15,7 @@ import pytest
 from lab import campaign, pack, peers, plan, pypi
 from launching import LIMIT, PREFIXES, ROOT, YIELDING
 from omnes import _core
-from omnes.bench import compare, limits
+from omnes.bench import against_peers, limits
 from omnes.bench.records import Key, Measured, Records
 from omnes.bench.session import OPERATIONS
 from omnes.bench.timing import Cell, Samples
@@ -263,7 +263,7 @@ def test_several_launches_count_by_their_medians(tmp_path):
         samples = {"a": Samples([a]), "ours": Samples([1.0])} | ({"b": Samples([b])} if b else {})
         failed = {} if b else {"b": "said nothing"}
         records.add_cell(Key("plan", 2, cell, launch), Measured(True, launch < 2, 1.0, samples, failed))
-    (table,) = compare.tables(Records(tmp_path / "r.jsonl"))
+    (table,) = against_peers.tables(Records(tmp_path / "r.jsonl"))
     times = table.cells[cell]
     assert (times.of("a"), times.of("b"), times.of("ours"), times.of("c")) == (2.0, 4.0, 1.0, None)
     assert times.against("a", "ours") == 2.0 and times.between("a", "ours") == (0.5, 4.0)
@@ -277,7 +277,7 @@ def test_the_best_peer_is_that_of_the_cell(tmp_path):
     for bytes_, a, b in ((8, 4.0, 2.0), (16, 1.0, 3.0)):
         samples = {"a": Samples([a]), "b": Samples([b]), "ours": Samples([1.0])}
         records.add_cell(Key("plan", 2, Cell("bcast", bytes_, "double")), Measured(True, True, 1.0, samples))
-    (table,) = compare.tables(Records(tmp_path / "r.jsonl"))
-    by_size = {cell.bytes: value for cell, value in compare.ratios(table, compare.BEST, "ours").items()}
+    (table,) = against_peers.tables(Records(tmp_path / "r.jsonl"))
+    by_size = {cell.bytes: value for cell, value in against_peers.ratios(table, against_peers.BEST, "ours").items()}
     assert by_size == {8: 2.0, 16: 1.0}
     assert units.geometric_mean(by_size.values()) == pytest.approx(2**0.5)

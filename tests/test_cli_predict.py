@@ -109,9 +109,9 @@ def test_without_a_file_it_is_the_machine_that_a_job_would_know(tmp_path: Path, 
     own = tmp_path / "own.toml"
     own.write_text(_core.default_machine().replace('name = "default"', 'name = "own"'))
     monkeypatch.setenv("OMNES_MACHINE", str(own))
-    assert prediction.Machine.load(None).facts["name"] == "own"
+    assert prediction.MachineCosts.load(None).facts["name"] == "own"
     monkeypatch.setenv("OMNES_MACHINE", "off")
-    assert prediction.Machine.load(None).facts["name"] == "default"
+    assert prediction.MachineCosts.load(None).facts["name"] == "default"
     own.write_text("version = 9")
     monkeypatch.setenv("OMNES_MACHINE", str(own))
     assert f"{own}: machine file: does not say format" in fails("explain", "bcast", "-n", "4")
@@ -152,7 +152,7 @@ def test_figures_become_the_machine_that_they_were_taken_on(single_from):
     text = costs_file.machine_file(
         figures, "made up", "a test", 4, [(64, 1e-9), (1 << 20, 1e-4)], {"f64 sum": [(64, 1e-9)]}, single_from
     )
-    machine = prediction.Machine(text, _core.described_machine(text))
+    machine = prediction.MachineCosts(text, _core.described_machine(text))
     near, far = prediction.Ranks(2, 2), prediction.Ranks(2, 1)
     for size in (8, 12000, 16384, 500_000, 1 << 20):
         expected = figures.at("publish", size) if ("publish", size, 1) in figures.samples else None

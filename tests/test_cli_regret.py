@@ -9,7 +9,7 @@ import pytest
 from cli import fails, omnes
 from omnes.algorithms import tables
 from omnes.models import quality
-from omnes.models.prediction import Machine, Ranks
+from omnes.models.prediction import MachineCosts, Ranks
 
 # A corner of what `omnes regret` covers, with numbers of nodes and ranks that are no powers of two.
 NODES, RANKS, SIZES = (2, 3, 4, 5, 8), (1, 3, 4, 8), (8, 512, 2048, 16384, 262144)
@@ -25,7 +25,7 @@ def the_default_machine(monkeypatch):
 @pytest.mark.parametrize("operation", quality.OPERATIONS)
 def test_choices_are_nowhere_far_from_the_best(operation: str):
     groups = quality.groups(NODES, RANKS, (False, True))
-    found = quality.cases([operation], groups, SIZES, Machine.load(None), tables.OFF)
+    found = quality.cases([operation], groups, SIZES, MachineCosts.load(None), tables.OFF)
     assert len(found) == len(groups) * (1 if operation == "barrier" else len(SIZES))
     worst = quality.worst(found)
     assert worst.regret < WORST, worst.record
@@ -36,13 +36,13 @@ def test_choices_are_nowhere_far_from_the_best(operation: str):
 def test_scans_of_many_ranks_are_no_chains(operation: str):
     """Chains took up to 25 times as long."""
     for cyclic in (False, True):
-        (case,) = quality.cases([operation], [Ranks(512, 8, cyclic)], [16384], Machine.load(None), tables.OFF)
+        (case,) = quality.cases([operation], [Ranks(512, 8, cyclic)], [16384], MachineCosts.load(None), tables.OFF)
         assert case.regret < WORST, case.record
 
 
 def test_many_cyclic_ranks_are_continued_from_whole_nodes():
     """Half of the ranks by their numbers lay unevenly on all nodes, where lanes cannot be predicted."""
-    found = quality.cases(["alltoall"], [Ranks(384, 6, True)], [512], Machine.load(None), tables.OFF)
+    found = quality.cases(["alltoall"], [Ranks(384, 6, True)], [512], MachineCosts.load(None), tables.OFF)
     assert "lanes:node=linear,top=pairwise" in found[0].costs
 
 
@@ -60,7 +60,7 @@ def test_cases_are_listed_the_worst_first(tmp_path):
 
 
 def test_a_good_choice_regrets_nothing():
-    (case,) = quality.cases(["bcast"], [Ranks(2, 1)], [8], Machine.load(None), tables.OFF)
+    (case,) = quality.cases(["bcast"], [Ranks(2, 1)], [8], MachineCosts.load(None), tables.OFF)
     assert case.regret == 1 and case.best == case.choice
 
 

@@ -13,7 +13,7 @@ import pytest
 from cli import fails, omnes
 from launching import ROOT
 from omnes.models import prediction
-from omnes.models.prediction import Machine, Ranks
+from omnes.models.prediction import MachineCosts, Ranks
 from omnes.reporting import charts
 from omnes.reporting.charts import Series
 
@@ -27,7 +27,7 @@ BENCH = ROOT / "bench/results/epyc-zen3-segments.jsonl.gz"
 def given(tmp_path_factory) -> Path:
     """A folder with measurements that are twice the predictions, simulated times, and verdicts."""
     folder = tmp_path_factory.mktemp("given")
-    predicted = prediction.predict("scan", "linear", Ranks(8, 8), [8, 1024], Machine.load(None))
+    predicted = prediction.predict("scan", "linear", Ranks(8, 8), [8, 1024], MachineCosts.load(None))
     rows = [
         {"operation": "scan", "choice": "linear", "ranks": 8, "bytes": one["bytes"], "seconds": 2 * one["seconds"]}
         for one in predicted

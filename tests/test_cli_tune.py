@@ -14,7 +14,7 @@ from launching import YIELDING, mpirun, the_mpi
 from omnes.bench.records import Records
 from omnes.bench.timing import Samples
 from omnes.models import prediction
-from omnes.models.prediction import Machine, Ranks
+from omnes.models.prediction import MachineCosts, Ranks
 from omnes.traces import statistics
 from omnes.tuning import cases, cutoffs, rules
 from omnes.tuning.cases import Case, between
@@ -110,7 +110,7 @@ def test_crossings_are_halved_on_a_logarithmic_scale():
 
 def test_candidates_begin_with_the_present_choice_and_are_no_twins():
     """On two ranks all trees send the same message."""
-    machine = Machine.load(None)
+    machine = MachineCosts.load(None)
     names = cases.candidates(Case(TWO, "bcast", 8, 8, 8), machine, 20, False)
     assert names[0] == "linear" and "knomial" not in names and "chain" not in names and len(names) > 2
     assert len(cases.candidates(Case(Ranks(8, 8), "allreduce", 65536, 8, 8), machine, 3, False)) == 4
@@ -255,6 +255,7 @@ def test_settings_are_tuned_by_jobs_that_differ_in_them(tmp_path, monkeypatch):
         (("tune", "neighbor_alltoall", "-o", "t.toml"), "neighbor_alltoall has one algorithm: nothing to tune; valid"),
         (("tune", "-n", "1", "-o", "t.toml"), "-n starts at 2"),
         (("tune", "-b", "12", "-n", "2", "-o", "t.toml"), "12 bytes are no whole number of doubles"),
+        (("tune", "-b", "0", "-n", "2", "-o", "t.toml"), "0 bytes have nothing to tune: sizes start at 8"),
         (("tune", "-n", "2", "-o", "nowhere/t.toml"), "cannot write nowhere/t.toml: no folder nowhere"),
         (("tune", "--from-profile", "nowhere.json", "-o", "t.toml"), "cannot read nowhere.json"),
         (("tune", "--from-profile", "x.json", "-n", "2", "-o", "t.toml"), "a profile says ranks and sizes itself"),

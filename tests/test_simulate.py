@@ -86,7 +86,7 @@ def test_errors_are_one_line(words, message):
 
 def test_results_outlive_an_interruption(tmp_path):
     path = tmp_path / "results.jsonl"
-    cell = cells.Cell("bcast", 8, 64, 16, "block")
+    cell = cells.SimulatedCell("bcast", 8, 64, 16, "block")
     results = cells.Results("torus:4", path)
     results.add(cell, "omnes", 1e-6)
     results.add(cell, "impi", "wrong result")

@@ -13,7 +13,7 @@ import pytest
 
 from lab import peers, plan
 from launching import LIMIT, PREFIXES, ROOT, YIELDING, the_mpi
-from omnes.bench import compare, variety
+from omnes.bench import against_peers, variety
 from omnes.bench.job import Job, JobSpec, WrongResult
 from omnes.bench.records import Key, Measured, Records
 from omnes.bench.timing import Cell, Samples, take_turns
@@ -200,7 +200,7 @@ def test_a_peer_with_omnes_is_compared_with_its_own_mpi(tmp_path):
     records.add_campaign({"peers": files})
     samples = {name: Samples([1.0]) for name in files}
     records.add_cell(Key("plan", 2, Cell("bcast", 8, "double")), Measured(True, True, 1.0, samples))
-    (table,) = compare.tables(Records(tmp_path / "r.jsonl"))
+    (table,) = against_peers.tables(Records(tmp_path / "r.jsonl"))
     assert table.stock == {"ours": "b"}
 
 

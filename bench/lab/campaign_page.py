@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lab import heatmap
 from omnes.bench import limits
-from omnes.bench.compare import BEST, Table, Times, best_peer, ratios, tables
+from omnes.bench.against_peers import BEST, Table, Times, best_peer, ratios, tables
 from omnes.bench.parts import SIZELESS
 from omnes.bench.records import Records
 from omnes.bench.timing import Cell

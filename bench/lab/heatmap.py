@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from omnes.bench.compare import BEST, Table, ratios
+from omnes.bench.against_peers import BEST, Table, ratios
 from omnes.bench.timing import Cell
 from omnes.terminal.units import format_bytes
 

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "algorithms/alternating.hpp"
+#include "base/assert.hpp"
 
 namespace omnes::inline algorithms {
 
@@ -37,6 +38,7 @@ struct Place {
 
 /// Walks from the root to v. The arc [first, last) belongs to `head`, and what of it is not head's own half goes to a child.
 Place find(int v, int p, bool with_children) {
+  OMNES_ASSERT(v >= 0 && v < p);
   Place place;
   int head = 0, first = -below_head(p), last = first + p;
   if (v >= last) v -= p;
@@ -75,6 +77,7 @@ Arc bine_gathered(int rank, int steps, int p) {
 }
 
 Arc bine_incoming(int rank, int step, int p) {
+  OMNES_ASSERT(step >= 0 && step < bine_steps(p));
   if (step < bine_steps(p) - 1) return bine_gathered(bine_peer(rank, step, p), step, p);
   const Arc gathered = bine_gathered(rank, step, p);
   return {modulo(gathered.first + gathered.count, p), p - gathered.count};

@@ -6,12 +6,16 @@
 
 #include "algorithms/patterns.hpp"
 #include "algorithms/swing.hpp"
+#include "base/assert.hpp"
 
 namespace omnes::inline algorithms {
 
 namespace {
 
-int log2(int members) { return std::countr_zero(static_cast<unsigned>(members)); }
+int log2(int members) {
+  OMNES_ASSERT(std::has_single_bit(static_cast<unsigned>(members)));
+  return std::countr_zero(static_cast<unsigned>(members));
+}
 
 /// The blocks of the places that share all but the lowest `bits` bits with `place`.
 Blocks around(Blocks blocks, const std::vector<int>& starts, int place, int bits) {
@@ -34,6 +38,7 @@ const Butterfly swing = {alternating_partner, swing_place};
 
 void reduce_scatter_butterfly(Builder& b, const Butterfly& butterfly, const Folding& fold,
                               const std::vector<int>& starts, Blocks own, Blocks into, Blocks last) {
+  OMNES_ASSERT(fold.leads(b.rank()) && starts.size() == static_cast<std::size_t>(fold.members) + 1);
   const int member = fold.member(b.rank()), place = butterfly.place(member, fold.members);
   Blocks sum = own;
   for (int bits = log2(fold.members) - 1, round = 0; bits >= 0; --bits, ++round) {
@@ -62,11 +67,7 @@ void reduce_scatter_along(Builder& b, const Butterfly& butterfly) {
   const Folding fold(p);
   const int partner = fold.partner(rank);
   const Blocks contribution = b.part(Buffer::send, 0, p);
-  if (!fold.leads(rank)) {
-    b.send(partner, contribution);
-    b.recv(partner, recv_blocks(0));
-    return;
-  }
+  if (only_follows(b, fold, contribution, recv_blocks(0))) return;
 
   std::vector<int> starts, member_at(fold.members);
   for (int member = 0; member < fold.members; ++member) member_at[butterfly.place(member, fold.members)] = member;
@@ -107,11 +108,7 @@ void allreduce_along(Builder& b, const Butterfly& butterfly) {
   std::iota(starts.begin(), starts.end(), 0);
   const Blocks result = recv_blocks(0, b.pieces());
   const int partner = fold.partner(b.rank());
-  if (!fold.leads(b.rank())) {
-    b.send(partner, b.own());
-    b.recv(partner, result);
-    return;
-  }
+  if (only_follows(b, fold, b.own(), result)) return;
   Blocks own = b.own();
   if (partner >= 0) {
     recv_reduce_in_order(b, partner, own, result);

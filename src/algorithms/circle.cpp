@@ -2,10 +2,12 @@
 #include "algorithms/circle.hpp"
 
 #include "algorithms/patterns.hpp"
+#include "base/assert.hpp"
 
 namespace omnes::inline algorithms {
 
 void pull_round(Builder& b, std::span<const Pull> pulls) {
+  OMNES_ASSERT(!pulls.empty());
   const int p = b.p(), rank = b.rank();
   for (const auto [distance, count] : pulls) {
     const int left = (rank - distance + p) % p;

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
+
 namespace omnes::inline algorithms {
 
 std::vector<int> circulant_skips(int p) {
+  OMNES_ASSERT(p >= 1);
   std::vector<int> skips{p};
   while (skips.back() > 1) skips.push_back((skips.back() + 1) / 2);
   std::reverse(skips.begin(), skips.end());

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
+
 namespace omnes::inline algorithms {
 
 namespace {
@@ -65,17 +67,13 @@ class Embedder {
     }
   }
 
-  void receive(const Op& op, Blocks into) {
-    const int from = embedding_.ranks[op.peer];
-    return op.published && everybody_ ? b_.recv_published(from, into) : b_.recv(from, into);
-  }
+  void receive(const Op& op, Blocks into) { b_.recv(embedding_.ranks[op.peer], into, op.published && everybody_); }
 
   void receive_and_reduce(const Op& op, Blocks a, Blocks into) {
     const int from = embedding_.ranks[op.peer];
     const bool published = op.published && everybody_;
-    if (op.incoming_first)
-      return published ? b_.recv_published_reduce_first(from, a, into) : b_.recv_reduce_first(from, a, into);
-    return published ? b_.recv_published_reduce(from, a, into) : b_.recv_reduce(from, a, into);
+    return op.incoming_first ? b_.recv_reduce_first(from, a, into, published)
+                             : b_.recv_reduce(from, a, into, published);
   }
 
   std::vector<std::int32_t> receivers(const Op& op) const {
@@ -106,6 +104,7 @@ class Embedder {
 }  // namespace
 
 Blocks View::operator()(Blocks inner) const {
+  OMNES_ASSERT(inner.first + inner.count < static_cast<std::int32_t>(starts.size()));
   const std::int32_t begin = starts[inner.first], end = starts[inner.first + inner.count];
   return begin == end ? Blocks{} : Blocks{buffer, first + begin, end - begin};
 }
@@ -116,6 +115,9 @@ View cut_evenly(Blocks blocks, int runs) {
   return view;
 }
 
-void embed(Builder& b, const Schedule& inner, const Embedding& embedding) { Embedder(b, inner, embedding).add_all(); }
+void embed(Builder& b, const Schedule& inner, const Embedding& embedding) {
+  OMNES_ASSERT(static_cast<int>(embedding.ranks.size()) == inner.problem.p);
+  Embedder(b, inner, embedding).add_all();
+}
 
 }  // namespace omnes::inline algorithms

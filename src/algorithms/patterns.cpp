@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
+
 namespace omnes::inline algorithms {
 
 void flow_down(Builder& b, const Tree& tree, int root) {
@@ -16,6 +18,8 @@ void flow_down(Builder& b, const Tree& tree, int root) {
 }
 
 void flow_up(Builder& b, const Tree& tree, Blocks own, Blocks into) {
+  OMNES_ASSERT(own.count == b.pieces());
+  OMNES_ASSERT(into.count == b.pieces() || (tree.children.empty() && tree.parent >= 0));
   for (int s = 0; s < b.pieces(); ++s) {
     Blocks sum = sub(own, s);
     for (const int child : tree.children) {
@@ -29,15 +33,14 @@ void flow_up(Builder& b, const Tree& tree, Blocks own, Blocks into) {
   }
 }
 
-void flow_up_to_root(Builder& b, const Tree& tree) {
+void reduce_along(Builder& b, const Tree& tree) {
+  b.cut(b.segments());
   const bool at_root = b.rank() == b.root();
-  Blocks sum = recv_blocks(0, b.pieces());
-  if (!at_root) sum = b.temp(tree.children.empty() ? 0 : b.pieces());
+  const Blocks sum = at_root ? recv_blocks(0, b.pieces()) : b.temp(tree.children.empty() ? 0 : b.pieces());
   flow_up(b, tree, b.own(), sum);
-  if (b.root() == 0) return;
   for (int s = 0; s < b.pieces(); ++s) {
-    if (b.rank() == 0) b.send(b.root(), sub(sum, s));
-    if (at_root) b.recv(0, recv_blocks(s));
+    if (tree.parent < 0 && !at_root) b.send(b.root(), sub(sum, s));
+    if (tree.parent >= 0 && at_root) b.recv(0, recv_blocks(s));
   }
 }
 
@@ -49,38 +52,27 @@ void recv_reduce_in_order(Builder& b, int from, Blocks a, Blocks into) {
 }
 
 void reduce_from_left(Builder& b, Blocks own, Blocks into, bool published) {
-  const auto append = [&](int from, Blocks sum, Blocks to) {
-    if (published)
-      b.recv_published_reduce(from, sum, to);
-    else
-      b.recv_reduce(from, sum, to);
-  };
   const int rank = b.rank();
   Blocks sum = own;
   if (rank == 1) {
-    if (published)
-      b.recv_published_reduce_first(0, own, into);
-    else
-      b.recv_reduce_first(0, own, into);
+    b.recv_reduce_first(0, own, into, published);
     sum = into;
   } else if (rank > 1) {
     const Blocks below = own == into ? b.temp(into.count, into.first) : into;
-    if (published)
-      b.recv_published(0, below);
-    else
-      b.recv(0, below);
-    for (int from = 1; from < rank; ++from) append(from, below, below);
+    b.recv(0, below, published);
+    for (int from = 1; from < rank; ++from) b.recv_reduce(from, below, below, published);
     b.reduce(below, own, into);
     sum = into;
   }
   for (int from = rank + 1; from < b.p(); ++from) {
-    append(from, sum, into);
+    b.recv_reduce(from, sum, into, published);
     sum = into;
   }
   b.copy(sum, into);
 }
 
 void cyclic_runs(int first, int count, int p, const std::function<void(int first, int n)>& run) {
+  OMNES_ASSERT(first >= 0 && count >= 0 && count <= p);
   first %= p;
   const int straight = std::min(count, p - first);
   if (straight > 0) run(first, straight);

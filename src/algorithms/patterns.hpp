@@ -16,8 +16,8 @@ void flow_down(Builder& b, const Tree& tree, int root);
 /// root the result.
 void flow_up(Builder& b, const Tree& tree, Blocks own, Blocks into);
 
-/// The whole reduce along a tree rooted at rank 0, which forwards the segments to the root.
-void flow_up_to_root(Builder& b, const Tree& tree);
+/// The whole reduce along such a tree, segment by segment: rooted at the root, or at rank 0, which forwards to the root.
+void reduce_along(Builder& b, const Tree& tree);
 
 /// into <- a ∘ incoming, or incoming ∘ a when `from` stands for lower ranks.
 void recv_reduce_in_order(Builder& b, int from, Blocks a, Blocks into);

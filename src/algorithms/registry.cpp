@@ -65,7 +65,7 @@ void complete(const Algorithm& algorithm, Problem& problem) {
 
 }  // namespace
 
-Register::Register(const Algorithm& algorithm) {
+Register::Register(const Algorithm& described) : algorithm(described) {
   insert(algorithm);
   if (!algorithm.unequal) return;
   static std::deque<Algorithm> twins;  // addresses stay

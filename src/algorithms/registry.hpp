@@ -65,9 +65,11 @@ Schedule build(const Algorithm& algorithm, Problem problem, Detail detail = Deta
 /// Adds what it sends, and returns the blocks that it cuts a part into. Throws likewise.
 int count_sent(const Algorithm& algorithm, Problem problem, Tally& tally);
 
-/// Keeps a pointer: the algorithm must be a constant of the file.
+/// An entry of the catalogue, which points to it: a constant of the algorithm's file.
 struct Register {
-  explicit Register(const Algorithm& algorithm);
+  Algorithm algorithm;
+  explicit Register(const Algorithm& described);
+  Register(const Register&) = delete;
 };
 
 }  // namespace omnes::inline algorithms

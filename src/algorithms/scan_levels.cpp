@@ -25,7 +25,8 @@ void run(Builder& b, const Group& group, Operation operation, int like, Blocks f
 
 }  // namespace
 
-void scan_levels(Builder& b, bool with_own) {
+void scan_levels(Builder& b) {
+  const bool with_own = b.problem().operation == Operation::scan;
   b.cut(b.segments());
   const Hierarchy& hierarchy = *b.problem().hierarchy;
   const std::vector<Group> groups = hierarchy.groups_by_last(b.rank());

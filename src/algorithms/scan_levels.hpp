@@ -6,11 +6,13 @@
 // every rank has the sum of all lower ranks.
 #pragma once
 
-#include "schedule/builder.hpp"
+#include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
 
-/// The whole scan, or exscan.
-void scan_levels(Builder& b, bool with_own);
+inline constexpr Phases phases_of_scans{.up = Operation::exscan, .down = Operation::bcast};
+
+/// The whole scan or exscan, whichever the problem asks for.
+void scan_levels(Builder& b);
 
 }  // namespace omnes::inline algorithms

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.hpp"
+
 namespace omnes::inline algorithms {
 
 void scan_doubling(Builder& b, Line line, Blocks own) {
@@ -30,6 +32,7 @@ void scan_doubling(Builder& b, Line line, Blocks own) {
 }
 
 void scan_grouped(Builder& b, int first, int k, Blocks own) {
+  OMNES_ASSERT((first == 0 || first == 1) && k >= 2 && b.rank() >= first);
   const int p = b.p(), rank = b.rank(), group = rank / k;
   const int begin = std::max(first, group * k), end = std::min(p, (group + 1) * k);
   const int below_last = (p - 1) / k * k;  // end of the groups that others need the sums of
@@ -49,6 +52,14 @@ void scan_grouped(Builder& b, int first, int k, Blocks own) {
   b.recv(begin - 1, lower);
   b.send(others, lower);
   b.reduce(lower, result, result);
+}
+
+Blocks shift_up(Builder& b) {
+  const int rank = b.rank();
+  const Blocks received = b.temp(rank > 0 ? 1 : 0);
+  if (rank + 1 < b.p()) b.send(rank + 1, b.own());
+  if (rank > 0) b.recv(rank - 1, received);
+  return received;
 }
 
 Sweeps::Sweeps(int rank, int p) {

@@ -20,6 +20,9 @@ void scan_doubling(Builder& b, Line line, Blocks own);
 /// and that one to its group.
 void scan_grouped(Builder& b, int first, int k, Blocks own);
 
+/// Every rank passes its contribution to the next one. Returns where that of the rank below is; rank 0 gets none.
+Blocks shift_up(Builder& b);
+
 /// A rank's neighbours in the two sweeps of a scan: with d the lowest set bit of rank + 1, the sum of d ranks that ends
 /// here is combined from those that end `below`, and goes `up` to be part of the next larger one. Then the sum of all
 /// ranks up to `before` arrives, completes this rank's, and that goes to the ranks `above`.

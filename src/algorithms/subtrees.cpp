@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "algorithms/bine.hpp"
 #include "algorithms/patterns.hpp"
 
 namespace omnes::inline algorithms {
@@ -28,7 +29,30 @@ void for_messages(const Builder& b, const Place& place, Blocks parts, const std:
 
 Blocks temp_for_parts(Builder& b, int parts) { return b.temp_like(std::vector<std::int32_t>(parts, 0)); }
 
+/// `subtree(v)` is the arc of vrank v.
+template <class Subtree>
+Place place_in(const Tree& tree, int v, const Subtree& subtree) {
+  Place place{{v, subtree(v)}, tree.parent, {}};
+  for (const int child : tree.children) place.children.push_back({child, subtree(child)});
+  return place;
+}
+
 }  // namespace
+
+Place bine_place(const Builder& b) {
+  const int p = b.p(), v = b.vrank();
+  return place_in(bine_tree(v, p), v, [p](int of) { return bine_subtree(of, p); });
+}
+
+Place knomial_place(const Builder& b) {
+  const int p = b.p(), v = b.vrank(), k = b.problem().radix;
+  return place_in(knomial_tree(v, p, k), v, [p, k](int of) { return Arc{of, knomial_extent(of, p, k)}; });
+}
+
+Place postal_place(const Builder& b) {
+  const int p = b.p(), v = b.vrank(), k = b.problem().radix;
+  return place_in(postal_tree(v, p, k), v, [p, k](int of) { return Arc{of, postal_extent(of, p, k)}; });
+}
 
 void gather_subtrees(Builder& b, const Place& place) {
   const auto& [self, parent, children] = place;

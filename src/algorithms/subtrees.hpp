@@ -21,13 +21,10 @@ struct Place {
   std::vector<Branch> children;
 };
 
-/// `subtree(v)` is the arc of vrank v.
-template <class Subtree>
-Place place_in(int v, const Tree& tree, const Subtree& subtree) {
-  Place place{{v, subtree(v)}, tree.parent, {}};
-  for (const int child : tree.children) place.children.push_back({child, subtree(child)});
-  return place;
-}
+/// This rank's in a Bine tree, and in the trees of the problem's radix.
+Place bine_place(const Builder& b);
+Place knomial_place(const Builder& b);
+Place postal_place(const Builder& b);
 
 void gather_subtrees(Builder& b, const Place& place);
 void scatter_subtrees(Builder& b, const Place& place);

@@ -7,12 +7,15 @@
 // Source: De Sensi, Bonato, Saam, Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", NSDI 2024.
 #pragma once
 
+#include <bit>
+
 #include "algorithms/alternating.hpp"
 
 namespace omnes::inline algorithms {
 
 /// Numbers the members so that each group is a range, and in round r the highest r bits name it: member 0 is number 0.
 inline int swing_place(int member, int members) {
+  OMNES_ASSERT(std::has_single_bit(static_cast<unsigned>(members)) && member >= 0 && member < members);
   int rounds = 0;
   while ((1 << rounds) < members) ++rounds;
   if (rounds == 0) return 0;

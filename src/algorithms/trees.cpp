@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/assert.hpp"
+
 namespace omnes::inline algorithms {
 
 namespace {
@@ -47,6 +49,7 @@ int knomial_extent(int v, int p, int k) {
 }
 
 Tree knomial_tree(int v, int p, int k) {
+  OMNES_ASSERT(v >= 0 && v < p && k >= 2);
   Tree tree;
   const long long weight = knomial_weight(v, p, k);
   if (v > 0) tree.parent = static_cast<int>(v - v % (weight * k));
@@ -57,6 +60,7 @@ Tree knomial_tree(int v, int p, int k) {
 }
 
 Tree postal_tree(int v, int p, int k) {
+  OMNES_ASSERT(v >= 0 && v < p && k >= 1);
   Tree tree;
   walk_postal(v, p, k, [&](int parent, int child) {
     if (child == v) tree.parent = parent;
@@ -71,6 +75,7 @@ int postal_extent(int v, int p, int k) {
 }
 
 Tree doubling_tree(int v, int p) {
+  OMNES_ASSERT(v >= 0 && v < p);
   Tree tree;
   const int above = v == 0 ? 1 : 2 * static_cast<int>(std::bit_floor(static_cast<unsigned>(v)));
   if (v > 0) tree.parent = v - above / 2;
@@ -81,6 +86,7 @@ Tree doubling_tree(int v, int p) {
 }
 
 Tree group_tree(int rank, int p, int k) {
+  OMNES_ASSERT(rank >= 0 && rank < p && k >= 1);
   const int first = rank / k * k;
   Tree tree = knomial_tree(rank - first, std::min(k, p - first), 2);
   if (tree.parent >= 0) tree.parent += first;
@@ -89,6 +95,7 @@ Tree group_tree(int rank, int p, int k) {
 }
 
 Tree smp_tree(int rank, int p, int root, int k) {
+  OMNES_ASSERT(rank >= 0 && rank < p && root >= 0 && root < p && k >= 1);
   const int groups = (p + k - 1) / k, top = root / k;
   const auto head = [&](int group) { return group == top ? root : group * k; };
   const int group = rank / k, first = group * k, size = std::min(k, p - first), here = head(group);
@@ -106,6 +113,7 @@ Tree smp_tree(int rank, int p, int root, int k) {
 }
 
 Tree kary_tree(int v, int p, int k) {
+  OMNES_ASSERT(v >= 0 && v < p && k >= 1);
   Tree tree;
   if (v > 0) tree.parent = (v - 1) / k;
   const long long first = static_cast<long long>(v) * k + 1;
@@ -122,6 +130,7 @@ Tree chain_tree(int v, int p) {
 }
 
 Tree in_order_binary_tree(int rank, int p, int root) {
+  OMNES_ASSERT(rank >= 0 && rank < p && root >= 0 && root < p);
   Tree tree;
   int first = 0, last = p, here = root;  // `here` heads the range [first, last)
   while (here != rank) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
+
 namespace omnes::mapping {
 
 Graph graph_of(const Traffic& traffic) {
@@ -39,6 +41,7 @@ Graph graph_of(const Traffic& traffic) {
 }
 
 Graph induced(const Graph& graph, std::span<const std::int32_t> chosen) {
+  OMNES_ASSERT(std::ranges::is_sorted(chosen));
   Graph result;
   for (const std::int32_t v : chosen) {
     const auto peers = graph.peers(v);

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "base/assert.hpp"
+
 namespace omnes::mapping {
 
 namespace {
@@ -147,6 +149,7 @@ class Placer {
 
 template <class Edges>
 Cost summed(const Placement& placement, std::span<const double> bandwidths, const Edges& edges) {
+  OMNES_ASSERT(bandwidths.size() == placement.levels.size() + 1);
   Cost cost{0, std::vector<std::int64_t>(placement.levels.size() + 1, 0)};
   edges([&](int a, int b, std::int64_t amount) { cost.amount[placement.level_between(a, b)] += amount; });
   for (std::size_t level = 0; level < cost.amount.size(); ++level)

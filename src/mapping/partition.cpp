@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/assert.hpp"
 #include "mapping/clusters.hpp"
 
 namespace omnes::mapping {
@@ -48,6 +49,7 @@ Parts grown(const Graph& graph, std::span<const std::int32_t> sizes) {
 }  // namespace
 
 Parts partition(const Graph& graph, std::span<const std::int32_t> sizes) {
+  OMNES_ASSERT(std::accumulate(sizes.begin(), sizes.end(), 0) == graph.vertices());
   if (sizes.size() == 1) return Parts(graph.vertices(), 0);
   Parts best = pack(graph, clusters(graph, *std::ranges::max_element(sizes)), sizes);
   refine(graph, best, sizes.size());

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "algorithms/samples.hpp"
+#include "base/assert.hpp"
 
 namespace omnes::mapping {
 
@@ -80,6 +81,8 @@ Traffic traffic_of(int p, const std::function<Row(int rank)>& row) {
   traffic.first.reserve(p + 1);
   for (int rank = 0; rank < p; ++rank) {
     const Row sent = row(rank);
+    OMNES_ASSERT(std::ranges::is_sorted(sent));
+    OMNES_ASSERT(std::ranges::none_of(sent, [&](const auto& entry) { return entry.first == rank; }));
     if (rank == 0) {  // regular patterns are the rule, so this is about what is needed
       traffic.peer.reserve(std::min(max_pairs, sent.size() * p));
       traffic.amount.reserve(std::min(max_pairs, sent.size() * p));

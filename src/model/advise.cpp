@@ -63,7 +63,7 @@ ByteRange size_class(std::size_t bytes) {
   return {from, from + (std::size_t{1} << cut_off) - 1};
 }
 
-Advisor::Advisor(std::shared_ptr<const Machine> machine, Placement placement, std::span<const std::int32_t> node)
+Advisor::Advisor(std::shared_ptr<const MachineCosts> machine, Placement placement, std::span<const std::int32_t> node)
     : machine_(machine ? std::move(machine) : known_default()),
       placement_(with_nodes(std::move(placement), node)),
       estimator_(*machine_, placement_) {}

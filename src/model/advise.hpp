@@ -27,7 +27,7 @@ ByteRange size_class(std::size_t bytes);
 class Advisor {
  public:
   /// Without a machine, the default one. `node`: of each rank, any numbers; empty: all are on one.
-  Advisor(std::shared_ptr<const Machine> machine, Placement placement, std::span<const std::int32_t> node);
+  Advisor(std::shared_ptr<const MachineCosts> machine, Placement placement, std::span<const std::int32_t> node);
   Advisor(const Advisor&) = delete;
   Advisor& operator=(const Advisor&) = delete;
 
@@ -36,7 +36,7 @@ class Advisor {
  private:
   Advice find(const Question& question, const std::vector<Choice>& candidates);
 
-  std::shared_ptr<const Machine> machine_;
+  std::shared_ptr<const MachineCosts> machine_;
   Placement placement_;
   Estimator estimator_;
   std::map<std::tuple<Operation, bool, std::size_t>, Advice> known_;  // by operation, commutative, size class

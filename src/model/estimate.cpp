@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
+
 #include "model/tape.hpp"
 
 namespace omnes::model {
@@ -18,7 +20,7 @@ bool own_data(const Blocks& blocks) { return blocks.count == 0 || blocks.buffer 
 
 }  // namespace
 
-Estimator::Estimator(const Machine& machine, const Placement& placement, const std::string& reduction)
+Estimator::Estimator(const MachineCosts& machine, const Placement& placement, const std::string& reduction)
     : machine_(machine),
       placement_(placement),
       gamma_(machine.reduction(reduction)),
@@ -33,6 +35,7 @@ Estimator::Estimator(const Machine& machine, const Placement& placement, const s
 }
 
 double Estimator::operator()(const Choice& choice, Problem problem, double part_bytes, int& work) {
+  OMNES_ASSERT(problem.p == placement_.p && choice.algorithm != nullptr);
   choice_ = &choice;
   problem_ = std::move(problem);
   problem_.radix = choice.radix;
@@ -83,7 +86,7 @@ Estimator::Rank* Estimator::look_at(int number) {
   return by_rank_[number] = seen_.back().get();
 }
 
-const Level& Estimator::level_between(int a, int b, std::uint8_t* number) const {
+const LevelCosts& Estimator::level_between(int a, int b, std::uint8_t* number) const {
   const std::uint8_t level = level_of_[placement_.level_between(a, b)];
   if (number) *number = level;
   return machine_.levels[level];
@@ -121,14 +124,14 @@ void Estimator::send(Rank& self, const Op& op) {
   const auto peers = op.published ? std::span<const std::int32_t>() : self.schedule.peers_of(op);
   const int near_readers =
       widest_memory_ ? sizes_[*widest_memory_][placement_.levels[*widest_memory_].unit[self.number]] - 1 : 0;
-  const Level* near = nullptr;
+  const LevelCosts* near = nullptr;
   int readers = 0;
   if (op.published && near_readers > 0) {
     near = &machine_.levels[level_of_[*widest_memory_]];
     readers = 1;
   }
   for (const std::int32_t peer : peers)
-    if (const Level& level = level_between(self.number, peer); level.memory) {
+    if (const LevelCosts& level = level_between(self.number, peer); level.memory) {
       near = &level;
       ++readers;
     }
@@ -144,7 +147,7 @@ void Estimator::send(Rank& self, const Op& op) {
   if (op.published) {
     const int far = placement_.p - 1 - near_readers;
     if (far > 0) {
-      const Level& level = machine_.levels.back();
+      const LevelCosts& level = machine_.levels.back();
       if (!near) post.first = self.time;
       post.sent = std::max(self.time + level.send, self.port_out);  // of the first; what was sent before is on its way
       note_leaving(self, static_cast<std::uint8_t>(machine_.levels.size() - 1), bytes, far);
@@ -158,7 +161,7 @@ void Estimator::send(Rank& self, const Op& op) {
   }
   for (const std::int32_t peer : peers) {
     std::uint8_t number = 0;
-    const Level& level = level_between(self.number, peer, &number);
+    const LevelCosts& level = level_between(self.number, peer, &number);
     post.to = peer;
     if (level.memory) {
       self.posts.push_back(post);
@@ -201,7 +204,7 @@ Estimator::Post* Estimator::find(Rank& sender, Rank& reader, bool published) {
 
 // As if the sender, which nobody has looked at, did what its receiver does: it has sent this when the receiver sent as many
 // messages as this is the one that it receives, or, where it sends fewer, only now.
-Estimator::Post Estimator::guessed(const Rank& self, const Op& op, const Level& level, double bytes) const {
+Estimator::Post Estimator::guessed(const Rank& self, const Op& op, const LevelCosts& level, double bytes) const {
   if (op.published && level.memory && self.received_published <= self.published.size())
     return self.published[self.received_published - 1];
   if (!op.published && self.received <= self.posts.size()) {
@@ -225,7 +228,7 @@ Estimator::Post Estimator::guessed(const Rank& self, const Op& op, const Level& 
 }
 
 void Estimator::receive(Rank& self, const Op& op) {
-  const Level& level = level_between(self.number, op.peer);
+  const LevelCosts& level = level_between(self.number, op.peer);
   const double bytes = op.dst.count * block_bytes_;
   const bool reducing = op.kind == OpKind::recv_reduce;
   const double combining = reducing && op.dst.count > 0 ? gamma_(bytes) : 0;

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "model/machine.hpp"
+#include "model/machine_costs.hpp"
 #include "schedule/placement.hpp"
 #include "select/choice.hpp"
 
@@ -24,7 +24,7 @@ namespace omnes::model {
 class Estimator {
  public:
   /// The machine and the placement must stay.
-  Estimator(const Machine& machine, const Placement& placement, const std::string& reduction = "f64 sum");
+  Estimator(const MachineCosts& machine, const Placement& placement, const std::string& reduction = "f64 sum");
 
   /// Seconds for parts of so many bytes; `never` where one rank has too many steps to look at. `problem` is without a rank and without what the choice says. Looks at schedules
   /// as long as `work` is positive, and takes from it what each has cost, in units of about 0.05 microseconds.
@@ -61,12 +61,12 @@ class Estimator {
   void send(Rank& self, const Op& op);
   void receive(Rank& self, const Op& op);
   Post* find(Rank& sender, Rank& reader, bool published);
-  Post guessed(const Rank& self, const Op& op, const Level& level, double bytes) const;
+  Post guessed(const Rank& self, const Op& op, const LevelCosts& level, double bytes) const;
   void note_leaving(Rank& self, std::uint8_t level, double bytes, int messages);
   double busiest() const;
-  const Level& level_between(int a, int b, std::uint8_t* number = nullptr) const;
+  const LevelCosts& level_between(int a, int b, std::uint8_t* number = nullptr) const;
 
-  const Machine& machine_;
+  const MachineCosts& machine_;
   const Placement& placement_;
   const Curve& gamma_;
   std::vector<std::uint8_t> level_of_;

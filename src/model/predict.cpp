@@ -202,7 +202,7 @@ Prediction Predictor::continued(std::size_t part_bytes) {
   return result;
 }
 
-double predicted_seconds(const Algorithm& algorithm, const Problem& problem, const Machine& machine,
+double predicted_seconds(const Algorithm& algorithm, const Problem& problem, const MachineCosts& machine,
                          const Placement& placement, std::size_t part_bytes) {
   Predictor predictor({&machine, &placement}, {&algorithm, problem.radix, 0}, problem.p, problem.root);
   return predictor(part_bytes).seconds;

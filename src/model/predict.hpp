@@ -15,7 +15,7 @@ namespace omnes::model {
 
 /// What the operations of a communicator, or of one question to `omnes predict`, have in common.
 struct Setting {
-  const Machine* machine = nullptr;
+  const MachineCosts* machine = nullptr;
   const Placement* placement = nullptr;
   std::string reduction = "f64 sum";
 };
@@ -53,7 +53,7 @@ class Predictor {
 };
 
 /// For selection: the time of one algorithm, for a problem whose rank does not matter.
-double predicted_seconds(const Algorithm& algorithm, const Problem& problem, const Machine& machine,
+double predicted_seconds(const Algorithm& algorithm, const Problem& problem, const MachineCosts& machine,
                          const Placement& placement, std::size_t part_bytes);
 
 /// All ranks in order on nodes of so many each: levels "node".

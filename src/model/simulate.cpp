@@ -5,7 +5,7 @@
 
 namespace omnes::model {
 
-Simulator::Simulator(const Machine& machine, const std::string& reduction)
+Simulator::Simulator(const MachineCosts& machine, const std::string& reduction)
     : machine_(machine), gamma_(machine.reduction(reduction)) {}
 
 Outcome Simulator::run(const Tape& tape, double part_bytes) {
@@ -100,7 +100,7 @@ void Simulator::send(std::uint32_t number) {
   std::uint32_t pending = 0;
 
   // To ranks that share memory: one copy, or none.
-  const Level* near = nullptr;
+  const LevelCosts* near = nullptr;
   int readers = 0;
   if (step.published && tape_->near_readers[rank] > 0) {
     near = &machine_.levels[tape_->widest_memory];
@@ -133,7 +133,7 @@ void Simulator::send(std::uint32_t number) {
       hand_over(message, number, post.first, path, true);
     }
     if (!far) continue;
-    const Level& level = machine_.levels[message.level];
+    const LevelCosts& level = machine_.levels[message.level];
     time += level.send;
     sent_[rank] = time;
     post = {time + level.latency, time, bytes >= level.synchronous_from};
@@ -164,7 +164,7 @@ double Simulator::publish_far(std::uint32_t number, double time, double bytes, d
   for (std::uint32_t reader = tape_->messages[step.message].first_reader; reader != nothing;
        reader = tape_->steps[reader].next_reader) {
     const TapeStep& taker = tape_->steps[reader];
-    const Level& level = machine_.levels[taker.level];
+    const LevelCosts& level = machine_.levels[taker.level];
     if (level.memory) continue;
     const double wire = level.wire(bytes);
     double shared = 0;
@@ -185,7 +185,7 @@ double Simulator::publish_far(std::uint32_t number, double time, double bytes, d
 
 void Simulator::receive(std::uint32_t number) {
   const TapeStep& step = tape_->steps[number];
-  const Level& level = machine_.levels[step.level];
+  const LevelCosts& level = machine_.levels[step.level];
   const double bytes = bytes_of(step);
   const bool reducing = step.kind == OpKind::recv_reduce;
   const Post& post = posts_[step.message];
@@ -221,7 +221,7 @@ void Simulator::receive(std::uint32_t number) {
 
 // The host MPI's message, from when its sender has done its work; returns when it was on its way and when it has arrived.
 Simulator::Way Simulator::cross(int from, int to, int number, double begin, double bytes) {
-  const Level& level = machine_.levels[number];
+  const LevelCosts& level = machine_.levels[number];
   begin = std::max(begin, port_out_[from]);
   double wire = level.wire(bytes);
   if (port_in_[from] > begin || port_out_[to] > begin) wire *= level.exchange;
@@ -243,7 +243,7 @@ Simulator::Way Simulator::cross(int from, int to, int number, double begin, doub
 }
 
 // When a copy that lasts until `done` if it is alone really ends, among the others on its unit of memory.
-double Simulator::copied_together(int rank, const Level* level, double done, double begin, double bytes) {
+double Simulator::copied_together(int rank, const LevelCosts* level, double done, double begin, double bytes) {
   if (level->shared == 0) return done;
   for (std::size_t l = 0; l < tape_->units.size(); ++l) {
     if (&machine_.levels[tape_->level_of[l]] != level) continue;
@@ -313,7 +313,7 @@ void Simulator::split(const TapeStep& step, bool by_message, double seconds, Spl
   std::size_t level_number = sending && !step.published ? tape_->messages[step.message].level : step.level;
   if (sending && step.published)
     level_number = tape_->near_readers[step.rank] > 0 ? tape_->widest_memory : machine_.levels.size() - 1;
-  const Level& level = machine_.levels[level_number];
+  const LevelCosts& level = machine_.levels[level_number];
   double work = local ? 0 : level.recv;
   if (sending && step.published)
     work = level.send + (tape_->symmetry.p - 1 - tape_->near_readers[step.rank]) * machine_.levels.back().send;

@@ -32,7 +32,7 @@ struct Outcome {
 class Simulator {
  public:
   /// The machine must stay. `reduction`: which of its curves, such as "f64 sum"; one that it lacks is taken to be "f64 sum".
-  explicit Simulator(const Machine& machine, const std::string& reduction = "f64 sum");
+  explicit Simulator(const MachineCosts& machine, const std::string& reduction = "f64 sum");
 
   /// Of parts of so many bytes.
   Outcome run(const Tape& tape, double part_bytes);
@@ -70,7 +70,7 @@ class Simulator {
     double begin, end;
   };
   Way cross(int from, int to, int level, double begin, double bytes);
-  double copied_together(int rank, const Level* level, double done, double begin, double bytes);
+  double copied_together(int rank, const LevelCosts* level, double done, double begin, double bytes);
   std::uint32_t near_takers(const TapeMessage& message) const;
   void hand_over(const TapeMessage& message, std::uint32_t sender, double time, double path, bool near);
   void release(std::uint32_t step, double time, std::uint32_t cause, double from);
@@ -79,7 +79,7 @@ class Simulator {
   void split(const TapeStep& step, bool by_message, double seconds, Split& path) const;
   double bytes_of(const TapeStep& step) const { return step.blocks * block_bytes_; }
 
-  const Machine& machine_;
+  const MachineCosts& machine_;
   const Curve& gamma_;
   const Tape* tape_ = nullptr;
   double block_bytes_ = 0;

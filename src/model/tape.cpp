@@ -80,7 +80,7 @@ std::uint64_t name_of(int from_class, int displacement, std::uint32_t order, boo
 
 class Recorder {
  public:
-  Recorder(const Machine& machine, const Placement& placement, const Symmetry& symmetry)
+  Recorder(const MachineCosts& machine, const Placement& placement, const Symmetry& symmetry)
       : machine_(machine),
         placement_(placement),
         level_of_(levels_of(machine, placement)),
@@ -222,7 +222,7 @@ class Recorder {
     ++message.readers;
   }
 
-  const Machine& machine_;
+  const MachineCosts& machine_;
   const Placement& placement_;
   std::vector<std::uint8_t> level_of_;
   Tape tape_;
@@ -234,7 +234,7 @@ class Recorder {
 
 }  // namespace
 
-std::vector<std::uint8_t> levels_of(const Machine& machine, const Placement& placement) {
+std::vector<std::uint8_t> levels_of(const MachineCosts& machine, const Placement& placement) {
   std::vector<std::uint8_t> result;
   const auto last = static_cast<std::uint8_t>(machine.levels.size() - 1);
   // A level that the machine does not know costs as the next wider one that it knows.
@@ -249,7 +249,8 @@ std::vector<std::uint8_t> levels_of(const Machine& machine, const Placement& pla
   return result;
 }
 
-Tape record(const Machine& machine, const Placement& placement, const Symmetry& symmetry, const ScheduleOf& schedule) {
+Tape record(const MachineCosts& machine, const Placement& placement, const Symmetry& symmetry,
+            const ScheduleOf& schedule) {
   return Recorder(machine, placement, symmetry).record(schedule);
 }
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/machine.hpp"
+#include "model/machine_costs.hpp"
 #include "model/symmetry.hpp"
 
 namespace omnes::model {
@@ -55,9 +55,10 @@ struct Tape {
 };
 
 /// Which level of the machine serves each level of the placement; last: ranks that share none.
-std::vector<std::uint8_t> levels_of(const Machine& machine, const Placement& placement);
+std::vector<std::uint8_t> levels_of(const MachineCosts& machine, const Placement& placement);
 
 /// Throws std::invalid_argument when messages do not meet.
-Tape record(const Machine& machine, const Placement& placement, const Symmetry& symmetry, const ScheduleOf& schedule);
+Tape record(const MachineCosts& machine, const Placement& placement, const Symmetry& symmetry,
+            const ScheduleOf& schedule);
 
 }  // namespace omnes::model

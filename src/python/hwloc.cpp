@@ -20,9 +20,9 @@
 namespace {
 
 /// Name, bytes of one group's memory or cache, the CPUs of each group.
-using Level = std::tuple<std::string, std::size_t, std::vector<std::vector<int>>>;
+using LevelTuple = std::tuple<std::string, std::size_t, std::vector<std::vector<int>>>;
 /// The CPUs that this process may use, and the levels, widest first.
-using Machine = std::pair<std::vector<int>, std::vector<Level>>;
+using MachinePair = std::pair<std::vector<int>, std::vector<LevelTuple>>;
 
 struct Destroy {
   void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
@@ -55,7 +55,7 @@ std::size_t bytes_of(hwloc_obj_t object) {
   }
 }
 
-Level level(const Topology& topology, const char* name, hwloc_obj_type_t type) {
+LevelTuple level(const Topology& topology, const char* name, hwloc_obj_type_t type) {
   std::vector<std::vector<int>> groups;
   std::size_t bytes = 0;
   for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_type(topology.get(), type, o)) != nullptr;) {
@@ -65,17 +65,17 @@ Level level(const Topology& topology, const char* name, hwloc_obj_type_t type) {
   return {name, bytes, std::move(groups)};
 }
 
-Machine read(const Topology& topology) {
+MachinePair read(const Topology& topology) {
   static constexpr std::array<std::pair<const char*, hwloc_obj_type_t>, 6> kinds = {{{"node", HWLOC_OBJ_MACHINE},
                                                                                      {"socket", HWLOC_OBJ_PACKAGE},
                                                                                      {"numa", HWLOC_OBJ_NUMANODE},
                                                                                      {"l3", HWLOC_OBJ_L3CACHE},
                                                                                      {"l2", HWLOC_OBJ_L2CACHE},
                                                                                      {"core", HWLOC_OBJ_CORE}}};
-  const auto groups = [](const Level& level) { return std::get<2>(level).size(); };
-  std::vector<Level> levels;
+  const auto groups = [](const LevelTuple& level) { return std::get<2>(level).size(); };
+  std::vector<LevelTuple> levels;
   for (const auto& [name, type] : kinds) {
-    Level found = level(topology, name, type);
+    LevelTuple found = level(topology, name, type);
     if (groups(found) > 0) levels.push_back(std::move(found));
   }
   // Which of NUMA, socket and L3 is the wider differs between machines.
@@ -86,13 +86,13 @@ Machine read(const Topology& topology) {
   return {members(known ? bound.get() : hwloc_topology_get_allowed_cpuset(topology.get())), std::move(levels)};
 }
 
-Machine this_machine() {
+MachinePair this_machine() {
   const Topology topology = new_topology();
   load(topology);
   return read(topology);
 }
 
-Machine described_machine(const std::string& description, const std::optional<std::string>& text) {
+MachinePair described_machine(const std::string& description, const std::optional<std::string>& text) {
   const Topology topology = new_topology();
   if (text) {
     // hwloc counts the zero at the end.

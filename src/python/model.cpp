@@ -21,7 +21,7 @@ nb::dict described(const model::Split& split) {
   return d;
 }
 
-model::Machine machine_of(const std::string& toml) {
+model::MachineCosts machine_of(const std::string& toml) {
   return model::parse_machine(toml.empty() ? model::default_machine : std::string_view(toml));
 }
 
@@ -30,7 +30,7 @@ Dicts predict(const std::string& operation_name, const std::string& choice, int 
               const std::string& reduction, int root, bool cyclic) {
   require_ranks(p);
   require_within("root", root, 0, p - 1);
-  const model::Machine machine = machine_of(toml);
+  const model::MachineCosts machine = machine_of(toml);
   const int per_node = ranks_per_node > 0 ? ranks_per_node : machine.ranks_per_node;
   const Placement placement = cyclic ? model::dealt_to(p, per_node) : model::blocks_of(p, per_node);
   std::vector<model::Prediction> predictions;
@@ -56,13 +56,13 @@ Dicts predict(const std::string& operation_name, const std::string& choice, int 
 }
 
 Dict described_machine(const std::string& toml) {
-  const model::Machine machine = machine_of(toml);
+  const model::MachineCosts machine = machine_of(toml);
   nb::dict d;
   d["name"] = machine.name;
   d["source"] = machine.source;
   d["ranks_per_node"] = machine.ranks_per_node;
   nb::list levels;
-  for (const model::Level& level : machine.levels) levels.append(level.name);
+  for (const model::LevelCosts& level : machine.levels) levels.append(level.name);
   d["levels"] = levels;
   return d;
 }

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "model/advise.hpp"
-#include "model/machine.hpp"
+#include "model/machine_costs.hpp"
 #include "python/bindings.hpp"
 #include "runtime/renumbering.hpp"
 #include "schedule/hierarchy.hpp"
@@ -106,9 +106,9 @@ Dicts rules(const std::string& table) {
 }
 
 /// That of the text; without one, what a job would know: null where that is the default.
-std::shared_ptr<const model::Machine> known_machine(const Settings& settings, const std::string& text) {
+std::shared_ptr<const model::MachineCosts> known_machine(const Settings& settings, const std::string& text) {
   const std::string& known = text.empty() && settings.machine ? settings.machine->text : text;
-  return known.empty() ? nullptr : std::make_shared<const model::Machine>(model::parse_machine(known));
+  return known.empty() ? nullptr : std::make_shared<const model::MachineCosts>(model::parse_machine(known));
 }
 
 /// The model is asked as by ranks that have a CPU each.

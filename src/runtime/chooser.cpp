@@ -86,7 +86,7 @@ std::shared_ptr<Prepared> Chooser::make(const Call& call, const Key& key, ByteRa
     const Call first = exchange_of_counts(call, nullptr);
     ByteRange of_counts;
     prepared->plan = std::move(make(first, Key(first, key.form(), true, {}), of_counts)->plan);
-    resize(prepared->plan, layout_of(first, true));
+    resize(prepared->plan, sizes_of(first, true));
   }
   Plan& plan = prepared->needs_all_counts ? prepared->second : prepared->plan;
   plan = plan_of(call, answer.choice, prepared->renumbered, key.combining(), sizes);

@@ -14,7 +14,7 @@
 #include "transport/shm/waiting.hpp"
 
 namespace omnes::model {
-struct Machine;
+struct MachineCosts;
 class Advisor;
 }  // namespace omnes::model
 
@@ -33,7 +33,7 @@ struct TeamSetup {
   bool host = false;                   ///< there is a host to which blocking calls may be left
   const Selector* selector = nullptr;  ///< must outlive the team
   /// For choices that are left to the model, and for renumbering; equal on all ranks. Null: the default.
-  std::shared_ptr<const model::Machine> machine = {};
+  std::shared_ptr<const model::MachineCosts> machine = {};
 };
 
 class Chooser {

@@ -196,8 +196,8 @@ inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
     return moving.transfer.posted() ? Outcome::started : Outcome::busy;
   }
   if (!moving.started) {
-    note(port_.isend(port_.context, step.peer, step.published ? Channel::published : Channel::pair, data, step.bytes,
-                     &moving.request));
+    note(port_.isend(port_.context, step.peer, step.published ? ChannelKind::published : ChannelKind::pair, data,
+                     step.bytes, &moving.request));
     return Outcome::started;
   }
   return moving.request.through ? Outcome::done : Outcome::started;
@@ -208,8 +208,8 @@ inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
   Outcome outcome = Outcome::busy;
   if (step.route == Route::port) {
     if (!moving.started) {
-      note(port_.irecv(port_.context, step.peer, step.published ? Channel::published : Channel::pair, into, step.bytes,
-                       &moving.request));
+      note(port_.irecv(port_.context, step.peer, step.published ? ChannelKind::published : ChannelKind::pair, into,
+                       step.bytes, &moving.request));
       return Outcome::started;
     }
     outcome = moving.request.through ? Outcome::done : Outcome::started;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/port.hpp"
 #include "runtime/reduction.hpp"
@@ -32,6 +33,7 @@ class Executor {
  public:
   /// Through what the plans that follow run. None is under way.
   void use(shm::Endpoint* endpoint, const MessagePort& port) {
+    OMNES_ASSERT(finished());
     endpoint_ = endpoint;
     port_ = port;
   }

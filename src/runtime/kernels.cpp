@@ -15,6 +15,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/assert.hpp"
+
 namespace omnes::inline runtime {
 
 namespace {
@@ -165,6 +167,7 @@ Width widest() {
 }
 
 ReduceFn kernel(ReduceOp op, Element element, Width width) {
+  OMNES_ASSERT(width <= widest());
   const std::size_t i = static_cast<std::size_t>(op) * element_count + static_cast<std::size_t>(element);
   switch (width) {
     case Width::avx512: return table_of<Width::avx512>[i];

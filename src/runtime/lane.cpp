@@ -34,6 +34,7 @@ void Lane::open(std::unique_ptr<shm::Endpoint> endpoint, const MessagePort& port
 }
 
 std::unique_ptr<shm::Endpoint> Lane::close() {
+  OMNES_ASSERT(queue_.empty());
   open_ = false;
   return std::move(endpoint_);
 }

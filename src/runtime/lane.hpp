@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 
+#include "base/assert.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/port.hpp"
 #include "transport/shm/endpoint.hpp"
@@ -69,12 +70,16 @@ class Lane {
   }
   /// The same for a plan that it has run before: what a plan needs, the lane keeps.
   int run_again(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
+    OMNES_ASSERT(is_open() && queue_.empty());
     return result_of(executor_.run(plan, with_arena(bases), reduction, policy));
   }
   static constexpr int truncated = -1;
 
   /// The flight stays where it is until it has ended.
-  void enqueue(Flight& flight) { queue_.push_back(&flight); }
+  void enqueue(Flight& flight) {
+    OMNES_ASSERT(flight.plan != nullptr && flight.ended != nullptr);
+    queue_.push_back(&flight);
+  }
   /// The one that runs, or will next; null when none is left.
   const Flight* front() const { return queue_.empty() ? nullptr : queue_.front(); }
   /// Does what can be done without waiting, and, unless they may be called, without the host or the program. Returns

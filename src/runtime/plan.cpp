@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "base/assert.hpp"
+
 namespace omnes::inline runtime {
 
 namespace {
@@ -323,6 +325,8 @@ std::size_t* place_marks(std::span<const Mark> marks, const Parts& parts, std::s
     }
     return at;
   }
+  OMNES_ASSERT(parts.starts.empty() || !plan.joins_parts);
+  OMNES_ASSERT(marks.empty() || static_cast<std::size_t>(marks.back().part) < parts.counts.size());
   std::size_t part = 0, before = 0;  // marks are sorted
   for (const Mark& mark : marks) {
     for (; part < static_cast<std::size_t>(mark.part); ++part) before += parts.counts[part];
@@ -334,9 +338,9 @@ std::size_t* place_marks(std::span<const Mark> marks, const Parts& parts, std::s
 }
 
 /// Bytes before the temporary blocks, which lie one behind the other, so that runs of them travel as one message.
-std::size_t* place_temporaries(const Plan& plan, const Layout& layout, const std::size_t* places, std::size_t* at) {
+std::size_t* place_temporaries(const Plan& plan, const CallSizes& sizes, const std::size_t* places, std::size_t* at) {
   std::size_t before = 0;
-  if (layout.all_counts.empty()) {
+  if (sizes.all_counts.empty()) {
     for (const Between& like : plan.temporaries) {
       *at++ = before;
       before += places[like.end] - places[like.begin];
@@ -344,20 +348,20 @@ std::size_t* place_temporaries(const Plan& plan, const Layout& layout, const std
   } else {
     for (const auto& [pair, piece] : plan.pairs) {
       *at++ = before;
-      const Cut cut(layout.all_counts[pair], static_cast<std::size_t>(plan.pieces), layout.element);
-      before += (cut.before(piece + 1) - cut.before(piece)) * layout.element;
+      const Cut cut(sizes.all_counts[pair], static_cast<std::size_t>(plan.pieces), sizes.element);
+      before += (cut.before(piece + 1) - cut.before(piece)) * sizes.element;
     }
   }
   *at++ = before;
   return at;
 }
 
-void resize_any(Plan& plan, const Layout& layout) {
-  const std::size_t element = layout.element;
+void resize_any(Plan& plan, const CallSizes& sizes) {
+  const std::size_t element = sizes.element;
   std::size_t* const places = plan.places.data();
-  std::size_t* at = place_marks(plan.sent_marks, layout.send, element, plan, places + 1);
-  at = place_marks(plan.received_marks, layout.recv, element, plan, at);
-  at = place_temporaries(plan, layout, places, at);
+  std::size_t* at = place_marks(plan.sent_marks, sizes.send, element, plan, places + 1);
+  at = place_marks(plan.received_marks, sizes.recv, element, plan, at);
+  at = place_temporaries(plan, sizes, places, at);
   std::size_t arena = at[-1];
   for (const Between& like : plan.landing_places) {
     *at = (arena + cache_line - 1) / cache_line * cache_line;
@@ -412,6 +416,7 @@ void find_multiples(Plan& plan) {
 }  // namespace
 
 Plan bind(const Schedule& schedule, const Reach& reach, Combining combining) {
+  OMNES_ASSERT(static_cast<int>(reach.local.size()) == schedule.problem.p);
   Plan plan = Binder(schedule, reach, combining).bind();
   const auto first_message = std::ranges::find(plan.steps, Route::port, &Step::route);
   plan.messages = first_message != plan.steps.end();
@@ -424,12 +429,12 @@ Plan bind(const Schedule& schedule, const Reach& reach, Combining combining) {
   return plan;
 }
 
-void resize(Plan& plan, const Layout& layout) {
-  const bool whole = !plan.multiples.empty() && layout.send.counts.empty() && layout.recv.counts.empty();
+void resize(Plan& plan, const CallSizes& sizes) {
+  const bool whole = !plan.multiples.empty() && sizes.send.counts.empty() && sizes.recv.counts.empty();
   if (whole) {
-    resize_whole(plan, layout.recv.count, layout.element);
+    resize_whole(plan, sizes.recv.count, sizes.element);
   } else {
-    resize_any(plan, layout);
+    resize_any(plan, sizes);
   }
 }
 

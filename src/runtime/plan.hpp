@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "schedule/schedule.hpp"
 
 namespace omnes::inline runtime {
@@ -29,7 +30,7 @@ struct Parts {
 };
 
 /// The sizes of a call.
-struct Layout {
+struct CallSizes {
   Parts send, recv;
   std::size_t element = 1;                       ///< bytes of an element
   std::span<const std::size_t> all_counts = {};  ///< as in Call, where the schedule needs them
@@ -154,6 +155,7 @@ struct Combining {
 Plan bind(const Schedule& schedule, const Reach& reach, Combining combining);
 /// Gives a plan that has multiples the sizes of equal parts.
 inline void resize_whole(Plan& plan, std::size_t count, std::size_t element) {
+  OMNES_ASSERT(plan.multiples.size() == plan.steps.size());
   const std::size_t part = count * element;
   const Multiples* multiple = plan.multiples.data();
   for (Step& step : plan.steps) {
@@ -169,6 +171,6 @@ inline void resize_whole(Plan& plan, std::size_t count, std::size_t element) {
   plan.settle(plan.longest_parts * part, plan.shortest_parts * part);
 }
 /// Gives a plan sizes. Unequal parts are those of the same buffers each time.
-void resize(Plan& plan, const Layout& layout);
+void resize(Plan& plan, const CallSizes& sizes);
 
 }  // namespace omnes::inline runtime

@@ -14,14 +14,15 @@ struct PortRequest {
 };
 
 /// The two kinds of channel have a tag each, so that they never match each other.
-enum class Channel : int { pair = 0, published = 1 };
+enum class ChannelKind : int { pair = 0, published = 1 };
 
 /// All functions return 0, or the host's error code. Messages of one channel between two ranks match in order (one communicator).
 struct MessagePort {
   void* context = nullptr;
-  int (*isend)(void* context, int to, Channel channel, const void* data, std::size_t bytes,
+  int (*isend)(void* context, int to, ChannelKind channel, const void* data, std::size_t bytes,
                PortRequest* request) = nullptr;
-  int (*irecv)(void* context, int from, Channel channel, void* data, std::size_t bytes, PortRequest* request) = nullptr;
+  int (*irecv)(void* context, int from, ChannelKind channel, void* data, std::size_t bytes,
+               PortRequest* request) = nullptr;
   /// Finds out which of these messages are through. All together let the host's engine turn once: a turn may be a system call.
   int (*test)(void* context, std::span<PortRequest* const> requests) = nullptr;
   /// Waits until one of these messages is through, or all; test() then says which. Null where nothing is better than to test again and again:

@@ -84,7 +84,7 @@ Schedule build(const Algorithm& algorithm, const Problem& problem, const Renumbe
 }
 
 Renumbering::Renumbering(Remap wanted, bool reproducible, Placement placement,
-                         std::shared_ptr<const model::Machine> machine, bool shares_memory)
+                         std::shared_ptr<const model::MachineCosts> machine, bool shares_memory)
     : wanted_(wanted),
       reproducible_(reproducible),
       shares_memory_(shares_memory),
@@ -148,10 +148,10 @@ void Renumbering::prepare() {
   if (!machine_) machine_ = model::known_default();
   // What is beyond the widest level is another node, or, where that is within a node, the same. A level that the machine does not know costs as the
   // next wider one.
-  const model::Level* wider = &machine_->levels.back();
-  std::vector<const model::Level*> machine_levels;
+  const model::LevelCosts* wider = &machine_->levels.back();
+  std::vector<const model::LevelCosts*> machine_levels;
   const auto add = [&](std::string_view name) {
-    for (const model::Level& level : machine_->levels)
+    for (const model::LevelCosts& level : machine_->levels)
       if (level.name == name) wider = &level;
     machine_levels.insert(machine_levels.begin(), wider);
   };
@@ -160,10 +160,10 @@ void Renumbering::prepare() {
 
   double leaving = 0;  // seconds per byte for what leaves the units of nearer levels, each its share
   for (std::size_t l = 0; l < machine_levels.size(); ++l) {
-    const model::Level& level = *machine_levels[l];
+    const model::LevelCosts& level = *machine_levels[l];
     const double per_byte =
         level.memory ? 2 * slope(level.copy, level.fragment) : level.exchange * slope(level.wire, long_message);
-    const model::Level& worker = shares_memory_ ? level : machine_->levels.back();
+    const model::LevelCosts& worker = shares_memory_ ? level : machine_->levels.back();
     levels_.push_back({level.latency, worker.send + worker.recv, per_byte + leaving});
     if (l + 1 == machine_levels.size() || machine_levels[l + 1] == &level) continue;
     std::vector<std::int32_t> units = placement_.levels[l].unit;

@@ -23,7 +23,7 @@
 
 #include "mapping/relabel.hpp"
 #include "mapping/structure.hpp"
-#include "model/machine.hpp"
+#include "model/machine_costs.hpp"
 #include "runtime/renumbered.hpp"
 #include "select/choice.hpp"
 #include "select/settings.hpp"
@@ -37,8 +37,8 @@ class Renumbering {
  public:
   /// Without a machine, the default one. `reproducible`: reductions keep the order of the ranks. Where ranks of a node
   /// share no memory, a message between them is as much work as one to another node.
-  Renumbering(Remap wanted, bool reproducible, Placement placement, std::shared_ptr<const model::Machine> machine = {},
-              bool shares_memory = true);
+  Renumbering(Remap wanted, bool reproducible, Placement placement,
+              std::shared_ptr<const model::MachineCosts> machine = {}, bool shares_memory = true);
 
   /// Whether find() may say different things for different sizes of parts.
   bool depends_on_sizes() const { return wanted_ == Remap::automatic && !placement_.levels.empty(); }
@@ -72,7 +72,7 @@ class Renumbering {
   bool reproducible_;
   bool shares_memory_;
   Placement placement_;
-  std::shared_ptr<const model::Machine> machine_;
+  std::shared_ptr<const model::MachineCosts> machine_;
   std::vector<Time> levels_;  // of a message, by level of the placement, and beyond; empty before prepare()
   std::map<std::tuple<const Algorithm*, int, int>, Known> known_;  // by algorithm, radix, root
 };

@@ -34,7 +34,7 @@ inline std::size_t own_bytes(const Call& call) {
 }
 
 /// The sizes as a plan takes them.
-inline Layout layout_of(const Call& call, bool in_rows) {
+inline CallSizes sizes_of(const Call& call, bool in_rows) {
   const auto parts = [&](std::span<const std::size_t> counts, std::span<const std::size_t> starts) {
     return Parts{call.count, counts, in_rows ? std::span<const std::size_t>() : starts};
   };

@@ -24,7 +24,7 @@ struct Team::State {
     const bool equal = call.send_counts.empty() && call.recv_counts.empty();
     const bool same = equal && prepared.count == call.count && prepared.element == call.element;
     if (same && prepared.plan.sizing != 0 && !counting) return;
-    if (!prepared.needs_all_counts) resize(prepared.plan, layout_of(call, prepared.in_rows));
+    if (!prepared.needs_all_counts) resize(prepared.plan, sizes_of(call, prepared.in_rows));
     ++prepared.plan.sizing;
     prepared.count = call.count;
     prepared.element = call.element;
@@ -105,7 +105,7 @@ int Team::run_in_stages(Prepared& first, Call call) {
   int code = lane_.run(first.plan, bases_of(exchange), nullptr, waiting_);
   if (code == 0) {
     call.all_counts = all_counts;
-    resize(first.second, layout_of(call, first.in_rows));
+    resize(first.second, sizes_of(call, first.in_rows));
     code = lane_.run(first.second, bases_of(call), nullptr, waiting_);
     if (code == 0 && first.second.truncates) code = Lane::truncated;
   }
@@ -116,7 +116,7 @@ int Team::run_in_stages(Prepared& first, Call call) {
 const std::shared_ptr<Prepared>& Team::prepare(const Call& call, Form form) { return state_->prepared_for(call, form); }
 
 std::shared_ptr<const Plan> Team::second_stage(const std::shared_ptr<Prepared>& first, const Call& call) {
-  resize(first->second, layout_of(call, first->in_rows));
+  resize(first->second, sizes_of(call, first->in_rows));
   return {first, &first->second};
 }
 

@@ -14,9 +14,13 @@ constexpr std::size_t max_awaited = 16;
 
 }  // namespace
 
-Builder::Builder(const Problem& problem, Detail detail) : detail_(detail) { schedule_.problem = problem; }
+Builder::Builder(const Problem& problem, Detail detail) : detail_(detail) {
+  OMNES_ASSERT(problem.rank >= 0 && problem.rank < problem.p && problem.root >= 0 && problem.root < problem.p);
+  OMNES_ASSERT(problem.segments >= 1 && problem.radix >= 0);
+  schedule_.problem = problem;
+}
 
-Builder::Builder(const Problem& problem, Tally& tally) : tally_(&tally) { schedule_.problem = problem; }
+Builder::Builder(const Problem& problem, Tally& tally) : Builder(problem) { tally_ = &tally; }
 
 void Builder::cut(int pieces) {
   OMNES_ASSERT(pieces >= 1 && schedule_.ops.empty());
@@ -31,33 +35,33 @@ Blocks Builder::own() const {
   return part(Buffer::recv, has_part ? rank() : 0);
 }
 
+/// Temporary blocks, block i with the size that like_of(i) says.
+template <class LikeOf>
+Blocks Builder::add_temp(std::size_t count, const LikeOf& like_of) {
+  const Blocks added{Buffer::temp, static_cast<std::int32_t>(schedule_.temp.size()), static_cast<std::int32_t>(count)};
+  for (std::size_t i = 0; !tally_ && i < count; ++i) schedule_.temp.push_back(like_of(static_cast<std::int32_t>(i)));
+  return added;
+}
+
 Blocks Builder::temp(int count, int like) {
-  if (tally_) return {Buffer::temp, 0, count};
-  const auto first = static_cast<std::int32_t>(schedule_.temp.size());
-  for (int i = 0; i < count; ++i) schedule_.temp.push_back({like + i, rank()});
-  return {Buffer::temp, first, count};
+  OMNES_ASSERT(count >= 0 && like >= 0);
+  return add_temp(count, [&](std::int32_t i) { return Like{like + i, rank()}; });
 }
 
 Blocks Builder::temp_like(std::span<const std::int32_t> data_blocks) {
-  if (tally_) return {Buffer::temp, 0, static_cast<std::int32_t>(data_blocks.size())};
-  const auto first = static_cast<std::int32_t>(schedule_.temp.size());
-  for (const std::int32_t block : data_blocks) schedule_.temp.push_back({block, rank()});
-  return {Buffer::temp, first, static_cast<std::int32_t>(data_blocks.size())};
+  return add_temp(data_blocks.size(), [&](std::int32_t i) { return Like{data_blocks[i], rank()}; });
 }
 
 Blocks Builder::temp_sized(std::span<const Like> sizes) {
-  if (tally_) return {Buffer::temp, 0, static_cast<std::int32_t>(sizes.size())};
-  const auto first = static_cast<std::int32_t>(schedule_.temp.size());
-  schedule_.temp.insert(schedule_.temp.end(), sizes.begin(), sizes.end());
-  return {Buffer::temp, first, static_cast<std::int32_t>(sizes.size())};
+  return add_temp(sizes.size(), [&](std::int32_t i) { return sizes[i]; });
 }
 
 Blocks Builder::temp_between(std::span<const Pair> pairs) {
-  if (tally_) return {Buffer::temp, 0, static_cast<std::int32_t>(pairs.size()) * pieces()};
-  const auto first = static_cast<std::int32_t>(schedule_.temp.size());
-  for (const Pair& pair : pairs)
-    for (int piece = 0; piece < pieces(); ++piece) schedule_.temp.push_back({pair.from * pieces() + piece, pair.to});
-  return {Buffer::temp, first, static_cast<std::int32_t>(pairs.size()) * pieces()};
+  OMNES_ASSERT(sized_by_pairs(problem().operation));
+  return add_temp(pairs.size() * pieces(), [&](std::int32_t i) {
+    const Pair& pair = pairs[i / pieces()];
+    return Like{pair.from * pieces() + i % pieces(), pair.to};
+  });
 }
 
 // A barrier moves no data: its messages count as blocks.
@@ -68,11 +72,7 @@ void Builder::count(int to, Blocks what) {
 
 void Builder::send(int to, Blocks what) {
   if (tally_) return count(to, what);
-  Op op;
-  op.kind = OpKind::send;
-  op.peer = to;
-  op.a = what;
-  add(op);
+  add({.kind = OpKind::send, .peer = to, .a = what});
 }
 
 void Builder::send(std::span<const std::int32_t> to, Blocks what) {
@@ -82,74 +82,39 @@ void Builder::send(std::span<const std::int32_t> to, Blocks what) {
     for (const std::int32_t peer : to) count(peer, what);
     return;
   }
-  Op op;
-  op.kind = OpKind::send;
-  op.first_peer = static_cast<std::uint32_t>(schedule_.peers.size());
-  op.peer_count = static_cast<std::uint32_t>(to.size());
-  op.a = what;
-  schedule_.peers.insert(schedule_.peers.end(), to.begin(), to.end());
-  add(op);
+  append({.kind = OpKind::send, .peer_count = static_cast<std::uint32_t>(to.size()), .a = what}, to);
 }
 
 void Builder::publish(Blocks what) {
   if (p() == 1) return;
   for (int peer = 0; tally_ && peer < p(); ++peer) count(peer, what);
-  if (tally_) return;
-  Op op;
-  op.kind = OpKind::send;
-  op.published = true;
-  op.a = what;
+  if (!tally_) add({.kind = OpKind::send, .published = true, .a = what});
+}
+
+void Builder::add_receive(const Op& op) {
+  if (tally_) return tally_->receive();
   add(op);
 }
 
-void Builder::recv(int from, Blocks into) {
-  if (tally_) return tally_->receive();
-  Op op;
-  op.kind = OpKind::recv;
-  op.peer = from;
-  op.dst = into;
-  add(op);
+void Builder::recv(int from, Blocks into, bool published) {
+  add_receive({.kind = OpKind::recv, .published = published, .peer = from, .dst = into});
 }
 
-void Builder::recv_published(int from, Blocks into) {
-  if (tally_) return tally_->receive();
-  Op op;
-  op.kind = OpKind::recv;
-  op.published = true;
-  op.peer = from;
-  op.dst = into;
-  add(op);
+void Builder::recv_reduce(int from, Blocks a, Blocks into, bool published) {
+  add_receive({.kind = OpKind::recv_reduce, .published = published, .peer = from, .a = a, .dst = into});
 }
 
-void Builder::reduce_from(int from, Blocks a, Blocks into, bool incoming_first, bool published) {
-  if (tally_) return tally_->receive();
-  Op op;
-  op.kind = OpKind::recv_reduce;
-  op.incoming_first = incoming_first;
-  op.published = published;
-  op.peer = from;
-  op.a = a;
-  op.dst = into;
-  add(op);
+void Builder::recv_reduce_first(int from, Blocks a, Blocks into, bool published) {
+  add_receive(
+      {.kind = OpKind::recv_reduce, .incoming_first = true, .published = published, .peer = from, .a = a, .dst = into});
 }
 
 void Builder::copy(Blocks from, Blocks into) {
-  if (from == into || tally_) return;
-  Op op;
-  op.kind = OpKind::copy;
-  op.a = from;
-  op.dst = into;
-  add(op);
+  if (from != into && !tally_) add({.kind = OpKind::copy, .a = from, .dst = into});
 }
 
 void Builder::reduce(Blocks a, Blocks b, Blocks into) {
-  if (tally_) return;
-  Op op;
-  op.kind = OpKind::reduce;
-  op.a = a;
-  op.b = b;
-  op.dst = into;
-  add(op);
+  if (!tally_) add({.kind = OpKind::reduce, .a = a, .b = b, .dst = into});
 }
 
 void Builder::append(Op op, std::span<const std::int32_t> peers) {
@@ -158,6 +123,7 @@ void Builder::append(Op op, std::span<const std::int32_t> peers) {
     op.peer_count = static_cast<std::uint32_t>(peers.size());
     schedule_.peers.insert(schedule_.peers.end(), peers.begin(), peers.end());
   } else if (op.kind == OpKind::send && !op.published) {
+    OMNES_ASSERT(!peers.empty());
     op.peer = peers.front();
   }
   add(op);
@@ -175,10 +141,7 @@ void Builder::step() {
 }
 
 void Builder::join() {
-  if (tally_) return;
-  Op op;  // copies nothing
-  op.kind = OpKind::copy;
-  add(op);
+  if (!tally_) add({.kind = OpKind::copy});  // of nothing
 }
 
 Builder::Touch& Builder::touch(Buffer buffer, std::int32_t block) {

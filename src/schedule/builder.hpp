@@ -6,8 +6,9 @@
 // Cost: O(ops * blocks touched), no memory per rank of the group.
 #pragma once
 
-#include <initializer_list>
+#include <algorithm>
 
+#include "base/assert.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/tally.hpp"
 
@@ -61,15 +62,13 @@ class Builder {
   void send(int to, Blocks what);
   void send(std::span<const std::int32_t> to, Blocks what);  ///< to a set; an empty set is no op
   void publish(Blocks what);                                 ///< to every other rank; no op when p = 1
-  void recv(int from, Blocks into);
-  void recv_published(int from, Blocks into);
+  /// What `from` has sent to this rank, or published.
+  void recv(int from, Blocks into, bool published = false);
+  void recv_published(int from, Blocks into) { recv(from, into, true); }
   /// into <- a ∘ incoming
-  void recv_reduce(int from, Blocks a, Blocks into) { reduce_from(from, a, into, false, false); }
+  void recv_reduce(int from, Blocks a, Blocks into, bool published = false);
   /// into <- incoming ∘ a
-  void recv_reduce_first(int from, Blocks a, Blocks into) { reduce_from(from, a, into, true, false); }
-  /// into <- a ∘ what `from` published (or, first, the other way round)
-  void recv_published_reduce(int from, Blocks a, Blocks into) { reduce_from(from, a, into, false, true); }
-  void recv_published_reduce_first(int from, Blocks a, Blocks into) { reduce_from(from, a, into, true, true); }
+  void recv_reduce_first(int from, Blocks a, Blocks into, bool published = false);
   void copy(Blocks from, Blocks into);           ///< no op when both are the same
   void reduce(Blocks a, Blocks b, Blocks into);  ///< into <- a ∘ b
 
@@ -79,7 +78,10 @@ class Builder {
   /// Everything after this waits for everything before it.
   void step();
   /// The next op also waits for these, whatever blocks it touches.
-  void after(std::span<const std::uint32_t> ops) { awaited_.assign(ops.begin(), ops.end()); }
+  void after(std::span<const std::uint32_t> ops) {
+    OMNES_ASSERT(std::ranges::all_of(ops, [&](std::uint32_t op) { return op < size(); }));
+    awaited_.assign(ops.begin(), ops.end());
+  }
   /// An op that does nothing but wait, for what after() says.
   void join();
   /// How many ops there are; the next one's number.
@@ -88,7 +90,9 @@ class Builder {
   Schedule finish();
 
  private:
-  void reduce_from(int from, Blocks a, Blocks into, bool incoming_first, bool published);
+  template <class LikeOf>
+  Blocks add_temp(std::size_t count, const LikeOf& like_of);
+  void add_receive(const Op& op);
   void add(Op op);
   void count(int to, Blocks what);
   struct Touch {
@@ -106,7 +110,11 @@ class Builder {
   std::size_t step_prev_ = 0;   // first op of the step before
 };
 
-/// Blocks first..first+count-1 of a run, counted from its start.
-inline Blocks sub(Blocks blocks, int first, int count = 1) { return {blocks.buffer, blocks.first + first, count}; }
+/// Blocks first..first+count-1 of a run, counted from its start. An empty one stands for blocks that this rank does not
+/// have: no part of it is used.
+inline Blocks sub(Blocks blocks, int first, int count = 1) {
+  OMNES_ASSERT(blocks.count == 0 || (first >= 0 && count >= 0 && first + count <= blocks.count));
+  return {blocks.buffer, blocks.first + first, count};
+}
 
 }  // namespace omnes

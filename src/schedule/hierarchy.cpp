@@ -66,7 +66,7 @@ Hierarchy::Hierarchy(const Placement& placement) : order_(placement.p), position
 
 void Hierarchy::add(std::string name, std::vector<std::int32_t> starts) {
   levels_.push_back({std::move(name), std::move(starts), {}, false});
-  Level& level = levels_.back();
+  Tier& level = levels_.back();
   std::set<std::int32_t> sizes;
   for (std::size_t unit = 0; unit + 1 < level.starts.size(); ++unit) {
     sizes.insert(level.starts[unit + 1] - level.starts[unit]);
@@ -87,10 +87,11 @@ int Hierarchy::position_before(std::size_t level, int unit) const {
 }
 
 bool Hierarchy::uniform() const {
-  return std::ranges::all_of(levels_, [](const Level& level) { return level.sizes.size() == 1; });
+  return std::ranges::all_of(levels_, [](const Tier& level) { return level.sizes.size() == 1; });
 }
 
 std::vector<Group> Hierarchy::lanes_of(int rank) const {
+  OMNES_ASSERT(uniform());
   std::vector<Group> all;
   int ranks_of_part = 1;
   for (std::size_t level = 0; level < levels(); ++level) {
@@ -136,6 +137,7 @@ std::vector<Group> Hierarchy::groups_of(int rank, int root, int slice) const {
 std::vector<Group> Hierarchy::groups_by_last(int rank) const { return groups(rank, -1, 0, Represents::last); }
 
 std::vector<Group> Hierarchy::groups(int rank, int root, int slice, Represents how) const {
+  OMNES_ASSERT(rank >= 0 && rank < p() && root < p() && slice >= 0);
   std::vector<int> units(levels()), slices(levels());  // the rank's, and how the slice is seen from them
   int part = position_[rank];
   for (std::size_t level = 0; level < levels(); ++level) part = units[level] = unit_of(level, part);

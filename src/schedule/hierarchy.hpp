@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "schedule/placement.hpp"
 
 namespace omnes {
@@ -44,9 +45,15 @@ struct Group {
 
   int size() const { return static_cast<int>(ranks.size()); }
   bool leads() const { return self == root; }
-  int first() const { return starts.front(); }
+  int first() const {
+    OMNES_ASSERT(!starts.empty());  // as lanes_of() leaves them
+    return starts.front();
+  }
   int count() const { return starts.back() - starts.front(); }
-  int count_of(int member) const { return starts[member + 1] - starts[member]; }
+  int count_of(int member) const {
+    OMNES_ASSERT(member >= 0 && member + 1 < static_cast<int>(starts.size()));
+    return starts[member + 1] - starts[member];
+  }
 };
 
 class Hierarchy {
@@ -57,10 +64,16 @@ class Hierarchy {
   int p() const { return static_cast<int>(order_.size()); }
   /// At least 1; the last has one unit, of all ranks.
   std::size_t levels() const { return levels_.size(); }
-  const std::string& name(std::size_t level) const { return levels_[level].name; }
+  const std::string& name(std::size_t level) const {
+    OMNES_ASSERT(level < levels());
+    return levels_[level].name;
+  }
   /// Where positions are ranks: the ranks of every unit are consecutive.
   bool in_rank_order() const { return in_rank_order_; }
-  int rank_at(int position) const { return order_[position]; }
+  int rank_at(int position) const {
+    OMNES_ASSERT(position >= 0 && position < p());
+    return order_[position];
+  }
   int position_of(int rank) const { return position_[rank]; }
 
   /// The sizes that the level's groups have, each once, ascending.
@@ -85,7 +98,7 @@ class Hierarchy {
   std::vector<Group> lanes_of(int rank) const;
 
  private:
-  struct Level {
+  struct Tier {
     std::string name;
     std::vector<std::int32_t>
         starts;  // first part of each unit (parts: units of the level below, or positions), and the end
@@ -100,7 +113,7 @@ class Hierarchy {
   void add(std::string name, std::vector<std::int32_t> starts);
 
   std::vector<std::int32_t> order_, position_;
-  std::vector<Level> levels_;
+  std::vector<Tier> levels_;
   bool in_rank_order_ = true;
 };
 

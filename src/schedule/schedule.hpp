@@ -128,7 +128,7 @@ struct Op {
   std::int32_t peer = -1;        ///< recv, recv_reduce: from whom; send to one: to whom; else -1
   std::uint32_t first_peer = 0;  ///< send to a set: its place in Schedule::peers
   std::uint32_t peer_count = 0;
-  Blocks a, b, dst;
+  Blocks a = {}, b = {}, dst = {};
   std::uint32_t first_dep = 0;  ///< its dependencies' place in Schedule::deps
   std::uint32_t dep_count = 0;
   bool operator==(const Op&) const = default;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/assert.hpp"
+
 namespace omnes::inline topology {
 
 namespace {
@@ -30,6 +32,7 @@ int unit_of(const Level& level, const std::vector<int>& cpus) {
 }  // namespace
 
 InnerUnits inner_units(const Machine& machine, const std::vector<int>& cpus) {
+  OMNES_ASSERT(!cpus.empty() && std::ranges::is_sorted(cpus));
   InnerUnits units;
   for (std::size_t i = 0; i < inner_levels; ++i) {
     const auto found = std::ranges::find(machine.levels, level_names[i], &Level::name);

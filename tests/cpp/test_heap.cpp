@@ -1,5 +1,5 @@
 // A heap hands out memory that other processes can map; a fork leaves it.
-#include "transport/shm/heap.hpp"
+#include "transport/shm/heap/heap.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -38,7 +38,7 @@ synchronous_from = 50000
 
 Prediction predict(Operation operation, const std::string& choice, int p, int per_node, std::size_t bytes,
                    const std::string& machine = round_figures) {
-  const Machine parsed = parse_machine(machine);
+  const MachineCosts parsed = parse_machine(machine);
   const Placement placement = blocks_of(p, per_node);
   return Predictor({&parsed, &placement}, parse_choice(operation, choice), p)(bytes);
 }
@@ -115,7 +115,7 @@ TEST(Model, SharedLinksOfANodeAreShared) {
 
 // A few ranks stand for all: the same answer as from all of them.
 TEST(Model, SymmetryChangesNothing) {
-  const Machine machine = parse_machine(round_figures);
+  const MachineCosts machine = parse_machine(round_figures);
   const struct {
     Operation operation;
     const char* algorithm;
@@ -173,7 +173,7 @@ TEST(Model, HierarchicalOnesAreContinuedFromFewerUnits) {
 }
 
 TEST(Model, ForSelection) {
-  const Machine machine = parse_machine(default_machine);
+  const MachineCosts machine = parse_machine(default_machine);
   const Placement placement = blocks_of(8, machine.ranks_per_node);
   const Algorithm& linear = *find_algorithm(bcast, "linear");
   const double seconds = predicted_seconds(linear, {.operation = bcast, .p = 8}, machine, placement, 1024);

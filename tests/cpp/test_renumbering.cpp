@@ -109,15 +109,15 @@ TEST(Renumbering, IsForcedWhateverItCosts) {
 
 // The file that omnes measure would write where messages between nodes were as fast as within: nothing is to be gained.
 TEST(Renumbering, AsksTheMachineThatIsMeasured) {
-  model::Machine machine = *model::known_default();
+  model::MachineCosts machine = *model::known_default();
   const Placement cyclic = on_nodes(64, 8, true);
   Renumbering by_default(Remap::automatic, false, cyclic);
   EXPECT_NE(find(by_default, {allgather, "ring"}).mapping, nullptr);
-  model::Level everywhere = machine.levels.front();
+  model::LevelCosts everywhere = machine.levels.front();
   everywhere.name = "network";
   everywhere.out = 0;
   machine.levels = {everywhere};
-  Renumbering measured(Remap::automatic, false, cyclic, std::make_shared<const model::Machine>(machine));
+  Renumbering measured(Remap::automatic, false, cyclic, std::make_shared<const model::MachineCosts>(machine));
   EXPECT_EQ(find(measured, {allgather, "ring"}).why, "the ranks lie well for it");
 }
 

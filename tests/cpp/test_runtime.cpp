@@ -29,18 +29,18 @@ class Mailbox {
     std::size_t bytes;
     bool taken = false;
   };
-  std::shared_ptr<Message> post(int from, int to, Channel channel, const void* data, std::size_t bytes) {
+  std::shared_ptr<Message> post(int from, int to, ChannelKind channel, const void* data, std::size_t bytes) {
     auto message = std::make_shared<Message>(Message{data, bytes});
     const std::lock_guard lock(mutex_);
     boxes_[{from, to, channel}].push_back(message);
     return message;
   }
   // The k-th receive of a channel takes its k-th message.
-  std::size_t ticket(int from, int to, Channel channel) {
+  std::size_t ticket(int from, int to, ChannelKind channel) {
     const std::lock_guard lock(mutex_);
     return tickets_[{from, to, channel}]++;
   }
-  bool take(int from, int to, Channel channel, std::size_t ticket, void* data, std::size_t bytes) {
+  bool take(int from, int to, ChannelKind channel, std::size_t ticket, void* data, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     auto& box = boxes_[{from, to, channel}];
     if (ticket >= box.size()) return false;
@@ -56,8 +56,8 @@ class Mailbox {
 
  private:
   std::mutex mutex_;
-  std::map<std::tuple<int, int, Channel>, std::deque<std::shared_ptr<Message>>> boxes_;
-  std::map<std::tuple<int, int, Channel>, std::size_t> tickets_;
+  std::map<std::tuple<int, int, ChannelKind>, std::deque<std::shared_ptr<Message>>> boxes_;
+  std::map<std::tuple<int, int, ChannelKind>, std::size_t> tickets_;
 };
 
 // What it waits for is completed there and nowhere else, if `waits`, as in a simulation.
@@ -68,10 +68,11 @@ class ThreadPort {
   MessagePort port() {
     MessagePort port;
     port.context = this;
-    port.isend = [](void* self, int to, Channel channel, const void* data, std::size_t bytes, PortRequest* request) {
+    port.isend = [](void* self, int to, ChannelKind channel, const void* data, std::size_t bytes,
+                    PortRequest* request) {
       return static_cast<ThreadPort*>(self)->isend(to, channel, data, bytes, request);
     };
-    port.irecv = [](void* self, int from, Channel channel, void* data, std::size_t bytes, PortRequest* request) {
+    port.irecv = [](void* self, int from, ChannelKind channel, void* data, std::size_t bytes, PortRequest* request) {
       return static_cast<ThreadPort*>(self)->irecv(from, channel, data, bytes, request);
     };
     port.test = [](void* self, std::span<PortRequest* const> requests) {
@@ -93,18 +94,18 @@ class ThreadPort {
   struct Pending {
     std::shared_ptr<Mailbox::Message> sent;
     int from = 0;
-    Channel channel = Channel::pair;
+    ChannelKind channel = ChannelKind::pair;
     std::size_t ticket = 0;
     void* data = nullptr;
     std::size_t bytes = 0;
     bool done = false;
   };
-  int isend(int to, Channel channel, const void* data, std::size_t bytes, PortRequest* request) {
+  int isend(int to, ChannelKind channel, const void* data, std::size_t bytes, PortRequest* request) {
     pending_.push_back({mailbox_.post(rank_, to, channel, data, bytes), 0, channel, 0, nullptr, 0});
     request->handle = pending_.size() - 1;
     return 0;
   }
-  int irecv(int from, Channel channel, void* data, std::size_t bytes, PortRequest* request) {
+  int irecv(int from, ChannelKind channel, void* data, std::size_t bytes, PortRequest* request) {
     pending_.push_back({nullptr, from, channel, mailbox_.ticket(from, rank_, channel), data, bytes});
     request->handle = pending_.size() - 1;
     return 0;

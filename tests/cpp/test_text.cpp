@@ -29,8 +29,8 @@ Schedule every_op() {
   b.recv_published(4, more);
   b.recv_reduce(3, recv_blocks(0, 4), recv_blocks(0, 4));
   b.recv_reduce_first(3, recv_blocks(2), sub(more, 0));
-  b.recv_published_reduce(2, recv_blocks(0), sub(temp, 0));
-  b.recv_published_reduce_first(2, recv_blocks(0), sub(temp, 0));
+  b.recv_reduce(2, recv_blocks(0), sub(temp, 0), true);
+  b.recv_reduce_first(2, recv_blocks(0), sub(temp, 0), true);
   b.step();
   b.copy(sub(temp, 0), recv_blocks(0));
   b.reduce(sub(temp, 1, 2), recv_blocks(1, 2), recv_blocks(1, 2));

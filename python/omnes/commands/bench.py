@@ -98,13 +98,7 @@ from omnes.traces import events
     metavar="FILE",
     help="Compare omnes with this table, written by omnes tune, and omnes without it.",
 )
-@click.option(
-    "--variant",
-    "variants",
-    multiple=True,
-    metavar="NAME:VARIABLE=VALUE...",
-    help="Also omnes with these settings.",
-)
+@options.variants
 @click.option(
     "--limits",
     "only_limits",
@@ -146,15 +140,7 @@ from omnes.traces import events
     help="With --replay: compute between calls as long as the program did, at most this many us.",
 )
 @options.bind
-@click.option(
-    "--time",
-    "seconds",
-    type=click.FloatRange(0.05),
-    default=1.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time for a cell.",
-)
+@options.seconds(1.0, "Time for a cell.")
 @options.for_scripts
 @click.pass_context
 def command(
@@ -243,7 +229,7 @@ def command(
         raise UsageError(f"reduction {reduction} is for {', '.join(types)}, not for {type_name}")
     todo = session.cells(
         names,
-        _sizes(sizes, type_name),
+        units.parse_multiples(sizes, session.TYPE_BYTES[type_name], type_name),
         type_name,
         session.COUNTS if counts == "both" else (counts,),
         "nonblocking" if nonblocking else "blocking",
@@ -399,22 +385,10 @@ def _operations(names: Sequence[str], nonblocking: bool) -> Sequence[str]:
     return [one_of(name, session.OPERATIONS, "operation") for name in plain] or session.OPERATIONS
 
 
-def _sizes(text: str, type_name: str) -> list[int]:
-    counts = units.parse_sizes(text)
-    element = session.TYPE_BYTES[type_name]
-    odd = [count for count in counts if count % element]
-    if odd:
-        raise UsageError(f"{odd[0]} bytes are no whole number of {type_name}s: use multiples of {element}")
-    return counts
-
-
 def _mpis(places: Sequence[str]) -> list[mpi.Mpi]:
     """The MPIs that --mpi names, in order, or the first one found."""
     if not places:
-        found = mpi.find(None, os.environ)
-        if found is None:
-            raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
-        return [found]
+        return [mpi.named_or_first(None, os.environ)]
     mpis: list[mpi.Mpi] = []
     for place in places:
         named = mpi.find_all(os.environ) if place == "all" else [mpi.at(place, os.environ)]

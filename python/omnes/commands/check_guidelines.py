@@ -14,7 +14,7 @@ from omnes.bench import contenders, session
 from omnes.bench.job import Job, JobSpec
 from omnes.bench.timing import Cell, measure
 from omnes.commands.bench import title
-from omnes.errors import OmnesError, UsageError, one_of
+from omnes.errors import UsageError, one_of
 from omnes.launching import cpus, mpi
 from omnes.models import guidelines
 from omnes.models.guidelines import TOLERANCE, Verdict
@@ -27,9 +27,7 @@ from omnes.terminal import options, output, units
 @click.option("-b", "--bytes", "sizes", default="8,1K,64K", show_default=True, metavar="SIZES", help="Of one part.")
 @options.one_mpi
 @options.bind
-@click.option(
-    "--time", "seconds", type=click.FloatRange(0.01), default=0.2, show_default=True, metavar="S", help="For a cell."
-)
+@options.seconds(0.2, "Time for a cell.", 0.01)
 @click.option(
     "--tolerance",
     type=click.FloatRange(0),
@@ -63,12 +61,8 @@ def command(
     names = operations or tuple(guidelines.operations())
     for name in names:
         one_of(name, guidelines.operations(), "guideline for")
-    parts = units.parse_sizes(sizes)
-    if odd := [part for part in parts if part % session.TYPE_BYTES["double"]]:
-        raise UsageError(f"{odd[0]} bytes are no whole number of doubles: use multiples of 8")
-    chosen = mpi.at(place, os.environ) if place else mpi.find(None, os.environ)
-    if chosen is None:
-        raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
+    parts = units.parse_multiples(sizes, session.TYPE_BYTES["double"], "double")
+    chosen = mpi.named_or_first(place, os.environ)
     bound = ranks <= cpus.usable_cores() if bind is None else bind
     specs = contenders.jobs([chosen], ranks > cpus.usable_cpus(), ())
     verdicts = _measure(specs, parts, ranks, bound, seconds, names)

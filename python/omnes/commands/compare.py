@@ -33,13 +33,7 @@ _TOLERANCE = 1e-6  # sums may be taken in another order
     help="Compare a number that the program prints, the last that matches, instead of its time from start to end.",
 )
 @click.option("--higher", is_flag=True, help="The higher the figure the better; else the lower.")
-@click.option(
-    "--variant",
-    "variants",
-    multiple=True,
-    metavar="NAME:VARIABLE=VALUE...",
-    help="Also omnes with these settings. May be repeated.",
-)
+@options.variants
 @click.option(
     "--tolerance",
     type=click.FloatRange(min=0),

@@ -39,9 +39,7 @@ def command(place: str | None) -> None:
     omnes demo --mpi /opt/mpich
     """
     console = output.console()
-    chosen = mpi.at(place, os.environ) if place else mpi.find(None, os.environ)
-    if chosen is None:
-        raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
+    chosen = mpi.named_or_first(place, os.environ)
     others = load.look()
     samples: list[Samples] = []
     few = min(max(2, cpus.usable_cores()), _FEW)

@@ -13,7 +13,7 @@ from omnes import _core
 from omnes.algorithms import catalogue, tables
 from omnes.errors import UsageError, from_core
 from omnes.models import prediction
-from omnes.models.prediction import Machine, Ranks
+from omnes.models.prediction import MachineCosts, Ranks
 from omnes.placement import patterns
 from omnes.terminal import options, output, units
 
@@ -56,7 +56,7 @@ def command(
     omnes explain allgather --nodes "8x8 cyclic" -b 64K
     """
     catalogue.select(operation)
-    machine = Machine.load(path)
+    machine = MachineCosts.load(path)
     ranks = prediction.groups(count, nodes, machine)
     if len(ranks) != 1:
         raise UsageError("explain one case at a time: one number of ranks")
@@ -78,7 +78,7 @@ def explain(
     operation: str,
     ranks: Ranks,
     size: int,
-    machine: Machine,
+    machine: MachineCosts,
     commutative: bool = True,
     measured: Mapping[str, float] | None = None,
     table: str = "",
@@ -113,7 +113,7 @@ def explain(
 
 
 def _renumbering(
-    operation: str, choice: str, ranks: Ranks, size: int, machine: Machine, commutative: bool, cyclic: bool
+    operation: str, choice: str, ranks: Ranks, size: int, machine: MachineCosts, commutative: bool, cyclic: bool
 ) -> dict[str, Any]:
     if choice == tables.HOST:
         return {"renumbered": False, "text": choice, "gain": 0.0, "why": "as only the algorithms of omnes can be"}

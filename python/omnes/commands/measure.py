@@ -66,9 +66,7 @@ def command(
     omnes measure -n 2 -o machine.toml
     omnes measure -n 16 -o cluster.toml -- --hostfile hosts
     """
-    chosen = mpi.at(place, os.environ) if place else mpi.find(None, os.environ)
-    if chosen is None:
-        raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
+    chosen = mpi.named_or_first(place, os.environ)
     told = bool(launcher_options) or binding_is_given(chosen, os.environ)
     bound = not told and ranks <= cpus.usable_cores()
     options, variables = ([], {}) if told else binding(chosen, bound)

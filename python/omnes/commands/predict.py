@@ -13,7 +13,7 @@ from omnes import _core
 from omnes.algorithms import catalogue
 from omnes.errors import UsageError, from_core
 from omnes.models import prediction
-from omnes.models.prediction import PARTS, Machine, Ranks
+from omnes.models.prediction import PARTS, MachineCosts, Ranks
 from omnes.terminal import options, output, progress, units
 
 
@@ -68,7 +68,7 @@ def command(
     catalogue.select(operation)  # refuses what is no operation
     part_sizes = units.parse_sizes(sizes)
     if model == "hockney":
-        machine = Machine.load(None)
+        machine = MachineCosts.load(None)
         constants = (
             prediction.parse_seconds(alpha),
             1 / prediction.parse_bandwidth(bandwidth),
@@ -77,7 +77,7 @@ def command(
         rows = list(_by_formula(operation, choice, prediction.groups(counts, nodes, machine), part_sizes, constants))
         title = f"α = {alpha}, {bandwidth}, γ = {gamma}/B"
     else:
-        machine = Machine.load(path)
+        machine = MachineCosts.load(path)
         groups = prediction.groups(counts, nodes, machine)
         rows = _simulated(operation, choice, groups, part_sizes, machine, reduction, table)
         title = f"machine: {machine.facts['name']} ({machine.facts['source']})"
@@ -110,7 +110,7 @@ def _simulated(
     choice: str,
     groups: list[Ranks],
     sizes: list[int],
-    machine: Machine,
+    machine: MachineCosts,
     reduction: str,
     table: str | None,
 ) -> list[dict[str, Any]]:

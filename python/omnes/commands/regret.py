@@ -11,8 +11,8 @@ from rich.table import Table
 
 from omnes.errors import OmnesError, UsageError, one_of
 from omnes.models import quality
-from omnes.models.prediction import Machine, Ranks
-from omnes.models.quality import Case
+from omnes.models.prediction import MachineCosts, Ranks
+from omnes.models.quality import PredictedCase
 from omnes.placement import patterns
 from omnes.terminal import options, output, progress, units
 
@@ -61,7 +61,7 @@ def command(
     """
     for name in operations:
         one_of(name, quality.OPERATIONS, "operation that is predicted")
-    machine = Machine.load(path)
+    machine = MachineCosts.load(path)
     groups = _groups(nodes)
     names = operations or quality.OPERATIONS
     with progress.bar("predicting") as shown:
@@ -86,7 +86,7 @@ def _groups(nodes: str) -> list[Ranks]:
     return groups
 
 
-def _show(found: Sequence[Case], above: float, most: int) -> None:
+def _show(found: Sequence[PredictedCase], above: float, most: int) -> None:
     console = Console()
     listed = sorted((case for case in found if case.regret > above), key=lambda case: -case.regret)
     if listed[:most]:

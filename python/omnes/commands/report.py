@@ -13,7 +13,7 @@ from omnes.algorithms import tables
 from omnes.algorithms.selection import OPERATIONS, decide
 from omnes.errors import OmnesError, from_core, one_of
 from omnes.models import prediction
-from omnes.models.prediction import Machine, Ranks
+from omnes.models.prediction import MachineCosts, Ranks
 from omnes.reporting import charts, choices, machine, page, pictures, predictions, ratios, simulated, violations
 from omnes.terminal import files, options, units
 from omnes.terminal.options import FILE, OUTPUT, number
@@ -63,7 +63,7 @@ def command(
     """
     charts.require()
     operations = _operations(only)
-    model = Machine.load(machine_file)
+    model = MachineCosts.load(machine_file)
     by_ranks = prediction.groups(counts, nodes, model)
     points = [point for path in measured for point in predictions.read(path)]
     points = [point for point in points if point.operation in operations]

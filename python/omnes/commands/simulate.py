@@ -120,7 +120,7 @@ def command(
 @dataclass
 class _Part:
     machine: smpi.Machine
-    cells: list[cells.Cell]
+    cells: list[cells.SimulatedCell]
     left_out: int  # cells that do not fit into the memory
     contenders: list[Contender]
 
@@ -129,12 +129,12 @@ def _words(text: str, valid: Sequence[str], what: str) -> list[str]:
     return [one_of(word, valid, what) for word in text.split(",")]
 
 
-def _cells(one: smpi.Machine, operations: Sequence[str], sizes: Sequence[int]) -> Iterator[cells.Cell]:
+def _cells(one: smpi.Machine, operations: Sequence[str], sizes: Sequence[int]) -> Iterator[cells.SimulatedCell]:
     for operation in operations:
         for size in [0] if operation == "barrier" else sizes:
             if size % 4:
                 raise UsageError(f"{size} bytes are no whole number of elements, which have 4 bytes")
-            yield cells.Cell(operation, size, one.ranks, one.ppn, one.placement)
+            yield cells.SimulatedCell(operation, size, one.ranks, one.ppn, one.placement)
 
 
 def _simulate(parts: Sequence[_Part], results: cells.Results, patience: float, settings: Sequence[str]) -> None:

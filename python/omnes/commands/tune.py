@@ -15,17 +15,17 @@ from omnes.algorithms import catalogue
 from omnes.bench import contenders, host
 from omnes.bench.job import JobSpec
 from omnes.bench.records import Records
-from omnes.errors import OmnesError, UsageError, from_core
+from omnes.errors import UsageError, from_core
 from omnes.launching import cpus, mpi
 from omnes.models import prediction
-from omnes.models.prediction import Machine, Ranks
+from omnes.models.prediction import MachineCosts, Ranks
 from omnes.terminal import files, options, units
 from omnes.terminal.output import deliver
 from omnes.traces import statistics
 from omnes.tuning import cases, cutoffs, rules
 from omnes.tuning.cases import Case
 from omnes.tuning.search import Found
-from omnes.tuning.tuner import Session
+from omnes.tuning.tuner import TuningSession
 
 
 @click.command()
@@ -66,15 +66,7 @@ from omnes.tuning.tuner import Session
     help="Candidates of each case, beside the present choice.",
 )
 @options.bind
-@click.option(
-    "--time",
-    "seconds",
-    type=click.FloatRange(0.05),
-    default=0.4,
-    show_default=True,
-    metavar="SECONDS",
-    help="Maximum for each of a case's last candidates.",
-)
+@options.seconds(0.4, "Maximum for each of a case's last candidates.")
 @click.option(
     "--launcher-options",
     metavar="OPTIONS",
@@ -118,11 +110,9 @@ def command(
     omnes tune allreduce --nodes 4x8 -o table.toml --launcher-options "--hostfile hosts"
     OMNES_TABLE=table.toml omnes run -n 8 ./app              or put it at ~/.config/omnes/table.toml
     """
-    chosen = mpi.at(place, os.environ) if place else mpi.find(None, os.environ)
-    if chosen is None:
-        raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
+    chosen = mpi.named_or_first(place, os.environ)
     _refuse_forced_choices()
-    model = Machine.load(path)
+    model = MachineCosts.load(path)
     names = _operations(operations)
     if profile:
         if counts or nodes or sizes:
@@ -148,7 +138,7 @@ def command(
 
     of_settings = _ranks_of_settings(todo) if with_settings else None
     records = Records(output.with_suffix(".jsonl"))
-    session = Session(records, spec, bound, seconds, model, most, bool(options), refine=profile is None)
+    session = TuningSession(records, spec, bound, seconds, model, most, bool(options), refine=profile is None)
     session.begin()
     tuned = _tune_settings(session, of_settings) if of_settings else []
     found = session.run(todo)
@@ -176,10 +166,10 @@ def _ranks_of_settings(todo: Sequence[cases.Case]) -> Ranks:
     return ranks
 
 
-def _tune_settings(session: Session, ranks: Ranks) -> list[cutoffs.Tuned]:
+def _tune_settings(session: TuningSession, ranks: Ranks) -> list[cutoffs.Tuned]:
     """What is found holds for the session's jobs."""
     tuned = list(
-        cutoffs.Session(session.records, session.spec, ranks.count, session.bind(ranks), session.seconds).run()
+        cutoffs.CutoffSearch(session.records, session.spec, ranks.count, session.bind(ranks), session.seconds).run()
     )
     found = {one.setting.variable: one.value for one in tuned if one.changed}
     session.spec = replace(session.spec, variables={**session.spec.variables, **found})
@@ -231,10 +221,9 @@ def _operations(names: Sequence[str]) -> list[str]:
 
 
 def _sizes(text: str) -> list[int]:
-    sizes = units.parse_sizes(text)
-    odd = [size for size in sizes if size % 8 or not size]
-    if odd:
-        raise UsageError(f"{odd[0]} bytes are no whole number of doubles: use multiples of 8")
+    sizes = units.parse_multiples(text, 8, "double")
+    if 0 in sizes:
+        raise UsageError("0 bytes have nothing to tune: sizes start at 8")
     return sizes
 
 

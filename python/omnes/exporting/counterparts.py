@@ -1,11 +1,13 @@
-"""Finds another MPI's algorithm of the same idea, and notes where there is none."""
+"""Finds another MPI's algorithm of the same idea, and notes where there is none; what their files have in common."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
-from omnes.algorithms.selection import Choice
+from omnes.algorithms.selection import Choice, Decisions, ranges, steps
 
 
 @dataclass
@@ -35,3 +37,34 @@ def counterpart(
         notes.left(operation, choice, f"one send reaches all ranks, through memory; {host}'s messages reach one each")
         return None
     return found
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is chosen for `low` to `high` ranks and sizes from `first` on, below `end` (None: for all longer ones)."""
+
+    low: int
+    high: int
+    first: int
+    end: int | None
+    unit: int  # bytes by which sizes of all parts together grow with those of one
+    choice: Choice
+
+
+def rules(decisions: Decisions, operation: str, total: Iterable[str], without_size: Iterable[str]) -> Iterator[Rule]:
+    """Those of an operation. total: operations whose sizes are of all parts together; without_size: that have none."""
+    for first, last, spans in ranges(decisions.of[operation], decisions.largest):
+        if operation in without_size:
+            spans = spans[:1]
+        several = operation in total and len(spans) > 1
+        for low, high in steps(first, last) if several else [(first, last)]:
+            unit = low if operation in total else 1
+            for span, after in zip_longest(spans, spans[1:]):
+                yield Rule(low, high, span.first * unit, after.first * unit if after else None, unit, span.choice)
+
+
+def for_shell(decisions: Decisions, how: str, notes: Notes, lines: Iterable[str]) -> str:
+    """Lines for a shell, with comments in front. how: what to do with them."""
+    whence = f"Made by omnes export from {decisions.source}, for up to {decisions.largest} ranks, "
+    head = [f"{whence}{decisions.per_node} on a node.", f"Before the launch: . THIS FILE{how}", *notes.lines]
+    return "\n".join([*(f"# {line}" for line in head), *lines]) + "\n"

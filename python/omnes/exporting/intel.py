@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from omnes.algorithms.selection import Decisions, ranges, steps
-from omnes.exporting.counterparts import Notes, counterpart
+from omnes.algorithms.selection import Decisions
+from omnes.exporting.counterparts import Notes, counterpart, for_shell, rules
 
 
 @dataclass(frozen=True)
@@ -63,24 +63,13 @@ def render(decisions: Decisions, commuting: bool, notes: Notes) -> str:
     lines = []
     for operation in COUNTERPARTS:
         parts: list[str] = []
-        for first, last, spans in ranges(decisions.of[operation], decisions.largest):
-            several = operation in _TOTAL and len(spans) > 1
-            for low, high in steps(first, last) if several else [(first, last)]:
-                for index, span in enumerate(spans[:1] if operation in _WITHOUT_SIZE else spans):
-                    found: Preset | None = counterpart(COUNTERPARTS, operation, span.choice, "Intel MPI", notes)
-                    if found and found.reorders and not commuting:
-                        notes.left(operation, span.choice, f"preset {found.number} may be only for what commutes")
-                    elif found:
-                        factor = low if operation in _TOTAL else 1
-                        end = (spans[index + 1].first - 1) * factor if index + 1 < len(spans) else _MOST_BYTES
-                        sizes = f"0-{_MOST_BYTES}" if operation in _WITHOUT_SIZE else f"{span.first * factor}-{end}"
-                        parts.append(f"{found.number}:{sizes}@{low}-{high}")
+        for rule in rules(decisions, operation, _TOTAL, _WITHOUT_SIZE):
+            found: Preset | None = counterpart(COUNTERPARTS, operation, rule.choice, "Intel MPI", notes)
+            if found and found.reorders and not commuting:
+                notes.left(operation, rule.choice, f"preset {found.number} may be only for what commutes")
+            elif found:
+                end = _MOST_BYTES if rule.end is None else rule.end - rule.unit
+                parts.append(f"{found.number}:{rule.first}-{end}@{rule.low}-{rule.high}")
         if parts:
             lines.append(f"export I_MPI_ADJUST_{operation.upper()}='{';'.join(parts)}'")
-    head = [
-        f"Made by omnes export from {decisions.source}, for up to {decisions.largest} ranks, "
-        f"{decisions.per_node} on a node.",
-        "Before the launch: . THIS FILE",
-        *notes.lines,
-    ]
-    return "\n".join([*(f"# {line}" for line in head), *lines]) + "\n"
+    return for_shell(decisions, "", notes, lines)

@@ -6,8 +6,8 @@ alltoall and gather (src/utils/ucc_coll_utils.c). UCC serves only MPI's own redu
 
 from __future__ import annotations
 
-from omnes.algorithms.selection import Decisions, ranges, steps
-from omnes.exporting.counterparts import Notes, counterpart
+from omnes.algorithms.selection import Decisions
+from omnes.exporting.counterparts import Notes, counterpart, for_shell, rules
 
 _TOTAL = ("allgather", "alltoall", "gather")
 _WITHOUT_SIZE = ("barrier", "gatherv", "scatterv", "alltoallv")
@@ -53,21 +53,10 @@ COUNTERPARTS: dict[str, dict[str, str]] = {
 def render(decisions: Decisions, notes: Notes) -> str:
     tokens = []
     for operation in COUNTERPARTS:
-        for first, last, spans in ranges(decisions.of[operation], decisions.largest):
-            several = operation in _TOTAL and len(spans) > 1
-            for low, high in steps(first, last) if several else [(first, last)]:
-                for index, span in enumerate(spans[:1] if operation in _WITHOUT_SIZE else spans):
-                    found: str | None = counterpart(COUNTERPARTS, operation, span.choice, "UCC", notes)
-                    if found is None:
-                        continue
-                    factor = low if operation in _TOTAL else 1
-                    end = str(spans[index + 1].first * factor) if index + 1 < len(spans) else "inf"
-                    sizes = "0-inf" if operation in _WITHOUT_SIZE else f"{span.first * factor}-{end}"
-                    tokens.append(f"{_NAMES.get(operation, operation)}:{sizes}:host:[{low}-{high}]:@{found}")
-    head = [
-        f"Made by omnes export from {decisions.source}, for up to {decisions.largest} ranks, "
-        f"{decisions.per_node} on a node.",
-        "Before the launch: . THIS FILE (with Open MPI also OMPI_MCA_coll_ucc_enable=1 OMPI_MCA_coll_ucc_priority=100)",
-        *notes.lines,
-    ]
-    return "\n".join([*(f"# {line}" for line in head), f"export UCC_TL_UCP_TUNE='{'#'.join(tokens)}'"]) + "\n"
+        for rule in rules(decisions, operation, _TOTAL, _WITHOUT_SIZE):
+            found: str | None = counterpart(COUNTERPARTS, operation, rule.choice, "UCC", notes)
+            if found is not None:
+                sizes = f"{rule.first}-{'inf' if rule.end is None else rule.end}"
+                tokens.append(f"{_NAMES.get(operation, operation)}:{sizes}:host:[{rule.low}-{rule.high}]:@{found}")
+    how = " (with Open MPI also OMPI_MCA_coll_ucc_enable=1 OMPI_MCA_coll_ucc_priority=100)"
+    return for_shell(decisions, how, notes, [f"export UCC_TL_UCP_TUNE='{'#'.join(tokens)}'"])

@@ -182,6 +182,14 @@ def find_all(environment: Mapping[str, str]) -> list[Mpi]:
     return list(found.values())
 
 
+def named_or_first(place: str | None, environment: Mapping[str, str]) -> Mpi:
+    """The MPI that a user points at, else the first one found."""
+    mpi = at(place, environment) if place else find(None, environment)
+    if mpi is None:
+        raise OmnesError("no MPI found in PATH or beside this Python; name one: --mpi PREFIX")
+    return mpi
+
+
 def at(place: str, environment: Mapping[str, str]) -> Mpi:
     """The MPI that a user points at: a launcher (path or name) or an installation's prefix."""
     path = Path(place).expanduser().absolute()

@@ -18,14 +18,14 @@ PARTS = ("latency", "bandwidth", "overhead", "reduction", "copy")  # of a critic
 
 
 @dataclass
-class Machine:
+class MachineCosts:
     """A machine file; without one, the default machine."""
 
     text: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, path: Path | None) -> Machine:
+    def load(cls, path: Path | None) -> MachineCosts:
         """That of the file; without one, the one that a job would know."""
         if path is None:
             with from_core():
@@ -38,7 +38,7 @@ class Machine:
             raise OmnesError(f"{name}: {fault}") from None
 
 
-def groups(counts: str | None, nodes: str | None, machine: Machine) -> list[Ranks]:
+def groups(counts: str | None, nodes: str | None, machine: MachineCosts) -> list[Ranks]:
     """The groups that -n and --nodes ask for: '16..8192' doubles; without --nodes, nodes are those of the machine."""
     return patterns.groups(
         units.parse_sizes(counts) if counts else [], patterns.parse(nodes or ""), machine.facts["ranks_per_node"]
@@ -46,7 +46,7 @@ def groups(counts: str | None, nodes: str | None, machine: Machine) -> list[Rank
 
 
 def predict(
-    what: str, choice: str, ranks: Ranks, sizes: Sequence[int], machine: Machine, reduction: str = "f64 sum"
+    what: str, choice: str, ranks: Ranks, sizes: Sequence[int], machine: MachineCosts, reduction: str = "f64 sum"
 ) -> list[dict[str, Any]]:
     """One prediction for each size. Raises OmnesError where the algorithm cannot do it."""
     with from_core():
@@ -88,7 +88,7 @@ def costs(
     names: Sequence[str],
     ranks: Ranks,
     sizes: Sequence[int],
-    machine: Machine,
+    machine: MachineCosts,
     commutative: bool = True,
 ) -> tuple[dict[str, list[float]], dict[str, str]]:
     """Predicted seconds at each size of those that can do it, and of the others why they cannot."""

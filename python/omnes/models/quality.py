@@ -16,7 +16,7 @@ from omnes import _core
 from omnes.errors import OmnesError
 from omnes.launching import cpus
 from omnes.models import prediction
-from omnes.models.prediction import Machine, Ranks
+from omnes.models.prediction import MachineCosts, Ranks
 from omnes.terminal import units
 
 # That the model predicts and whose parts all ranks know.
@@ -33,7 +33,7 @@ _NO_ALGORITHM = ("host", "model")
 
 
 @dataclass(frozen=True)
-class Case:
+class PredictedCase:
     operation: str
     ranks: Ranks
     bytes: int
@@ -73,11 +73,11 @@ def cases(
     operations: Sequence[str],
     groups: Sequence[Ranks],
     sizes: Sequence[int],
-    machine: Machine,
+    machine: MachineCosts,
     table: str = "",
     advance: Callable[[], None] = lambda: None,
     also: Mapping[str, Sequence[str]] = MappingProxyType({}),
-) -> list[Case]:
+) -> list[PredictedCase]:
     """Of all these. table: a file, or "off"; empty: the environment's. also: further candidates, by operation."""
     spelt: dict[str, list[str]] = {operation: list(also.get(operation, ())) for operation in operations}
     for rule in _core.rules(table):
@@ -85,8 +85,8 @@ def cases(
             spelt[rule["operation"]].append(rule["use"])
     ordered = sorted(groups, key=lambda ranks: (ranks.count, ranks.per_node, ranks.cyclic))
 
-    def of_operation(operation: str) -> list[Case]:
-        found: dict[Ranks, list[Case]] = {}
+    def of_operation(operation: str) -> list[PredictedCase]:
+        found: dict[Ranks, list[PredictedCase]] = {}
         for ranks in ordered:
             mine = [size for size in sizes if size * _parts(operation, ranks) <= _MOST_BYTES]
             if operation == "barrier":
@@ -107,11 +107,11 @@ def _cases(
     operation: str,
     ranks: Ranks,
     sizes: Sequence[int],
-    machine: Machine,
+    machine: MachineCosts,
     spelt: Sequence[str],
     table: str,
-    before: Mapping[Ranks, Sequence[Case]],
-) -> list[Case]:
+    before: Mapping[Ranks, Sequence[PredictedCase]],
+) -> list[PredictedCase]:
     chosen = {size: prediction.chosen(operation, ranks, size, table=table, machine=machine.text) for size in sizes}
     tried: dict[str, list[int]] = {}  # by candidate: at which sizes
     for size in sizes:
@@ -130,12 +130,12 @@ def _cases(
         if chosen[size]["text"] not in costs[size]:
             raise OmnesError(f"{operation}, {ranks}: no prediction for {chosen[size]['text']}")
     return [
-        Case(operation, ranks, size, chosen[size]["text"], chosen[size]["why"], costs[size], frozenset(unable))
+        PredictedCase(operation, ranks, size, chosen[size]["text"], chosen[size]["why"], costs[size], frozenset(unable))
         for size in sizes
     ]
 
 
-def _likely(ranks: Ranks, size: int, before: Mapping[Ranks, Sequence[Case]]) -> list[str] | None:
+def _likely(ranks: Ranks, size: int, before: Mapping[Ranks, Sequence[PredictedCase]]) -> list[str] | None:
     """What was not slow with fewer ranks; None: anything may be fast."""
     if ranks.count <= _ALL_TRIED:
         return None
@@ -163,9 +163,9 @@ def groups(nodes: Sequence[int], per_node: Sequence[int], orders: Sequence[bool]
     ]
 
 
-def worst(found: Sequence[Case]) -> Case:
+def worst(found: Sequence[PredictedCase]) -> PredictedCase:
     return max(found, key=lambda case: case.regret)
 
 
-def mean(found: Sequence[Case]) -> float:
+def mean(found: Sequence[PredictedCase]) -> float:
     return units.geometric_mean(case.regret for case in found) or 1.0

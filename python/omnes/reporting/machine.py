@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from omnes import _core
-from omnes.models.prediction import Machine
+from omnes.models.prediction import MachineCosts
 from omnes.reporting import charts, page
 from omnes.reporting.charts import Series
 from omnes.terminal import toml_files
@@ -22,7 +22,7 @@ _TIMED = {
 }
 
 
-def section(machine: Machine) -> page.Section:
+def section(machine: MachineCosts) -> page.Section:
     values = toml_files.parse(machine.text or _core.default_machine(), machine.facts["name"])
     source = escape(f"{machine.facts['name']}: {machine.facts['source']}.")
     words = [f"<p>{source}</p>", page.facts(_facts(values))]

@@ -13,7 +13,7 @@ from omnes import _core
 from omnes.algorithms import selection
 from omnes.errors import OmnesError
 from omnes.models import prediction
-from omnes.models.prediction import Machine, Ranks
+from omnes.models.prediction import MachineCosts, Ranks
 from omnes.reporting import charts, page
 from omnes.reporting.charts import Series
 from omnes.reporting.ratios import coloured
@@ -54,7 +54,7 @@ def read(path: Path) -> list[Measured]:
 
 
 def curves(
-    machine: Machine,
+    machine: MachineCosts,
     operations: Sequence[str],
     by_size: Ranks,
     by_ranks: Sequence[Ranks],
@@ -92,7 +92,7 @@ def curves(
 
 
 def _over_size(
-    machine: Machine,
+    machine: MachineCosts,
     operation: str,
     ranks: Ranks,
     sizes: Sequence[int],
@@ -112,7 +112,7 @@ def _over_size(
 
 
 def _over_ranks(
-    machine: Machine,
+    machine: MachineCosts,
     operation: str,
     groups: Sequence[Ranks],
     size: int,
@@ -129,7 +129,7 @@ def _over_ranks(
     return [*series, Series(_CHOSEN, choice, wide=True)]
 
 
-def _chosen(machine: Machine, operation: str, ranks: Ranks, size: int, table: str) -> float:
+def _chosen(machine: MachineCosts, operation: str, ranks: Ranks, size: int, table: str) -> float:
     """Predicted seconds of what the table chooses."""
     text = selection.chosen(table, operation, ranks.count, size, ranks.per_node)["text"]
     return prediction.predict(operation, text, ranks, [size], machine)[0]["seconds"]
@@ -139,7 +139,7 @@ def _names(operation: str) -> list[str]:
     return [a["name"] for a in _core.catalogue() if a["operation"] == operation]
 
 
-def errors(machine: Machine, measured: Sequence[Measured]) -> page.Section:
+def errors(machine: MachineCosts, measured: Sequence[Measured]) -> page.Section:
     """Of each measurement: predicted / measured."""
     factors = {one: _predicted(machine, one) / one.seconds for one in measured}
     away = [abs(factor - 1) for factor in factors.values()]
@@ -169,7 +169,7 @@ def errors(machine: Machine, measured: Sequence[Measured]) -> page.Section:
     return page.Section("errors", "Errors of prediction", "\n".join(body))
 
 
-def _predicted(machine: Machine, one: Measured) -> float:
+def _predicted(machine: MachineCosts, one: Measured) -> float:
     if one.predicted is not None:
         return one.predicted
     ranks = Ranks(one.ranks, machine.facts["ranks_per_node"])

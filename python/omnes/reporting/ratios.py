@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from omnes.bench import compare
+from omnes.bench import against_peers
 from omnes.bench.records import Records
 from omnes.bench.timing import Cell
 from omnes.errors import OmnesError
@@ -57,9 +57,9 @@ def _campaign(records: Records, path: Path) -> Iterator[Grid]:
         raise OmnesError(f"{path} is no campaign of bench/run: it has no first record")
     machine = records.campaign["machine"]
     about = f"{machine['processor']}, {machine['cores']} cores, {records.campaign['begun'][:10]}"
-    for table in compare.tables(records):
+    for table in against_peers.tables(records):
         for ours in table.omnes:
-            values = {peer: compare.ratios(table, peer, ours) for peer in (compare.BEST, *table.peers)}
+            values = {peer: against_peers.ratios(table, peer, ours) for peer in (against_peers.BEST, *table.peers)}
             yield Grid(table.title, ours, about, values)
 
 

@@ -25,7 +25,7 @@ _TEMPORARY = 2  # times what the program's own buffers take: with what algorithm
 
 
 @dataclass(frozen=True)
-class Cell:
+class SimulatedCell:
     operation: str
     bytes: int
     ranks: int
@@ -53,7 +53,7 @@ class Contender:
     settings: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()  # that it takes part in; empty: all
 
-    def takes_part_in(self, cells: Sequence[Cell]) -> list[Cell]:
+    def takes_part_in(self, cells: Sequence[SimulatedCell]) -> list[SimulatedCell]:
         return [cell for cell in cells if not self.operations or cell.operation in self.operations]
 
 
@@ -107,7 +107,7 @@ class Results:
     platform: str  # and settings
     path: Path | None = None
     library: str = ""  # which build of omnes
-    of: dict[tuple[Cell, str], float | str] = field(default_factory=dict)
+    of: dict[tuple[SimulatedCell, str], float | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.path or not self.path.exists():
@@ -115,34 +115,34 @@ class Results:
         for number, line in enumerate(files.read(self.path).splitlines(), 1):
             try:
                 record = json.loads(line)
-                cell = Cell(**{name: record[name] for name in Cell.__dataclass_fields__})
+                cell = SimulatedCell(**{name: record[name] for name in SimulatedCell.__dataclass_fields__})
                 if record["platform"] == self.platform and record.get("library", self.library) == self.library:
                     self.of[cell, record["contender"]] = record["seconds"] if "seconds" in record else record["failed"]
             except (ValueError, KeyError, TypeError):
                 raise OmnesError(f"{self.path}, line {number} is no result of omnes simulate") from None
 
-    def add(self, cell: Cell, contender: str, outcome: float | str) -> None:
+    def add(self, cell: SimulatedCell, contender: str, outcome: float | str) -> None:
         self.of[cell, contender] = outcome
         if self.path:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a") as file:
                 file.write(json.dumps(self.record(cell, contender)) + "\n")
 
-    def record(self, cell: Cell, contender: str) -> dict[str, object]:
+    def record(self, cell: SimulatedCell, contender: str) -> dict[str, object]:
         outcome = self.of[cell, contender]
         kind = "failed" if isinstance(outcome, str) else "seconds"
         of_omnes = {"library": self.library} if contender.split()[0] == "omnes" else {}
         return {"platform": self.platform, **asdict(cell), "contender": contender, **of_omnes, kind: outcome}
 
-    def seconds(self, cell: Cell, contender: str) -> float | None:
+    def seconds(self, cell: SimulatedCell, contender: str) -> float | None:
         outcome = self.of.get((cell, contender))
         return outcome if isinstance(outcome, float) else None
 
 
 def simulate(
-    program: Path, machine: smpi.Machine, contender: Contender, cells: Sequence[Cell], results: Results,
+    program: Path, machine: smpi.Machine, contender: Contender, cells: Sequence[SimulatedCell], results: Results,
     patience: float, settings: Sequence[str] = (),
-) -> Iterator[Cell]:  # fmt: skip
+) -> Iterator[SimulatedCell]:  # fmt: skip
     """Runs the cells that have no result yet, in one simulation as long as nothing fails; yields each that is done."""
     todo = [cell for cell in cells if (cell, contender.name) not in results.of]
     while todo:

@@ -7,32 +7,34 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from omnes import _core
-from omnes.simulation.cells import Cell, Results
+from omnes.simulation.cells import Results, SimulatedCell
 from omnes.simulation.platforms import host_numbers
 from omnes.terminal.units import format_bytes, format_us, geometric_mean
 
 BEHIND = 1.001  # times the best rival's time: simulated clocks round
 
 
-def best(results: Results, cell: Cell, names: Sequence[str]) -> tuple[float, str] | None:
+def best(results: Results, cell: SimulatedCell, names: Sequence[str]) -> tuple[float, str] | None:
     """The shortest time among these contenders, and whose."""
     times = [(seconds, name) for name in names if (seconds := results.seconds(cell, name)) is not None]
     return min(times) if times else None
 
 
-def ratio(results: Results, cell: Cell, rivals: Sequence[str]) -> float | None:
+def ratio(results: Results, cell: SimulatedCell, rivals: Sequence[str]) -> float | None:
     """How many times as long as omnes the best rival takes."""
     own, rival = results.seconds(cell, "omnes"), best(results, cell, rivals)
     return rival[0] / own if own and rival else None
 
 
-def chosen(cell: Cell) -> str:
+def chosen(cell: SimulatedCell) -> str:
     elements = cell.bytes // 4
     node = host_numbers(cell.ranks, cell.ppn, cell.placement)
     return _core.choose(cell.operation, cell.ranks, cell.bytes, elements, node=node, shared_memory=False)["text"]
 
 
-def render(results: Results, cells: Sequence[Cell], names: Sequence[str], rivals: Sequence[str], title: str) -> Table:
+def render(
+    results: Results, cells: Sequence[SimulatedCell], names: Sequence[str], rivals: Sequence[str], title: str
+) -> Table:
     table = Table("operation", "bytes", "omnes runs", title=f"{title}; µs")
     for name in names:
         table.add_column(name, justify="right")
@@ -53,7 +55,7 @@ def render(results: Results, cells: Sequence[Cell], names: Sequence[str], rivals
     return table
 
 
-def summary(results: Results, cells: Sequence[Cell], rivals: Sequence[str]) -> str:
+def summary(results: Results, cells: Sequence[SimulatedCell], rivals: Sequence[str]) -> str:
     factors = [factor for cell in cells if (factor := ratio(results, cell, rivals)) is not None]
     mean = geometric_mean(factors)
     if mean is None:

@@ -40,6 +40,26 @@ def rate(_context: click.Context, _parameter: click.Parameter, text: str | None)
     return text
 
 
+def seconds(default: float, what_for: str, least: float = 0.05) -> Option:
+    return click.option(
+        "--time",
+        "seconds",
+        type=click.FloatRange(least),
+        default=default,
+        show_default=True,
+        metavar="SECONDS",
+        help=what_for,
+    )
+
+
+variants = click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="NAME:VARIABLE=VALUE...",
+    help="Also omnes with these settings. May be repeated.",
+)
+
 one_mpi = click.option("--mpi", "place", metavar="PREFIX", help="This MPI instead of the first one found.")
 
 bind = click.option("--bind/--no-bind", default=None, help="Bind ranks to cores.  [default: when they fit]")

@@ -70,6 +70,14 @@ def parse_sizes(text: str) -> list[int]:
     return list(dict.fromkeys(sizes))
 
 
+def parse_multiples(text: str, element: int, type_name: str) -> list[int]:
+    """The same of whole numbers of elements."""
+    sizes = parse_sizes(text)
+    if odd := [size for size in sizes if size % element]:
+        raise UsageError(f"{odd[0]} bytes are no whole number of {type_name}s: use multiples of {element}")
+    return sizes
+
+
 def parse_counts(text: str) -> list[int]:
     """'1..4,8' -> [1, 2, 3, 4, 8]; all at least 1."""
     counts: list[int] = []

@@ -17,7 +17,7 @@ from omnes.bench.session import WITH_COUNTS
 from omnes.bench.timing import Cell
 from omnes.errors import OmnesError
 from omnes.models import prediction
-from omnes.models.prediction import Machine, Ranks
+from omnes.models.prediction import MachineCosts, Ranks
 
 SIZE_UNKNOWN = frozenset(WITH_COUNTS) - {"allgatherv", "reduce_scatter"}
 LEAST_SHARE = 0.005  # of a program's collective time: what takes less is not worth tuning
@@ -99,7 +99,7 @@ def _composed(case: Case) -> list[str]:
     return [use for use in uses if re.match("hierarchical|lanes", use)]
 
 
-def candidates(case: Case, machine: Machine, most: int, host: bool) -> list[str]:
+def candidates(case: Case, machine: MachineCosts, most: int, host: bool) -> list[str]:
     """The present choice, the MPI's own where calls may be left to it, and up to so many others that the model holds
     for the fastest at this size or next to it.
 

@@ -70,7 +70,7 @@ class Tuned:
 
 
 @dataclass
-class Session:
+class CutoffSearch:
     records: Records
     base: JobSpec
     ranks: int

@@ -22,7 +22,7 @@ from omnes.bench.job import Job, JobSpec, Spread
 from omnes.bench.records import Key, Records
 from omnes.bench.session import end_on_sigterm
 from omnes.errors import OmnesError
-from omnes.models.prediction import Machine, Ranks
+from omnes.models.prediction import MachineCosts, Ranks
 from omnes.terminal.progress import Steps
 from omnes.terminal.units import format_bytes
 from omnes.tuning import search
@@ -31,12 +31,12 @@ from omnes.tuning.search import Found
 
 
 @dataclass
-class Session:
+class TuningSession:
     records: Records
     spec: JobSpec
     bind: Callable[[Ranks], bool]
     seconds: float  # for each finalist of a case
-    model: Machine
+    model: MachineCosts
     most: int  # candidates of a case beside the present choice
     hosts_are_real: bool = False
     refine: bool = False

@@ -42,7 +42,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "bine",
     .summary = "alternating partners at doubling distance exchange all they have",
@@ -50,8 +50,7 @@ const Algorithm algorithm{
     .build = build,
     .even = true,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -22,7 +22,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "bruck",
     .summary = "growing distance on a circle, k - 1 partners per round, any number of ranks",
@@ -30,8 +30,7 @@ const Algorithm algorithm{
     .build = build,
     .default_radix = 2,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

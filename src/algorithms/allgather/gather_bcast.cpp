@@ -17,15 +17,14 @@ void build(Builder& b) {
   b.publish(all);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "gather_bcast",
     .summary = "all parts go to rank 0, which publishes them",
     .source = "Open MPI, basic linear allgather",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -43,7 +43,7 @@ void build(Builder& b) {
   levels.unpack(table, Buffer::recv);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "hierarchical",
     .summary = "gather up the levels of the machine, allgather of bundles in the widest, bcast down",
@@ -51,8 +51,7 @@ const Algorithm algorithm{
     .build = build,
     .unequal = true,
     .hierarchical = phases,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -48,7 +48,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "kring",
     .summary = "a ring of rings of k ranks, so that few parts travel far",
@@ -56,8 +56,7 @@ const Algorithm algorithm{
     .build = build,
     .default_radix = 4,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -20,7 +20,7 @@ void build(Builder& b) {
   rows.unpack(table, Buffer::recv);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "lanes",
     .summary = "allgathers among corresponding ranks, from the widest level of the machine to the nearest",
@@ -29,8 +29,7 @@ const Algorithm algorithm{
     .unequal = true,
     .hierarchical = phases,
     .uniform = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

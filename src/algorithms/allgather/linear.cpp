@@ -14,15 +14,14 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "linear",
     .summary = "everybody publishes, everybody reads",
     .source = "Romanyuta, Kurnosov 2023 (flat Bcast from every rank)",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -29,7 +29,7 @@ void build(Builder& b) {
   if (p == 1) b.copy(b.own(), b.part(Buffer::recv, 0));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "neighbor_exchange",
     .summary = "both neighbours on the ring in turn, two parts per message",
@@ -37,8 +37,7 @@ const Algorithm algorithm{
     .build = build,
     .even = true,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

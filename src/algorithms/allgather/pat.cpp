@@ -52,7 +52,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "pat",
     .summary = "binomial trees side by side, far ranks first, up to k parts per message",
@@ -61,8 +61,7 @@ const Algorithm algorithm{
     .default_radix = 8,
     .min_radix = 1,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -17,7 +17,7 @@ void build(Builder& b) {
   if (p == 1) b.copy(b.own(), b.part(Buffer::recv, rank));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "recursive_doubling",
     .summary = "pairs at doubling distance exchange all they have",
@@ -25,8 +25,7 @@ const Algorithm algorithm{
     .build = build,
     .power_of_two = true,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -58,7 +58,7 @@ void build(Builder& b) {
   if (partner >= 0) send_all_but(b, partner);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "recursive_multiplying",
     .summary = "groups of up to k ranks exchange all they have",
@@ -66,8 +66,7 @@ const Algorithm algorithm{
     .build = build,
     .default_radix = 4,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

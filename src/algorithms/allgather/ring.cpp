@@ -19,7 +19,7 @@ void build(Builder& b) {
   b.copy(b.own(), b.part(Buffer::recv, rank));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "ring",
     .summary = "parts travel round the ring, segments pipelined",
@@ -27,8 +27,7 @@ const Algorithm algorithm{
     .build = build,
     .segmented = true,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -24,15 +24,14 @@ void build(Builder& b) {
   b.copy(b.own(), b.part(Buffer::recv, rank));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "sparbit",
     .summary = "halving distance, part by part, no packing",
     .source = "Loch, Koslovski 2021",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

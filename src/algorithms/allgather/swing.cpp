@@ -65,7 +65,7 @@ void build(Builder& b) {
   if (p == 1) b.copy(b.own(), b.part(Buffer::recv, 0));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allgather,
     .name = "swing",
     .summary = "alternating partners, the far ones first",
@@ -73,8 +73,7 @@ const Algorithm algorithm{
     .build = build,
     .even = true,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -17,7 +17,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "all_to_all",
     .summary = "everybody publishes, everybody combines in rank order",
@@ -26,8 +26,7 @@ const Algorithm algorithm{
     .segmented = true,
     .ordered = true,
     .from_left = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

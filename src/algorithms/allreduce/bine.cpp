@@ -20,14 +20,13 @@ Exchange exchange(int member, int round, int members) {
 
 void build(Builder& b) { allreduce_exchanging(b, b.own(), exchange); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "bine",
     .summary = "pairs at distance ..., 11, 5, 3, 1, 1 exchange and combine all they have",
     .source = "De Sensi et al. 2025 (Bine trees)",
     .build = build,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -22,14 +22,13 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "circulant",
     .summary = "reduce-scatter, then allgather, each in ceil(log2(p)) rounds on a circulant graph",
     .source = "Träff 2024",
     .build = build,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

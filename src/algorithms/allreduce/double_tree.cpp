@@ -13,7 +13,7 @@ void build(Builder& b) {
   double_flow_down(b, 0, result);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "double_tree",
     .summary = "halves of the message up two binary trees to rank 0 and down again, segments pipelined",
@@ -21,8 +21,7 @@ const Algorithm algorithm{
     .build = build,
     .segmented = true,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

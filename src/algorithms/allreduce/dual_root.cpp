@@ -69,7 +69,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "dual_root",
     .summary = "up and down two binary trees whose roots exchange, segments pipelined",
@@ -77,8 +77,7 @@ const Algorithm algorithm{
     .build = build,
     .segmented = true,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -16,7 +16,7 @@ void build(Builder& b) {
   levels.down(result);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "hierarchical",
     .summary = "reduce up the levels of the machine, allreduce in the widest, bcast down; by k leaders of each unit",
@@ -27,8 +27,7 @@ const Algorithm algorithm{
     .segmented = true,
     .ordered = true,
     .hierarchical = phases,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -15,7 +15,7 @@ void build(Builder& b) {
   levels.down(result);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "hierarchical_reduce_bcast",
     .summary = "reduce up all levels of the machine, then bcast down; by k leaders of each unit",
@@ -26,8 +26,7 @@ const Algorithm algorithm{
     .segmented = true,
     .ordered = true,
     .hierarchical = phases,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

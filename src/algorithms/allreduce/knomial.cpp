@@ -13,7 +13,7 @@ void build(Builder& b) {
   flow_down(b, tree, 0);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "knomial",
     .summary = "k-nomial reduce to rank 0, then k-nomial bcast, segments pipelined",
@@ -22,8 +22,7 @@ const Algorithm algorithm{
     .default_radix = 2,
     .segmented = true,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

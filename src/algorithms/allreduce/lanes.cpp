@@ -16,7 +16,7 @@ void build(Builder& b) {
   message.allgather(result, result);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "lanes",
     .summary = "reduce_scatter in each unit, allreduces of the slices among corresponding ranks, allgather",
@@ -26,8 +26,7 @@ const Algorithm algorithm{
     .ordered = true,
     .hierarchical = phases,
     .uniform = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -28,7 +28,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "lanes_whole",
     .summary = "allreduces of the whole message among corresponding ranks, from the nearest level to the widest",
@@ -37,8 +37,7 @@ const Algorithm algorithm{
     .ordered = true,
     .hierarchical = phases,
     .uniform = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

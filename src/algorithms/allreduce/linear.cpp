@@ -18,7 +18,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "linear",
     .summary = "rank 0 combines in rank order and publishes the result",
@@ -27,8 +27,7 @@ const Algorithm algorithm{
     .segmented = true,
     .ordered = true,
     .from_left = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -17,14 +17,13 @@ void build(Builder& b) {
   for (int place = 0; place < p; ++place) b.copy(sub(sums, place), recv_blocks(pieces[place]));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "pat",
     .summary = "reduce-scatter up binomial trees, then allgather down them, the least data over the longest distance",
     .source = "Jeaugey 2025 (PAT), without its bound on buffers",
     .build = build,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

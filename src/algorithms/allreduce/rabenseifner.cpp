@@ -26,15 +26,14 @@ void build(Builder& b) {
   if (partner >= 0) b.send(partner, result);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "rabenseifner",
     .summary = "recursive halving reduce-scatter, then recursive doubling allgather",
     .source = "Rabenseifner 2004",
     .build = build,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

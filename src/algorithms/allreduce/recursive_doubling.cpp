@@ -11,15 +11,14 @@ namespace {
 
 void build(Builder& b) { allreduce_exchanging(b, b.own(), exchange_doubling); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "recursive_doubling",
     .summary = "pairs at doubling distance exchange and combine",
     .source = "Thakur, Rabenseifner, Gropp 2005",
     .build = build,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -33,11 +33,7 @@ void build(Builder& b) {
   const Folding& fold = digits.fold;
   const int partner = fold.partner(rank), member = fold.member(rank);
   const Blocks result = recv_blocks(0);
-  if (!fold.leads(rank)) {
-    b.send(partner, b.own());
-    b.recv(partner, result);
-    return;
-  }
+  if (only_follows(b, fold, b.own(), result)) return;
   // Partial results alternate between `recv` and a temporary, so that the last lands in `recv` and nothing is
   // overwritten while it is being sent.
   const bool odd = digits.radices.size() % 2 != 0;
@@ -69,7 +65,7 @@ void build(Builder& b) {
   if (partner >= 0) b.send(partner, result);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "recursive_multiplying",
     .summary = "k ranks at distance 1, k, k^2, ... exchange and combine",
@@ -77,8 +73,7 @@ const Algorithm algorithm{
     .build = build,
     .default_radix = 4,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -30,15 +30,14 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "ring",
     .summary = "ring reduce-scatter, then ring allgather, segments pipelined",
     .source = "Patarasuk, Yuan 2009",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

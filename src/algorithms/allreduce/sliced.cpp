@@ -25,7 +25,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "sliced",
     .summary = "every rank combines one slice in rank order and publishes it",
@@ -34,8 +34,7 @@ const Algorithm algorithm{
     .segmented = true,
     .ordered = true,
     .from_left = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -25,7 +25,7 @@ void build(Builder& b) {
   b.send(std::vector(tree.children.rbegin(), tree.children.rend()), result);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "smp",
     .summary = "reduce among k ranks each, recursive doubling among one of each k, then bcast",
@@ -33,8 +33,7 @@ const Algorithm algorithm{
     .build = build,
     .default_radix = 4,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

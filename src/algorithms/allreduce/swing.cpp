@@ -9,14 +9,13 @@ namespace {
 
 void build(Builder& b) { allreduce_along(b, swing); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::allreduce,
     .name = "swing",
     .summary = "reduce-scatter at distance 1, 1, 3, 5, 11, ..., then allgather back",
     .source = "De Sensi, Bonato, Saam, Hoefler 2024",
     .build = build,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -26,7 +26,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::alltoall,
     .name = "batched",
     .summary = "k partners to send to and k to receive from at a time",
@@ -35,8 +35,7 @@ const Algorithm algorithm{
     .default_radix = 8,
     .min_radix = 1,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

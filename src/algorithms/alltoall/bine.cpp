@@ -74,15 +74,14 @@ void build(Builder& b) {
   for (int i = 0; i < p; ++i) b.copy(at[i], b.part(Buffer::recv, start_of(rank, to[i], p)));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::alltoall,
     .name = "bine",
     .summary = "pairs at alternating distance 1, 1, 3, 5, 11, ... exchange half of their parts",
     .source = "De Sensi et al. 2025 (butterfly); ways of parts derived here",
     .build = build,
     .even = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -49,15 +49,14 @@ void build(Builder& b) {
   for (int i = 0; i < p; ++i) b.copy(at[i], b.part(Buffer::recv, static_cast<int>((rank - i + p) % p)));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::alltoall,
     .name = "bruck",
     .summary = "parts packed by the digits of their distance, k - 1 messages per round",
     .source = "Bruck et al. 1997 (index with radix r)",
     .build = build,
     .default_radix = 2,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

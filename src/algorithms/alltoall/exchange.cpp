@@ -32,15 +32,14 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::alltoall,
     .name = "exchange",
     .summary = "pairs of ranks swap parts; in place without a copy of everything",
     .source = "Thakur, Rabenseifner, Gropp 2005 (xor); one-factorisation with rests for other p",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -50,7 +50,7 @@ void build(Builder& b) {
     b.copy(sub(here, position), b.part(Buffer::recv, hierarchy.rank_at(position)));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::alltoall,
     .name = "lanes",
     .summary = "alltoalls among corresponding ranks, from the nearest level of the machine to the widest",
@@ -58,8 +58,7 @@ const Algorithm algorithm{
     .build = build,
     .hierarchical = phases,
     .uniform = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

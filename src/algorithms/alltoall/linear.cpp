@@ -19,15 +19,14 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::alltoall,
     .name = "linear",
     .summary = "everybody sends to everybody at once",
     .source = "Thakur, Rabenseifner, Gropp 2005 (isend-irecv)",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

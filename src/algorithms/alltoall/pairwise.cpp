@@ -17,15 +17,14 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::alltoall,
     .name = "pairwise",
     .summary = "one partner to send to and one to receive from per round",
     .source = "Thakur, Rabenseifner, Gropp 2005",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -10,14 +10,13 @@ void build(Builder& b) {
   for (int i = 1; i < b.p(); ++i) b.recv_published((b.rank() + i) % b.p(), token);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::barrier,
     .name = "all_to_all",
     .summary = "everybody publishes a token and waits for all others",
     .source = "folklore; one store and p - 1 loads per rank in shared memory",
     .build = build,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -23,15 +23,14 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::barrier,
     .name = "dissemination",
     .summary = "signals at growing distance on a circle, k - 1 per round",
     .source = "Hensgen, Finkel, Manber 1988; n-way: Hoefler, Mehlan, Mietke, Rehm 2006",
     .build = build,
     .default_radix = 2,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

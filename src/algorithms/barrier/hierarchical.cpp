@@ -15,15 +15,14 @@ void build(Builder& b) {
   levels.down(token);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::barrier,
     .name = "hierarchical",
     .summary = "tokens go up the levels of the machine, through a barrier in the widest, and down",
     .source = "Graham et al. 2010 (hierarchical barriers); any algorithm at each level is ours",
     .build = build,
     .hierarchical = phases,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -18,15 +18,14 @@ void build(Builder& b) {
   b.send(tree.children, token);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::barrier,
     .name = "knomial",
     .summary = "up and down a k-nomial tree",
     .source = "combining tree: Yew, Tzeng, Lawrie 1987; as messages with any k",
     .build = build,
     .default_radix = 2,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

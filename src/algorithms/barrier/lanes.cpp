@@ -15,7 +15,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::barrier,
     .name = "lanes",
     .summary = "barriers among corresponding ranks, from the nearest level of the machine to the widest",
@@ -23,8 +23,7 @@ const Algorithm algorithm{
     .build = build,
     .hierarchical = phases,
     .uniform = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -16,14 +16,13 @@ void build(Builder& b) {
   b.publish(token);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::barrier,
     .name = "linear",
     .summary = "all report to rank 0, which publishes back",
     .source = "central counter, as messages: Mellor-Crummey, Scott 1991",
     .build = build,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -10,11 +10,7 @@ void build(Builder& b) {
   const Folding fold(b.p());
   const int partner = fold.partner(b.rank()), member = fold.member(b.rank());
   const Blocks token;
-  if (!fold.leads(b.rank())) {
-    b.send(partner, token);
-    b.recv(partner, token);
-    return;
-  }
+  if (only_follows(b, fold, token, token)) return;
   if (partner >= 0) b.recv(partner, token);
   for (int distance = 1; distance < fold.members; distance *= 2) {
     const int peer = fold.leader(member ^ distance);
@@ -26,14 +22,13 @@ void build(Builder& b) {
   if (partner >= 0) b.send(partner, token);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::barrier,
     .name = "recursive_doubling",
     .summary = "pairs at doubling distance exchange tokens",
     .source = "butterfly barrier: Brooks 1986; folded as in Thakur, Rabenseifner, Gropp 2005",
     .build = build,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

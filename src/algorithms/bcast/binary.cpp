@@ -11,15 +11,14 @@ void build(Builder& b) {
   flow_down(b, binary_tree(b.vrank(), b.p()), b.root());
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "binary",
     .summary = "complete binary tree, segments pipelined",
     .source = "pipelined binary tree: Johnsson, Ho 1989",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

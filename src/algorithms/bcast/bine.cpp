@@ -11,15 +11,14 @@ void build(Builder& b) {
   flow_down(b, bine_tree(b.vrank(), b.p()), b.root());
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "bine",
     .summary = "Bine tree, segments pipelined",
     .source = "De Sensi et al. 2025",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

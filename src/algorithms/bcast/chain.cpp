@@ -11,15 +11,14 @@ void build(Builder& b) {
   flow_down(b, chain_tree(b.vrank(), b.p()), b.root());
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "chain",
     .summary = "each rank forwards to the next, segments pipelined",
     .source = "pipelined linear array: Johnsson, Ho 1989",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

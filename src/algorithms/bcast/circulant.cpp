@@ -16,15 +16,14 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "circulant",
     .summary = "segments on a circulant graph, as few rounds as possible",
     .source = "Träff 2024",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

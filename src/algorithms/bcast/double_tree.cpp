@@ -24,15 +24,14 @@ void build(Builder& b) {
     }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "double_tree",
     .summary = "halves of the message down two binary trees, segments pipelined",
     .source = "Sanders, Speck, Träff 2009",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

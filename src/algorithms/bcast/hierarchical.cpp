@@ -9,7 +9,7 @@ constexpr Phases phases{.down = Operation::bcast};
 
 void build(Builder& b) { MessageLevels(b, phases, b.root()).down(recv_blocks(0, b.pieces())); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "hierarchical",
     .summary = "down the levels of the machine, each with an algorithm of its own, by k leaders of each unit",
@@ -19,8 +19,7 @@ const Algorithm algorithm{
     .min_radix = 1,
     .segmented = true,
     .hierarchical = phases,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -11,7 +11,7 @@ void build(Builder& b) {
   flow_down(b, kary_tree(b.vrank(), b.p(), b.problem().radix), b.root());
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "kary",
     .summary = "complete k-ary tree, segments pipelined",
@@ -19,8 +19,7 @@ const Algorithm algorithm{
     .build = build,
     .default_radix = 4,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -10,7 +10,7 @@ void build(Builder& b) {
   flow_down(b, knomial_tree(b.vrank(), b.p(), b.problem().radix), b.root());
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "knomial",
     .summary = "k-nomial tree, segments pipelined",
@@ -18,8 +18,7 @@ const Algorithm algorithm{
     .build = build,
     .default_radix = 2,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

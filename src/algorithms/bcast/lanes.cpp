@@ -16,7 +16,7 @@ void build(Builder& b) {
   message.allgather(all, into);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "lanes",
     .summary = "scatter in the root's unit, bcasts of the slices among corresponding ranks, allgather in each unit",
@@ -25,8 +25,7 @@ const Algorithm algorithm{
     .segmented = true,
     .hierarchical = phases,
     .uniform = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

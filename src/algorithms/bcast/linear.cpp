@@ -14,15 +14,14 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "linear",
     .summary = "the root publishes, all others read",
     .source = "Romanyuta, Kurnosov 2023 (flat Bcast)",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -11,7 +11,7 @@ void build(Builder& b) {
   flow_down(b, postal_tree(b.vrank(), b.p(), b.problem().radix), b.root());
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "postal",
     .summary = "tree for messages that take k times as long to arrive as to send, segments pipelined",
@@ -20,8 +20,7 @@ const Algorithm algorithm{
     .default_radix = 3,
     .min_radix = 1,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

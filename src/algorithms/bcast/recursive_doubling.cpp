@@ -12,15 +12,14 @@ void build(Builder& b) {
   flow_down(b, doubling_tree(b.vrank(), b.p()), b.root());
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "recursive_doubling",
     .summary = "binomial tree, nearest ranks first, segments pipelined",
     .source = "binomial tree: Johnsson, Ho 1989",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

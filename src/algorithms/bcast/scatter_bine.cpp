@@ -53,14 +53,13 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "scatter_bine",
     .summary = "scatter down a Bine tree, then Bine allgather",
     .source = "De Sensi et al. 2025",
     .build = build,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -39,14 +39,13 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "scatter_recursive_doubling",
     .summary = "binomial scatter, then recursive doubling allgather",
     .source = "Barnett et al. 1994; Thakur, Rabenseifner, Gropp 2005",
     .build = build,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -25,15 +25,14 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "scatter_ring",
     .summary = "binomial scatter, then ring allgather",
     .source = "Barnett et al. 1994; Thakur, Rabenseifner, Gropp 2005",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

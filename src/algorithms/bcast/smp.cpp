@@ -11,7 +11,7 @@ void build(Builder& b) {
   flow_down(b, smp_tree(b.rank(), b.p(), b.root(), b.problem().radix), 0);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "smp",
     .summary = "among one rank of each k, then among those k, segments pipelined",
@@ -19,8 +19,7 @@ const Algorithm algorithm{
     .build = build,
     .default_radix = 4,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

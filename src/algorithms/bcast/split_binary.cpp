@@ -40,15 +40,14 @@ void build(Builder& b) {
   for (int s = 0; s < segments; ++s) b.recv(mirror, segment(1 - half, s));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::bcast,
     .name = "split_binary",
     .summary = "halves of the message down the halves of a binary tree, then swapped",
     .source = "Pješivac-Grbović et al. 2007",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

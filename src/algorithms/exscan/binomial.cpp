@@ -47,7 +47,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::exscan,
     .name = "binomial",
     .summary = "an up and a down sweep of a binomial tree, segments pipelined",
@@ -55,8 +55,7 @@ const Algorithm algorithm{
     .build = build,
     .segmented = true,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -50,15 +50,14 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::exscan,
     .name = "doubling_123",
     .summary = "sums of lower ranks move up at distance 1, 2, 3, 6, 12, ...",
     .source = "Träff 2025",
     .build = build,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -7,15 +7,11 @@ namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) {
-  const int rank = b.rank();
-  const Blocks received = b.temp(rank > 0 ? 1 : 0);
-  if (rank + 1 < b.p()) b.send(rank + 1, b.own());
-  if (rank == 0) return;
-  b.recv(rank - 1, received);
-  scan_grouped(b, 1, b.problem().radix, received);
+  const Blocks received = shift_up(b);
+  if (b.rank() > 0) scan_grouped(b, 1, b.problem().radix, received);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::exscan,
     .name = "smp",
     .summary = "contributions move up by one rank, then scans among k ranks each and the last of each k",
@@ -23,8 +19,7 @@ const Algorithm algorithm{
     .build = build,
     .default_radix = 4,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -1,24 +1,19 @@
 // Gather, Bine tree: ceil(log2(p)) rounds as along a binomial tree, between ranks that are nearer to each other.
-#include "algorithms/bine.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/subtrees.hpp"
 
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  const int p = b.p();
-  gather_subtrees(b, place_in(b.vrank(), bine_tree(b.vrank(), p), [&](int v) { return bine_subtree(v, p); }));
-}
+void build(Builder& b) { gather_subtrees(b, bine_place(b)); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::gather,
     .name = "bine",
     .summary = "Bine tree, subtrees travel together",
     .source = "De Sensi et al. 2025",
     .build = build,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

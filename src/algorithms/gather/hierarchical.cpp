@@ -16,15 +16,14 @@ void build(Builder& b) {
   if (at_root) levels.unpack(table, Buffer::recv);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::gather,
     .name = "hierarchical",
     .summary = "up the levels of the machine, the parts of a unit in one message",
     .source = "Karonis et al. 2000 (multilevel gather); any algorithm at each level is ours",
     .build = build,
     .hierarchical = phases,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -6,21 +6,16 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  const int p = b.p(), k = b.problem().radix;
-  const auto subtree = [&](int v) { return Arc{v, knomial_extent(v, p, k)}; };
-  gather_subtrees(b, place_in(b.vrank(), knomial_tree(b.vrank(), p, k), subtree));
-}
+void build(Builder& b) { gather_subtrees(b, knomial_place(b)); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::gather,
     .name = "knomial",
     .summary = "k-nomial tree, subtrees travel together",
     .source = "binomial gather, generalised: Thakur, Rabenseifner, Gropp 2005",
     .build = build,
     .default_radix = 2,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

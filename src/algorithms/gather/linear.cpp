@@ -10,15 +10,14 @@ void build(Builder& b) {
   for (int v = 1; v < b.p(); ++v) b.recv(b.real(v), b.part(Buffer::recv, b.real(v)));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::gather,
     .name = "linear",
     .summary = "everybody sends to the root",
     .source = "MPICH, Open MPI (linear)",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

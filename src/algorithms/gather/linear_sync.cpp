@@ -25,7 +25,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::gather,
     .name = "linear_sync",
     .summary = "everybody sends to the root, which asks k ranks at a time",
@@ -34,8 +34,7 @@ const Algorithm algorithm{
     .default_radix = 8,
     .min_radix = 1,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -5,13 +5,9 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  const int p = b.p(), k = b.problem().radix;
-  const auto subtree = [&](int v) { return Arc{v, postal_extent(v, p, k)}; };
-  gather_subtrees(b, place_in(b.vrank(), postal_tree(b.vrank(), p, k), subtree));
-}
+void build(Builder& b) { gather_subtrees(b, postal_place(b)); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::gather,
     .name = "postal",
     .summary = "tree for messages that take k times as long to arrive as to send, subtrees travel together",
@@ -19,8 +15,7 @@ const Algorithm algorithm{
     .build = build,
     .default_radix = 3,
     .min_radix = 1,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

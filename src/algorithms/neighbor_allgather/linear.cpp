@@ -9,15 +9,14 @@ void build(Builder& b) {
   exchange_with_neighbors(b, [&](int) { return b.part(Buffer::send, 0); });
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::neighbor_allgather,
     .name = "linear",
     .summary = "a message along every edge, all at once",
     .source = "MPICH, Open MPI (linear)",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -7,14 +7,9 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  b.cut(b.segments());
-  const Tree tree = in_order_binary_tree(b.rank(), b.p(), b.root());
-  const bool at_root = b.rank() == b.root();
-  flow_up(b, tree, b.own(), at_root ? recv_blocks(0, b.pieces()) : b.temp(tree.children.empty() ? 0 : b.pieces()));
-}
+void build(Builder& b) { reduce_along(b, in_order_binary_tree(b.rank(), b.p(), b.root())); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "binary",
     .summary = "in-order binary tree, segments pipelined",
@@ -22,8 +17,7 @@ const Algorithm algorithm{
     .build = build,
     .segmented = true,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

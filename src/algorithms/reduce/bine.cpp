@@ -47,15 +47,14 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "bine",
     .summary = "binomial tree with distances 1, 1, 3, 5, 11, ..., segments pipelined",
     .source = "De Sensi et al. 2025 (Bine trees)",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -44,14 +44,13 @@ void build(Builder& b) {
   if (parent >= 0) cyclic_runs(rank, handed, p, [&](int first, int n) { b.send(b.real(parent), sub(sums, first, n)); });
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "circulant",
     .summary = "reduce-scatter in ceil(log2(p)) rounds on a circulant graph, then a gather along its edges",
     .source = "reduce-scatter: Träff 2024",
     .build = build,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

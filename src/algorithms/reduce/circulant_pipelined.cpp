@@ -28,15 +28,14 @@ void build(Builder& b) {
   if (b.p() == 1) b.copy(b.own(), sums);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "circulant_pipelined",
     .summary = "segments on a circulant graph, as few rounds as possible",
     .source = "Träff 2024 (broadcast schedules, backwards)",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -14,7 +14,7 @@ void build(Builder& b) {
   double_flow_up(b, b.root(), b.own(), sum);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "double_tree",
     .summary = "halves of the message up two binary trees, segments pipelined",
@@ -22,8 +22,7 @@ const Algorithm algorithm{
     .build = build,
     .segmented = true,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -15,7 +15,7 @@ void build(Builder& b) {
   if (b.p() == 1) b.copy(b.own(), sum);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "hierarchical",
     .summary = "up the levels of the machine, each with an algorithm of its own, by k leaders of each unit",
@@ -26,8 +26,7 @@ const Algorithm algorithm{
     .segmented = true,
     .ordered = true,
     .hierarchical = phases,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -6,12 +6,9 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  b.cut(b.segments());
-  flow_up_to_root(b, knomial_tree(b.rank(), b.p(), b.problem().radix));
-}
+void build(Builder& b) { reduce_along(b, knomial_tree(b.rank(), b.p(), b.problem().radix)); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "knomial",
     .summary = "k-nomial tree to rank 0, forwarded to the root, segments pipelined",
@@ -20,8 +17,7 @@ const Algorithm algorithm{
     .default_radix = 2,
     .segmented = true,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -17,7 +17,7 @@ void build(Builder& b) {
   message.gather(result);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "lanes",
     .summary =
@@ -28,8 +28,7 @@ const Algorithm algorithm{
     .ordered = true,
     .hierarchical = phases,
     .uniform = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

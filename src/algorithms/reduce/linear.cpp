@@ -19,7 +19,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "linear",
     .summary = "the root combines all contributions in rank order",
@@ -28,8 +28,7 @@ const Algorithm algorithm{
     .segmented = true,
     .ordered = true,
     .from_left = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -7,23 +7,21 @@ namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) {
-  b.cut(b.segments());
   const int v = b.vrank(), p = b.p();  // the root is the last of the chain
   Tree tree;
   if (v != 0) tree.parent = b.real((v + 1) % p);
   if (v != 1 % p) tree.children = {b.real((v + p - 1) % p)};
-  flow_up(b, tree, b.own(), v == 0 ? recv_blocks(0, b.pieces()) : b.temp(tree.children.empty() ? 0 : b.pieces()));
+  reduce_along(b, tree);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "pipeline",
     .summary = "one chain to the root, segments pipelined",
     .source = "pipelined linear array: Johnsson, Ho 1989",
     .build = build,
     .segmented = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -6,12 +6,9 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  b.cut(b.segments());
-  flow_up_to_root(b, postal_tree(b.rank(), b.p(), b.problem().radix));
-}
+void build(Builder& b) { reduce_along(b, postal_tree(b.rank(), b.p(), b.problem().radix)); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "postal",
     .summary = "tree for messages that take k times as long to arrive as to send, forwarded to the root",
@@ -21,8 +18,7 @@ const Algorithm algorithm{
     .min_radix = 1,
     .segmented = true,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

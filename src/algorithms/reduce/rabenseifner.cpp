@@ -32,15 +32,14 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "rabenseifner",
     .summary = "recursive halving reduce-scatter, then binomial gather",
     .source = "Rabenseifner 2004",
     .build = build,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -27,7 +27,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "sliced",
     .summary = "every rank combines one slice in rank order, the root gathers",
@@ -36,8 +36,7 @@ const Algorithm algorithm{
     .segmented = true,
     .ordered = true,
     .from_left = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -6,12 +6,9 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  b.cut(b.segments());
-  flow_up_to_root(b, smp_tree(b.rank(), b.p(), 0, b.problem().radix));
-}
+void build(Builder& b) { reduce_along(b, smp_tree(b.rank(), b.p(), 0, b.problem().radix)); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce,
     .name = "smp",
     .summary = "among k ranks each, then among one of each k, segments pipelined",
@@ -20,8 +17,7 @@ const Algorithm algorithm{
     .default_radix = 4,
     .segmented = true,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -27,11 +27,7 @@ void build(Builder& b) {
   const Folding fold(p);
   const int partner = fold.partner(rank);
   const Blocks contribution = b.part(Buffer::send, 0, p), result = recv_blocks(0);
-  if (!fold.leads(rank)) {
-    b.send(partner, contribution);
-    b.recv(partner, result);
-    return;
-  }
+  if (only_follows(b, fold, contribution, result)) return;
   if (p == 1) b.copy(contribution, result);
   const Blocks sums = b.temp(p > 1 ? p : 0);
   Blocks sum = contribution;
@@ -63,15 +59,14 @@ void build(Builder& b) {
   b.copy(sub(sums, rank), result);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce_scatter_block,
     .name = "bine",
     .summary = "pairs exchange halves at distance ..., 11, 5, 3, 1, 1: halves are ranges around each rank",
     .source = "De Sensi et al. 2025 (Bine trees)",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

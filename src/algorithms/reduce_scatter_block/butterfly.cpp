@@ -11,7 +11,7 @@ namespace {
 
 void build(Builder& b) { reduce_scatter_along(b, doubling_distance); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce_scatter_block,
     .name = "butterfly",
     .summary = "pairs at doubling distance exchange halves, in rank order",
@@ -19,8 +19,7 @@ const Algorithm algorithm{
     .build = build,
     .ordered = true,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -10,15 +10,14 @@ void build(Builder& b) {
   reduce_scatter_circulant(b, b.part(Buffer::send, 0, p), b.temp(p > 2 ? p : 0), recv_blocks(0));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce_scatter_block,
     .name = "circulant",
     .summary = "ceil(log2(p)) rounds on a circulant graph, for any p",
     .source = "Träff 2024",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -34,7 +34,7 @@ void build(Builder& b) {
   levels.scatter(table, own, levels.hierarchy().levels() - 1, levels.parts());
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce_scatter_block,
     .name = "hierarchical",
     .summary = "reduce up the levels of the machine, reduce_scatter of bundles in the widest, scatter down",
@@ -43,8 +43,7 @@ const Algorithm algorithm{
     .ordered = true,
     .unequal = true,
     .hierarchical = phases,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

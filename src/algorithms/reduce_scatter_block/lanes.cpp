@@ -23,7 +23,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce_scatter_block,
     .name = "lanes",
     .summary = "reduce_scatters among corresponding ranks, from the nearest level of the machine to the widest",
@@ -32,8 +32,7 @@ const Algorithm algorithm{
     .unequal = true,
     .hierarchical = phases,
     .uniform = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -19,7 +19,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce_scatter_block,
     .name = "linear",
     .summary = "everybody sends to everybody, every rank combines its part in rank order",
@@ -29,8 +29,7 @@ const Algorithm algorithm{
     .ordered = true,
     .from_left = true,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

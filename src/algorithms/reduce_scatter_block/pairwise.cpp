@@ -19,15 +19,14 @@ void build(Builder& b) {
   b.copy(sum, recv_blocks(0));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce_scatter_block,
     .name = "pairwise",
     .summary = "one partner to send to and one to receive from per round",
     .source = "Thakur, Rabenseifner, Gropp 2005",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -13,15 +13,14 @@ void build(Builder& b) {
   reduce_scatter_pat(b, sums, recv_blocks(0));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce_scatter_block,
     .name = "pat",
     .summary = "all parts up binomial trees at once, the least data over the longest distance, for any p",
     .source = "Jeaugey 2025 (PAT), without its bound on buffers",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

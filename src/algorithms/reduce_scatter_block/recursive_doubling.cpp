@@ -34,11 +34,7 @@ void build(Builder& b) {
   const Folding fold(p);
   const int partner = fold.partner(rank), member = fold.member(rank);
   const Blocks contribution = b.part(Buffer::send, 0, p), result = recv_blocks(0);
-  if (!fold.leads(rank)) {
-    b.send(partner, contribution);
-    b.recv(partner, result);
-    return;
-  }
+  if (only_follows(b, fold, contribution, result)) return;
   if (p == 1) b.copy(contribution, result);
   Blocks sum = contribution, next = b.temp(fold.members > 2 || partner >= 0 ? p : 0);
   Blocks spare = b.temp(fold.members > 4 || partner >= 0 ? p : 0);
@@ -62,7 +58,7 @@ void build(Builder& b) {
   b.copy(sub(sum, rank), result);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce_scatter_block,
     .name = "recursive_doubling",
     .summary = "pairs at doubling distance exchange all that is still needed, in rank order",
@@ -70,8 +66,7 @@ const Algorithm algorithm{
     .build = build,
     .ordered = true,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

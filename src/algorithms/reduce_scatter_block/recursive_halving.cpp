@@ -9,15 +9,14 @@ namespace {
 
 void build(Builder& b) { reduce_scatter_along(b, halving_distance); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce_scatter_block,
     .name = "recursive_halving",
     .summary = "pairs at halving distance exchange halves of what they hold",
     .source = "Thakur, Rabenseifner, Gropp 2005",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -24,7 +24,7 @@ void build(Builder& b) {
   if (!tree.children.empty() || p == 1) b.copy(sub(sum, rank), recv_blocks(0));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce_scatter_block,
     .name = "reduce_then_scatter",
     .summary = "k-nomial reduce to rank 0, then k-nomial scatter",
@@ -33,8 +33,7 @@ const Algorithm algorithm{
     .default_radix = 2,
     .ordered = true,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

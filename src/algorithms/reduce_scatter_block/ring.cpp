@@ -29,7 +29,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce_scatter_block,
     .name = "ring",
     .summary = "parts travel once around a ring, segments pipelined",
@@ -37,8 +37,7 @@ const Algorithm algorithm{
     .build = build,
     .segmented = true,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

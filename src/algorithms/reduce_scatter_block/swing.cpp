@@ -8,15 +8,14 @@ namespace {
 
 void build(Builder& b) { reduce_scatter_along(b, swing); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::reduce_scatter_block,
     .name = "swing",
     .summary = "pairs at distance 1, 1, 3, 5, 11, ... exchange halves",
     .source = "De Sensi, Bonato, Saam, Hoefler 2024",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -25,7 +25,7 @@ void build(Builder& b) {
   }
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::scan,
     .name = "binomial",
     .summary = "an up and a down sweep of a binomial tree, segments pipelined",
@@ -33,8 +33,7 @@ const Algorithm algorithm{
     .build = build,
     .segmented = true,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

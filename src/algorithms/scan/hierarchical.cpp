@@ -1,26 +1,20 @@
 // Scan along a hierarchy: an exscan in the groups of each level, and the sums of all lower units down again.
-#include "algorithms/registry.hpp"
 #include "algorithms/scan_levels.hpp"
 
 namespace omnes::inline algorithms {
 namespace {
 
-constexpr Phases phases{.up = Operation::exscan, .down = Operation::bcast};
-
-void build(Builder& b) { scan_levels(b, true); }
-
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::scan,
     .name = "hierarchical",
     .summary = "exscans up the levels of the machine, and sums of lower units down",
     .source = "MPICH (SMP-aware scan) for one level; any levels and algorithms are ours",
-    .build = build,
+    .build = scan_levels,
     .segmented = true,
     .ordered = true,
-    .hierarchical = phases,
+    .hierarchical = phases_of_scans,
     .consecutive = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -8,15 +8,14 @@ namespace {
 
 void build(Builder& b) { scan_doubling(b, {0, b.p()}, b.own()); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::scan,
     .name = "recursive_doubling",
     .summary = "every rank passes its sum on, at doubling distance",
     .source = "Kogge, Stone 1973; Hillis, Steele 1986",
     .build = build,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -8,7 +8,7 @@ namespace {
 
 void build(Builder& b) { scan_grouped(b, 0, b.problem().radix, b.own()); }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::scan,
     .name = "smp",
     .summary = "scans among k ranks each, then one among the last of each k",
@@ -16,8 +16,7 @@ const Algorithm algorithm{
     .build = build,
     .default_radix = 4,
     .ordered = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

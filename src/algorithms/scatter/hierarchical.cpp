@@ -16,15 +16,14 @@ void build(Builder& b) {
   levels.scatter(table, b.part(Buffer::recv, 0), levels.hierarchy().levels(), levels.parts(), b.problem().in_place);
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::scatter,
     .name = "hierarchical",
     .summary = "down the levels of the machine, the parts of a unit in one message",
     .source = "Karonis et al. 2000 (multilevel scatter); any algorithm at each level is ours",
     .build = build,
     .hierarchical = phases,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -10,15 +10,14 @@ void build(Builder& b) {
   if (!b.problem().in_place) b.copy(b.part(Buffer::send, b.rank()), b.part(Buffer::recv, 0));
 }
 
-const Algorithm algorithm{
+const Register registered{{
     .operation = Operation::scatter,
     .name = "linear",
     .summary = "the root sends to everybody",
     .source = "MPICH (linear scatterv), Open MPI (linear)",
     .build = build,
     .unequal = true,
-};
-const Register registered{algorithm};
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

@@ -26,7 +26,7 @@ struct Lanes {
 };
 
 /// What a rank brings to the exchange.
-struct Offer {
+struct Contact {
   shm::Ticket ticket;
   int first_tag = -1;
   bool wanted = false;  ///< this rank is to make a segment for its node
@@ -36,8 +36,8 @@ struct Offer {
 /// The exchange while it is under way.
 struct Formation {
   std::unique_ptr<Lanes> lanes;
-  Offer mine;
-  std::vector<Offer> all;
+  Contact mine;
+  std::vector<Contact> all;
   MPI_Request request;
 };
 

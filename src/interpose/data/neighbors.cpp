@@ -14,10 +14,6 @@ namespace omnes::interpose {
 
 namespace {
 
-void check(int code) {
-  if (code != MPI_SUCCESS) throw Failure{code, true};
-}
-
 void add_source(Edges& edges, int source, int port, int place) {
   edges.neighbors.sources.push_back(source);
   edges.neighbors.ports.push_back(port);
@@ -33,11 +29,11 @@ void add_destination(Edges& edges, int destination, int place) {
 /// tells edges apart where both neighbors are one rank.
 void read_cartesian(MPI_Comm comm, int rank, Edges& edges) {
   int dimensions = 0;
-  check(host.Cartdim_get(comm, &dimensions));
+  check_raised(host.Cartdim_get(comm, &dimensions));
   std::vector<int> around;
   for (int d = 0; d < dimensions; ++d) {
     int below = MPI_PROC_NULL, above = MPI_PROC_NULL;
-    check(host.Cart_shift(comm, d, 1, &below, &above));
+    check_raised(host.Cart_shift(comm, d, 1, &below, &above));
     around.insert(around.end(), {below, above});
   }
   edges.sources = edges.destinations = static_cast<int>(around.size());
@@ -77,24 +73,24 @@ std::unique_ptr<Edges> edges_of(MPI_Comm comm, int rank) {
   if constexpr (simulated) {
     kind = MPI_CART;  // the host has no others, and cannot be asked
   } else {
-    check(host.Topo_test(comm, &kind));
+    check_raised(host.Topo_test(comm, &kind));
   }
   auto edges = std::make_unique<Edges>();
   if (kind == MPI_CART) {
     read_cartesian(comm, rank, *edges);
   } else if (kind == MPI_GRAPH) {
     int count = 0;
-    check(host.Graph_neighbors_count(comm, rank, &count));
+    check_raised(host.Graph_neighbors_count(comm, rank, &count));
     std::vector<int> neighbors(count + 1);  // room for one at least: null is not what hosts expect here
-    check(host.Graph_neighbors(comm, rank, count, neighbors.data()));
+    check_raised(host.Graph_neighbors(comm, rank, count, neighbors.data()));
     neighbors.resize(count);
     read_lists(neighbors, neighbors, rank, *edges);
   } else if (kind == MPI_DIST_GRAPH) {
     int in = 0, out = 0, weighted = 0;
-    check(host.Dist_graph_neighbors_count(comm, &in, &out, &weighted));
+    check_raised(host.Dist_graph_neighbors_count(comm, &in, &out, &weighted));
     std::vector<int> sources(in + 1), destinations(out + 1), in_weights(in + 1), out_weights(out + 1);
-    check(host.Dist_graph_neighbors(comm, in, sources.data(), in_weights.data(), out, destinations.data(),
-                                    out_weights.data()));
+    check_raised(host.Dist_graph_neighbors(comm, in, sources.data(), in_weights.data(), out, destinations.data(),
+                                           out_weights.data()));
     sources.resize(in);
     destinations.resize(out);
     read_lists(sources, destinations, rank, *edges);

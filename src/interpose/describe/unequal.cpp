@@ -15,7 +15,7 @@ bool valid(int root, const State& state) { return root >= 0 && root < state.p; }
 using Kept = Job::Kept;
 
 /// What this rank sends to itself, as it sends it and as it receives it.
-const char* check(Operation operation, const View& send, const View& recv) {
+const char* check_sizes(Operation operation, const View& send, const View& recv) {
   if (send.bytes != recv.bytes) throw Failure{MPI_ERR_TRUNCATE};
   return check_own_part(operation, send, recv);
 }
@@ -48,7 +48,7 @@ const char* gatherv(State& state, Job& job, const Exchange& own_arguments, const
   if (at_root)
     if (const char* reason = parts.set(parts_arguments, state.p)) return reason;
   if (at_root && !in_place)
-    if (const char* reason = check(Operation::gatherv, own, parts.views()[state.rank])) return reason;
+    if (const char* reason = check_sizes(Operation::gatherv, own, parts.views()[state.rank])) return reason;
 
   moves(job, Operation::gatherv, in_place ? parts.bytes()[state.rank] : own.bytes, in_place, root);
   if (!in_place) job.sends(own);
@@ -68,7 +68,7 @@ const char* scatterv(State& state, Job& job, const Parted& parts_arguments, cons
     if (const char* reason = own.set(own_arguments.recv, own_arguments.recv_count, own_arguments.recv_type))
       return reason;
   if (at_root && !in_place)
-    if (const char* reason = check(Operation::scatterv, parts.views()[state.rank], own)) return reason;
+    if (const char* reason = check_sizes(Operation::scatterv, parts.views()[state.rank], own)) return reason;
 
   moves(job, Operation::scatterv, in_place ? 0 : own.bytes, in_place, root);
   if (at_root) job.sends(std::move(parts));
@@ -85,7 +85,7 @@ const char* allgatherv(State& state, Job& job, const Exchange& own_arguments, co
       return reason;
   if (const char* reason = parts.set(parts_arguments, state.p)) return reason;
   if (!in_place)
-    if (const char* reason = check(Operation::allgatherv, own, parts.views()[state.rank])) return reason;
+    if (const char* reason = check_sizes(Operation::allgatherv, own, parts.views()[state.rank])) return reason;
 
   moves(job, Operation::allgatherv, parts.bytes()[state.rank], in_place);
   job.nothing = parts.total() == 0;

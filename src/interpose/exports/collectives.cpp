@@ -16,8 +16,8 @@
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
+#include "interpose/process/own_memory.hpp"
 #include "interpose/process/process.hpp"
-#include "interpose/process/shared_windows.hpp"
 #include "interpose/progress/engine.hpp"
 #include "interpose/progress/formation.hpp"
 

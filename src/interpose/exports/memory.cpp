@@ -1,7 +1,7 @@
 // MPI_Alloc_mem, which hands out pieces of this rank's heap, and MPI_Free_mem.
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
-#include "interpose/process/own_heap.hpp"
+#include "interpose/process/own_memory.hpp"
 #include "interpose/process/process.hpp"
 
 namespace omnes::interpose {

@@ -18,7 +18,7 @@
 #include "interpose/host/failure.hpp"
 #include "interpose/host/inside.hpp"
 #include "interpose/process/notes.hpp"
-#include "interpose/process/own_heap.hpp"
+#include "interpose/process/own_memory.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/process/unattended.hpp"
 #include "interpose/process/world.hpp"
@@ -80,10 +80,10 @@ std::optional<Network> find_network(const std::optional<std::string>& wanted) {
 }
 
 /// Likewise, the user's own is left out.
-std::shared_ptr<const model::Machine> find_machine(Settings& settings) {
+std::shared_ptr<const model::MachineCosts> find_machine(Settings& settings) {
   if (!settings.machine) return nullptr;
   try {
-    return std::make_shared<const model::Machine>(model::parse_machine(settings.machine->text));
+    return std::make_shared<const model::MachineCosts>(model::parse_machine(settings.machine->text));
   } catch (const std::invalid_argument& error) {
     const std::string what = settings.machine->name + ": " + error.what();
     if (settings.machine_is_named) throw std::invalid_argument("OMNES_MACHINE: " + what);

@@ -9,8 +9,7 @@
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
-#include "interpose/process/own_heap.hpp"
-#include "interpose/process/shared_windows.hpp"
+#include "interpose/process/own_memory.hpp"
 
 namespace omnes::interpose {
 

@@ -15,7 +15,11 @@ struct Failure {
   bool raised = false;  ///< the host has called the error handler itself
 };
 
-/// Of a function of the host on a communicator of the program, whose error handler it calls itself.
+/// Of a function of the host on what is ours.
+inline void check(int code) {
+  if (code != MPI_SUCCESS) throw Failure{code};
+}
+/// Of one on a communicator of the program, whose error handler it calls itself.
 inline void check_raised(int code) {
   if (code != MPI_SUCCESS) throw Failure{code, true};
 }

@@ -134,6 +134,8 @@ inline bool straight() { return detours.load(std::memory_order_acquire) == 0; } 
 /// Finds the host on the first call. When its family is not the one this library is built for, only the functions of
 /// `host` are usable, to hand calls on unchanged; `handles` stay empty.
 Family find_host();
+/// Its part that fills `host` in, by the kind of host.
+Family look_up_host();
 /// MPI_COMM_WORLD as the mpi.h of the host's family has it, whichever that is; 0: not known.
 Wide world_of(Family family);
 

@@ -46,7 +46,7 @@ struct Length {
   }
 };
 
-int tag_at(const Mailbox& mailbox, int receiver, Channel channel) {
+int tag_at(const Mailbox& mailbox, int receiver, ChannelKind channel) {
   return mailbox.addresses->tags[receiver] + 2 * mailbox.lane + static_cast<int>(channel);
 }
 
@@ -58,7 +58,7 @@ MPI_Request handle_of(const PortRequest& request) {
 
 void keep(PortRequest& request, MPI_Request handle) { std::memcpy(&request.handle, &handle, sizeof handle); }
 
-int isend(void* context, int to, Channel channel, const void* data, std::size_t bytes, PortRequest* request) {
+int isend(void* context, int to, ChannelKind channel, const void* data, std::size_t bytes, PortRequest* request) {
   const auto& mailbox = *static_cast<const Mailbox*>(context);
   const Addresses& at = *mailbox.addresses;
   Length length;
@@ -70,7 +70,7 @@ int isend(void* context, int to, Channel channel, const void* data, std::size_t 
   return code;
 }
 
-int irecv(void* context, int from, Channel channel, void* data, std::size_t bytes, PortRequest* request) {
+int irecv(void* context, int from, ChannelKind channel, void* data, std::size_t bytes, PortRequest* request) {
   const auto& mailbox = *static_cast<const Mailbox*>(context);
   const Addresses& at = *mailbox.addresses;
   Length length;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "interpose/host/host.hpp"
-#include "model/machine.hpp"
+#include "model/machine_costs.hpp"
 #include "select/select.hpp"
 #include "select/settings.hpp"
 #include "topology/network.hpp"
@@ -17,8 +17,8 @@ namespace omnes::interpose {
 struct Process {
   Settings settings;
   std::optional<Selector> selector;
-  std::optional<Network> network;                 ///< what is known of switches
-  std::shared_ptr<const model::Machine> machine;  ///< what the user has measured; null: nothing
+  std::optional<Network> network;                      ///< what is known of switches
+  std::shared_ptr<const model::MachineCosts> machine;  ///< what the user has measured; null: nothing
   MPI_Request idle;  ///< a receive on `self` that never completes; testing it runs the host's whole progress engine
   MPI_Comm self;     ///< of this process alone; errors are returned, messages are nobody else's
   std::uint64_t fingerprint = 0;  ///< of the OMNES_ variables, table and machine, which all ranks must have alike

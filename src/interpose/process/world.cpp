@@ -19,8 +19,9 @@
 #include "interpose/host/port.hpp"
 #include "interpose/host/table_of_all.hpp"
 #include "interpose/process/notes.hpp"
-#include "interpose/process/own_heap.hpp"
+#include "interpose/process/own_memory.hpp"
 #include "interpose/process/process.hpp"
+#include "interpose/process/tag_pool.hpp"
 #include "transport/shm/cma.hpp"
 #include "transport/shm/nonce.hpp"
 
@@ -29,13 +30,7 @@ namespace omnes::interpose {
 namespace {
 
 World* the_world = nullptr;  // never destroyed: MPI may be finalised by a destructor
-
-struct Tags {
-  std::mutex mutex;
-  std::vector<int> returned;
-  int next = 0;
-  int last = 0;
-} tags;
+TagPool* tags = nullptr;     // likewise
 
 std::uint64_t mix(std::uint64_t hash, std::string_view text) {
   return hash * 0x9E3779B97F4A7C15u + std::hash<std::string_view>{}(text);
@@ -294,7 +289,8 @@ int meet() {
   void* bound = nullptr;
   constexpr int always = 32767;  // what MPI guarantees
   if (host.Comm_get_attr(handles.comm_world, MPI_TAG_UB, &bound, &found) != MPI_SUCCESS) found = 0;
-  tags.last = (found ? std::max(*static_cast<int*>(bound), always) : always) - tags_per_block;
+  const int last = found ? std::max(*static_cast<int*>(bound), always) : always;
+  tags = new TagPool(0, tags_per_block, last - tags_per_block);
   the_world = w;
   return MPI_SUCCESS;
 }
@@ -314,22 +310,7 @@ shm::Access access_to(int rank) {
   return found;
 }
 
-int take_tags() {
-  const std::lock_guard lock(tags.mutex);
-  int first = -1;
-  if (!tags.returned.empty()) {
-    first = tags.returned.back();
-    tags.returned.pop_back();
-  } else if (tags.next <= tags.last) {
-    first = tags.next;
-    tags.next += tags_per_block;
-  }
-  return first;
-}
-
-void return_tags(int first) {
-  const std::lock_guard lock(tags.mutex);
-  tags.returned.push_back(first);
-}
+int take_tags() { return tags->take(); }
+void return_tags(int first) { tags->give_back(first); }
 
 }  // namespace omnes::interpose

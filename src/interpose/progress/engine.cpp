@@ -5,16 +5,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <mutex>
 #include <new>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "interpose/communicator/record.hpp"
 #include "interpose/communicator/report.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
+#include "interpose/process/tag_pool.hpp"
 #include "interpose/process/world.hpp"
 #include "interpose/progress/background.hpp"
 #include "interpose/progress/formation.hpp"
@@ -30,10 +33,6 @@ void count_under_way(int more) {
   detours.fetch_add(more, std::memory_order_relaxed);
 }
 
-void check(int code) {
-  if (code != MPI_SUCCESS) throw Failure{code};
-}
-
 constexpr double max_seconds_to_seal = 10;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -46,6 +45,7 @@ class Gate {
     while (!try_enter()) sched_yield();
   }
   void leave() { busy_.clear(std::memory_order_release); }
+  bool is_entered() const { return busy_.test(std::memory_order_relaxed); }
 
  private:
   std::atomic_flag busy_;
@@ -169,25 +169,7 @@ class Persistent {
 };
 auto& persistent = *new Persistent;
 
-struct Tags {
-  std::mutex mutex;
-  std::vector<int> free;
-  int next = 1;  // 0 is that of Process::idle
-};
-auto& tags = *new Tags;
-
-int take_tag() {
-  const std::lock_guard lock(tags.mutex);
-  if (tags.free.empty()) return tags.next++;
-  const int tag = tags.free.back();
-  tags.free.pop_back();
-  return tag;
-}
-
-void return_tag(int tag) {
-  const std::lock_guard lock(tags.mutex);
-  tags.free.push_back(tag);
-}
+auto& tags = *new TagPool(1, 1, INT_MAX);  // of Process::self; 0 is that of Process::idle
 
 /// A receive of no bytes from oneself that waits for its message: what a nonblocking operation gives the program.
 struct Placeholder {
@@ -204,10 +186,10 @@ Placeholder take_placeholder() {
     idle_placeholders.pop_back();
     return last;
   }
-  Placeholder made{.request = {}, .tag = take_tag()};
+  Placeholder made{.request = {}, .tag = tags.take()};
   const int code = host.Irecv(nullptr, 0, handles.byte, 0, made.tag, process().self, &made.request);
   if (code != MPI_SUCCESS) {
-    return_tag(made.tag);
+    tags.give_back(made.tag);
     throw Failure{code};
   }
   return made;
@@ -227,7 +209,7 @@ void return_placeholder(Placeholder placeholder) {
   }
   send_to_self(placeholder.tag, 0);
   host.Wait(&placeholder.request, MPI_STATUS_IGNORE);
-  return_tag(placeholder.tag);
+  tags.give_back(placeholder.tag);
 }
 
 void ended(void* context, int code) {
@@ -242,6 +224,7 @@ void count_moving() { moving_count.store(static_cast<int>(lanes.size() + forming
 
 /// Behind the gate. Formations go on here, too.
 bool advance_inside(Unattended allowed = Unattended::everything) {
+  OMNES_ASSERT(gate.is_entered());
   bool moved = false;
   const bool may_call_program = allowed == Unattended::everything;
   const bool may_call_host = may_call_program || allowed == Unattended::host_calls;
@@ -306,6 +289,7 @@ void land(Pending& pending) {
 
 /// Behind the gate.
 void count_end(Pending& pending) {
+  OMNES_ASSERT(gate.is_entered());
   if (reporting() && pending.prepared) pending.prepared->add(std::chrono::duration<double>(now() - pending.started));
   pending.under_way = false;
   count_under_way(-1);
@@ -354,6 +338,7 @@ bool for_the_thread(const Pending& pending) {
 
 /// Puts a loaded job on its way; behind the gate.
 void take_off(Pending& pending) {
+  OMNES_ASSERT(gate.is_entered());
   const Call& call = pending.job.call;
   pending.flight.bases = bases_of(pending.flight.go_on ? exchange_of_counts(call, pending.all_counts.data()) : call);
   pending.code = 0;
@@ -375,6 +360,7 @@ void take_off(Pending& pending) {
 
 /// Whether it has ended, and nobody else sees to it from now on; behind the gate.
 bool take_back(const Pending& pending) {
+  OMNES_ASSERT(gate.is_entered());
   if (landed.empty() || landed.back() != &pending) return false;
   landed.pop_back();
   landed_count.store(static_cast<int>(landed.size()), std::memory_order_relaxed);
@@ -397,6 +383,7 @@ void set_second_stage(Pending& pending, std::span<const std::size_t> all_counts)
 
 /// Behind the gate.
 void go_on(void* context) {
+  OMNES_ASSERT(gate.is_entered());
   auto& pending = *static_cast<Pending*>(context);
   pending.flight.bases = bases_of(pending.job.call);
   set_second_stage(pending, pending.all_counts);
@@ -428,7 +415,7 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
 
 Pending::~Pending() {
   if (own) own->released = true;
-  if (tag >= 0) return_tag(tag);
+  if (tag >= 0) tags.give_back(tag);
 }
 
 void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
@@ -469,7 +456,7 @@ void prepare(std::unique_ptr<Pending> pending, MPI_Request& request) {
   start_background();
   pending->own = &take_lane(*pending->state, pending->comm);
   get_ready(*pending, Form::persistent, pending->own->lane);
-  pending->tag = take_tag();
+  pending->tag = tags.take();
   check(host.Recv_init(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
   pending->request = request;
   persistent.add(std::move(pending));

@@ -20,9 +20,8 @@
 #include "interpose/host/failure.hpp"
 #include "interpose/host/inside.hpp"
 #include "interpose/host/table_of_all.hpp"
-#include "interpose/process/own_heap.hpp"
+#include "interpose/process/own_memory.hpp"
 #include "interpose/process/process.hpp"
-#include "interpose/process/shared_windows.hpp"
 #include "interpose/process/world.hpp"
 #include "interpose/progress/background.hpp"
 #include "interpose/progress/engine.hpp"
@@ -57,30 +56,30 @@ bool make_segment(const State& state, Lanes& lanes, int lane_count, shm::Ticket&
 }
 
 /// What this rank brings: a block of tags where messages may be needed, and, as the first of its node, a segment.
-Offer make_offer(const State& state, Lanes& lanes, int lane_count) {
-  Offer offer;
-  if (state.messages) lanes.first_tag = offer.first_tag = take_tags();
-  offer.wanted = shares(state) && number_here(state) == 0;
-  if (offer.wanted) offer.made = make_segment(state, lanes, lane_count, offer.ticket);
-  return offer;
+Contact make_contact(const State& state, Lanes& lanes, int lane_count) {
+  Contact contact;
+  if (state.messages) lanes.first_tag = contact.first_tag = take_tags();
+  contact.wanted = shares(state) && number_here(state) == 0;
+  if (contact.wanted) contact.made = make_segment(state, lanes, lane_count, contact.ticket);
+  return contact;
 }
 
-/// Makes use of what all have brought. Throws Failure, on all ranks alike where it can be seen in the offers.
-void accept(State& state, Lanes& lanes, const std::vector<Offer>& offers) {
-  for (const Offer& offer : offers) {
-    if (offer.wanted && !offer.made) throw Failure{MPI_ERR_NO_MEM};
-    if (state.messages && offer.first_tag < 0) throw Failure{MPI_ERR_OTHER};
+/// Makes use of what all have brought. Throws Failure, on all ranks alike where it can be seen in the contacts.
+void accept(State& state, Lanes& lanes, const std::vector<Contact>& contacts) {
+  for (const Contact& contact : contacts) {
+    if (contact.wanted && !contact.made) throw Failure{MPI_ERR_NO_MEM};
+    if (state.messages && contact.first_tag < 0) throw Failure{MPI_ERR_OTHER};
   }
   if (state.messages) {
     Addresses& addresses = lanes.addresses;
     addresses.comm = world()->comm;
     addresses.ranks = state.ranks;
     addresses.own = state.rank;
-    for (const Offer& offer : offers) addresses.tags.push_back(offer.first_tag);
+    for (const Contact& contact : contacts) addresses.tags.push_back(contact.first_tag);
   }
   if (!shares(state) || number_here(state) == 0) return;
   std::string error;
-  lanes.segment = shm::Segment::attach(offers[state.here[0]].ticket, error);
+  lanes.segment = shm::Segment::attach(contacts[state.here[0]].ticket, error);
   if (!lanes.segment) throw Failure{MPI_ERR_NO_MEM};
 }
 
@@ -224,16 +223,16 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool w
   const InsideHost guard;
   if constexpr (simulated) {
     auto lanes = std::make_unique<Lanes>();
-    accept(state, *lanes, *table_of_all(make_offer(state, *lanes, first_lanes), state.rank, state.p, comm));
+    accept(state, *lanes, *table_of_all(make_contact(state, *lanes, first_lanes), state.rank, state.p, comm));
     open_first_lanes(state, std::move(lanes));
     return;
   }
   seal_segments();
   auto formation = std::make_unique<Formation>();
   formation->lanes = std::make_unique<Lanes>();
-  formation->mine = make_offer(state, *formation->lanes, first_lanes);
+  formation->mine = make_contact(state, *formation->lanes, first_lanes);
   formation->all.resize(state.p);
-  constexpr int bytes = sizeof(Offer);
+  constexpr int bytes = sizeof(Contact);
   check_raised(host.Iallgather(&formation->mine, bytes, handles.byte, formation->all.data(), bytes, handles.byte, comm,
                                &formation->request));
   state.formation = std::move(formation);
@@ -304,8 +303,8 @@ State::Own& take_lane(State& state, MPI_Comm comm) {
   if (state.free.empty()) {
     auto lanes = std::make_unique<Lanes>();
     if (state.p > 1) {
-      const Offer mine = make_offer(state, *lanes, lanes_per_block);
-      std::vector<Offer> all(state.p);
+      const Contact mine = make_contact(state, *lanes, lanes_per_block);
+      std::vector<Contact> all(state.p);
       gather_from_all(&mine, all.data(), sizeof mine, comm);
       int accepted = 1, by_all = 0;
       try {

@@ -1,6 +1,8 @@
 // Writing and reading notices.
 #include "transport/shm/bulletin.hpp"
 
+#include "base/assert.hpp"
+
 namespace omnes::shm {
 
 Bulletin::Notice* Bulletin::place_for(std::uint64_t number) const {
@@ -14,6 +16,7 @@ Bulletin::Notice* Bulletin::place_for(std::uint64_t number) const {
 
 void Bulletin::put(std::uint64_t number, const Ticket& ticket, int readers) {
   Notice* const at = place_for(number);
+  OMNES_ASSERT(at != nullptr && number != 0 && readers > 0);
   if (at > notice(near)) far_is_used().store(1, std::memory_order_relaxed);
   at->ticket = ticket;
   at->unread.store(static_cast<std::uint32_t>(readers), std::memory_order_relaxed);

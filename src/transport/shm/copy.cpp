@@ -12,6 +12,8 @@
 #include <chrono>
 #endif
 
+#include "base/assert.hpp"
+
 namespace omnes::shm {
 
 namespace {
@@ -83,6 +85,8 @@ const bool fast_string_copy = has_fast_string_copy();
 }  // namespace
 
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  OMNES_ASSERT(bytes == 0 || static_cast<const std::byte*>(to) + bytes <= from ||
+               static_cast<const std::byte*>(from) + bytes <= to);
 #if defined(__x86_64__)
   if (bytes >= small && has_avx2) {
     if (fast_string_copy && bytes < past_cache_from) return copy_string(to, from, bytes);

@@ -63,6 +63,7 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
       slot_uses_(geometry_.slots) {
   OMNES_ASSERT(rank >= 0 && rank < geometry_.p);
   OMNES_ASSERT(lane >= 0 && lane < geometry_.lanes);
+  OMNES_ASSERT(first <= UINT32_MAX - pair_lines_);
   published_ = {layout_.publish_ring(rank), first, first};
   if (has_several_memories()) {
     std::byte* region = layout_.region(rank);

@@ -36,10 +36,10 @@
 #include "base/assert.hpp"
 #include "transport/shm/copy.hpp"
 #include "transport/shm/geometry.hpp"
-#include "transport/shm/heap.hpp"
+#include "transport/shm/heap/heap.hpp"
+#include "transport/shm/heap/shared_windows.hpp"
 #include "transport/shm/layout.hpp"
 #include "transport/shm/segment.hpp"
-#include "transport/shm/shared_windows.hpp"
 #include "transport/shm/waiting.hpp"
 
 namespace omnes::shm {

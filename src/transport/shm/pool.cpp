@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/assert.hpp"
 #include "transport/shm/layout.hpp"
 #include "transport/shm/nonce.hpp"
 
@@ -29,6 +30,7 @@ Pool& Pool::own() {
 }
 
 std::shared_ptr<Segment> Pool::segment_in(const Chunk& chunk, std::size_t offset, const Geometry& geometry) {
+  OMNES_ASSERT(offset % page_bytes == 0 && offset + geometry.total_bytes() <= chunk.bytes);
   return std::shared_ptr<Segment>(new Segment(geometry, chunk.base + offset, true));
 }
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "base/assert.hpp"
 #include "transport/shm/geometry.hpp"
 #include "transport/shm/layout.hpp"
 
@@ -53,7 +54,10 @@ class Segment {
   const Geometry& geometry() const { return geometry_; }
   std::size_t bytes() const { return bytes_; }      ///< in all
   const Layout& layout() const { return layout_; }  ///< of the first lane
-  std::byte* base(int lane = 0) const { return base_ + static_cast<std::size_t>(lane) * geometry_.lane_bytes(); }
+  std::byte* base(int lane = 0) const {
+    OMNES_ASSERT(lane >= 0 && lane < geometry_.lanes);
+    return base_ + static_cast<std::size_t>(lane) * geometry_.lane_bytes();
+  }
 
  private:
   friend class Pool;

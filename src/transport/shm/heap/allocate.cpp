@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <string>
 
-#include "transport/shm/heap.hpp"
+#include "transport/shm/heap/heap.hpp"
 
 extern "C" {
 void* __libc_malloc(std::size_t bytes);

@@ -6,7 +6,7 @@
 
 namespace omnes::shm {
 
-struct Mapping {
+struct MappedMemory {
   std::uint64_t address = 0;  ///< in its owner
   std::uint64_t bytes = 0;
   std::byte* base = nullptr;  ///< here

@@ -1,5 +1,5 @@
-// Finds or makes the heap.
-#include "interpose/process/own_heap.hpp"
+// Finds or makes the heap. The windows are there from the start, and never destroyed.
+#include "interpose/process/own_memory.hpp"
 
 #include <dlfcn.h>
 
@@ -9,6 +9,8 @@
 #include "interpose/process/process.hpp"
 
 namespace omnes::interpose {
+
+std::atomic<bool> windows_made{false};
 
 namespace {
 
@@ -43,5 +45,10 @@ shm::Heap* own_heap() {
 shm::Heap* own_heap_if_made() { return made; }
 
 bool shared_heap_is_loaded() { return find_shared_heap() != nullptr; }
+
+shm::SharedWindows& shared_windows() {
+  static auto& all = *new shm::SharedWindows;
+  return all;
+}
 
 }  // namespace omnes::interpose

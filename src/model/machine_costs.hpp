@@ -32,7 +32,7 @@ struct Curve {
 inline constexpr double never = std::numeric_limits<double>::infinity();  ///< as a number of bytes
 
 /// What a message costs between two ranks whose nearest common unit is of this level.
-struct Level {
+struct LevelCosts {
   std::string name;
   bool memory = false;  ///< messages pass through shared memory; else the host MPI carries them
   double send = 0;      ///< the sender's work for a message, whatever its size
@@ -70,7 +70,7 @@ struct Level {
   double first_share(double bytes) const { return bytes > fragment ? fragment / bytes : 1; }
 };
 
-struct Machine {
+struct MachineCosts {
   std::string name;
   std::string source;  ///< where the figures come from
   int ranks_per_node = 1;
@@ -78,7 +78,7 @@ struct Machine {
   double step = 0;  ///< what a step costs beyond its work
   Curve copy;
   std::map<std::string, Curve> reduce;  ///< by "type operation", such as "f64 sum", which is always there
-  std::vector<Level> levels;            ///< nearest first; the last is the network
+  std::vector<LevelCosts> levels;       ///< nearest first; the last is the network
 
   /// What it costs to combine, such as "f64 max"; where that was not measured, as a sum of doubles.
   const Curve& reduction(const std::string& name) const {
@@ -88,11 +88,11 @@ struct Machine {
 };
 
 /// Throws std::invalid_argument: one line that says where the file is wrong and what is valid.
-Machine parse_machine(std::string_view toml);
+MachineCosts parse_machine(std::string_view toml);
 
 /// src/model/default.toml, compiled in: for those who have not measured.
 extern const std::string_view default_machine;
 /// That, read once in a process: it takes longer than renumbering an algorithm.
-std::shared_ptr<const Machine> known_default();
+std::shared_ptr<const MachineCosts> known_default();
 
 }  // namespace omnes::model

@@ -20,7 +20,7 @@
 #include <string>
 #include <utility>
 
-#include "transport/shm/mapping.hpp"
+#include "transport/shm/heap/mapped_memory.hpp"
 
 namespace omnes::shm {
 
@@ -106,8 +106,8 @@ class PeerHeap {
   std::byte* here(std::uint64_t address, std::size_t bytes) const { return mapping_.here(address, bytes); }
 
  private:
-  explicit PeerHeap(const Mapping& mapping) : mapping_(mapping) {}
-  Mapping mapping_;
+  explicit PeerHeap(const MappedMemory& mapping) : mapping_(mapping) {}
+  MappedMemory mapping_;
 };
 
 }  // namespace omnes::shm

@@ -1,5 +1,5 @@
 // Reads the file that describes a machine.
-#include "model/machine.hpp"
+#include "model/machine_costs.hpp"
 
 #include <toml++/toml.h>
 
@@ -71,11 +71,11 @@ void read(const toml::table& table, const std::string& where, const Readers& rea
   }
 }
 
-Level read_level(const toml::node& node, std::size_t place) {
+LevelCosts read_level(const toml::node& node, std::size_t place) {
   const std::string where = "level " + std::to_string(place);
   const toml::table* table = node.as_table();
   if (table == nullptr) refuse(where + ": valid: a [[level]] table");
-  Level level;
+  LevelCosts level;
   std::string by;
   read(*table, where + " ",
        {{"name", into(level.name)},
@@ -113,7 +113,7 @@ Level read_level(const toml::node& node, std::size_t place) {
 
 }  // namespace
 
-Machine parse_machine(std::string_view source) {
+MachineCosts parse_machine(std::string_view source) {
   toml::table table;
   try {
     table = toml::parse(source);
@@ -122,7 +122,7 @@ Machine parse_machine(std::string_view source) {
   }
   if (table["format"].value<std::string>() != "omnes machine") refuse("does not say format = \"omnes machine\"");
   if (table["version"].value<std::int64_t>() != version) refuse("version: valid: " + std::to_string(version));
-  Machine machine;
+  MachineCosts machine;
   double ranks_per_node = 1;
   const Reader ignored = [](const toml::node&, const std::string&) {};
   const Reader reductions = [&](const toml::node& node, const std::string& where) {
@@ -153,8 +153,8 @@ Machine parse_machine(std::string_view source) {
   return machine;
 }
 
-std::shared_ptr<const Machine> known_default() {
-  static const auto known = std::make_shared<const Machine>(parse_machine(default_machine));
+std::shared_ptr<const MachineCosts> known_default() {
+  static const auto known = std::make_shared<const MachineCosts>(parse_machine(default_machine));
   return known;
 }
 

@@ -1,5 +1,5 @@
 // Handing out pages of a shared file, mapping those of peers, and leaving them behind in a fork.
-#include "transport/shm/heap.hpp"
+#include "transport/shm/heap/heap.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "transport/shm/nonce.hpp"
 
 namespace omnes::shm {
@@ -155,6 +157,7 @@ Heap::Piece Heap::Pieces::cut(std::size_t bytes, std::size_t alignment, std::uin
 }
 
 void* Heap::take(std::size_t bytes, std::size_t alignment, bool zeroed) {
+  OMNES_ASSERT(bytes > 0 && std::has_single_bit(alignment));
   if (bytes > bytes_) return nullptr;
   bytes = rounded_up(bytes, page());
   alignment = std::max(alignment, page());

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "transport/shm/mapping.hpp"
+#include "transport/shm/heap/mapped_memory.hpp"
 
 namespace omnes::shm {
 
@@ -24,7 +24,7 @@ class SharedWindows {
   /// A rank's part of a window.
   struct Part {
     std::int64_t pid = 0;  ///< of its owner
-    Mapping mapping;       ///< its base: only of others
+    MappedMemory mapping;  ///< its base: only of others
   };
 
   /// `name` is any number that no other window has at the time.

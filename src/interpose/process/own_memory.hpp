@@ -1,0 +1,26 @@
+// Memory of this process that the other ranks of the node map: its heap, of which MPI_Alloc_mem hands out pieces, and its
+// parts of shared windows.
+#pragma once
+
+#include <atomic>
+
+#include "transport/shm/heap/heap.hpp"
+#include "transport/shm/heap/shared_windows.hpp"
+
+namespace omnes::interpose {
+
+/// Whether the settings let ranks read each other's memory in place.
+bool memory_is_mapped();
+/// Null where there is none, or none is wanted. One for the life of the process.
+shm::Heap* own_heap();
+/// The same, but none is made.
+shm::Heap* own_heap_if_made();
+/// Whether libomnes-heap.so is there, whose heap is ours, too.
+bool shared_heap_is_loaded();
+
+/// Whether this rank has made a window, if only for some time.
+extern std::atomic<bool> windows_made;
+/// Those of MPI_Win_allocate_shared that have not been freed: collectives read their memory in place.
+shm::SharedWindows& shared_windows();
+
+}  // namespace omnes::interpose

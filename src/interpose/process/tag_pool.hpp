@@ -1,0 +1,37 @@
+// Tags of a communicator of ours: those that have come back are handed out first.
+#pragma once
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace omnes::interpose {
+
+class TagPool {
+ public:
+  /// Blocks of so many tags, which begin at `first`, first + block, ... up to `last`.
+  TagPool(int first, int block, int last) : next_(first), block_(block), last_(last) {}
+
+  /// The first tag of a block, or -1: all are out.
+  int take() {
+    const std::lock_guard lock(mutex_);
+    if (!returned_.empty()) {
+      const int tag = returned_.back();
+      returned_.pop_back();
+      return tag;
+    }
+    return next_ <= last_ ? std::exchange(next_, next_ + block_) : -1;
+  }
+  void give_back(int first) {
+    const std::lock_guard lock(mutex_);
+    returned_.push_back(first);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<int> returned_;
+  int next_;
+  const int block_, last_;
+};
+
+}  // namespace omnes::interpose
