@@ -44,6 +44,7 @@ bool has_one_rank(MPI_Comm comm) {
 void part(MPI_Comm comm, State& state) {
   StateCache::forget(comm);
   seal_segments();
+  state.check.reset();
   state.detached = true;
 }
 
@@ -83,6 +84,7 @@ std::shared_ptr<State> new_state(MPI_Comm comm, const Origin& origin) {
       membership ? state_for(std::move(membership)) : State::shared(std::make_unique<State>());
   state->passed = passed;
   state->id = origin.id;
+  state->check_id = origin.check;
   return state;
 }
 
