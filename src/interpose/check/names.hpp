@@ -8,13 +8,14 @@
 #include "runtime/call.hpp"
 
 // Functions beside the collectives: those that wait, and those that all members of a communicator call.
-#define OMNES_CHECKED_FUNCTIONS(X)                                                                               \
-  X(Wait)                                                                                                        \
-  X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) X(Start) X(Send) X(Ssend) X(Rsend) \
-      X(Recv) X(Mrecv) X(Sendrecv) X(Sendrecv_replace) X(Probe) X(Mprobe) X(Comm_dup) X(Comm_dup_with_info)      \
-          X(Comm_split) X(Comm_split_type) X(Comm_create) X(Cart_create) X(Cart_sub) X(Graph_create)             \
-              X(Dist_graph_create) X(Dist_graph_create_adjacent) X(Comm_idup) X(Comm_idup_with_info)             \
-                  X(Comm_create_group) X(Intercomm_create) X(Intercomm_merge) X(Finalize)
+// clang-format off
+#define OMNES_CHECKED_FUNCTIONS(X)                                                                        \
+  X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) X(Start)            \
+  X(Send) X(Ssend) X(Rsend) X(Recv) X(Mrecv) X(Sendrecv) X(Sendrecv_replace) X(Probe) X(Mprobe)           \
+  X(Comm_dup) X(Comm_dup_with_info) X(Comm_split) X(Comm_split_type) X(Comm_create) X(Cart_create)        \
+  X(Cart_sub) X(Graph_create) X(Dist_graph_create) X(Dist_graph_create_adjacent) X(Comm_idup)             \
+  X(Comm_idup_with_info) X(Comm_create_group) X(Intercomm_create) X(Intercomm_merge) X(Finalize)
+// clang-format on
 
 namespace omnes::interpose::check {
 
