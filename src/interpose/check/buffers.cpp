@@ -203,6 +203,14 @@ void finish_twins() {
   table.left.clear();
 }
 
+void finish_twins_of(MPI_Comm comm) {
+  const std::lock_guard lock(table.mutex);
+  for (const std::unique_ptr<Twin>& twin : table.left)
+    if (twin->comm == comm) twin->finish();
+  for (const auto& [request, buffers] : table.by_request)
+    if (buffers->twin && buffers->twin->comm == comm) buffers->twin->finish();
+}
+
 void forget_buffers(MPI_Request request) {
   const std::lock_guard lock(table.mutex);
   const auto found = table.by_request.find(request);

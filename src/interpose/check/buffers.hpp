@@ -53,5 +53,7 @@ void compare_result(Buffers& buffers, bool ours);
 /// One that nobody waits for now; and in the end.
 void leave_twin(std::unique_ptr<Twin> twin);
 void finish_twins();
+/// Those of a communicator.
+void finish_twins_of(MPI_Comm comm);
 
 }  // namespace omnes::interpose::check

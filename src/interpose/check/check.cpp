@@ -279,6 +279,8 @@ void started(MPI_Request request) {
   activate(*buffers);
 }
 
+void freed(MPI_Comm comm) { finish_twins_of(comm); }
+
 void released(MPI_Request request) { forget_buffers(request); }
 
 void joined(Function function, State& state, MPI_Comm comm, const void* caller) {

@@ -128,6 +128,8 @@ void end();
 void ran(const std::string& algorithm);
 /// A persistent operation is started.
 void started(MPI_Request request);
+/// Before a communicator is freed. Open MPI cannot do so while a nonblocking operation of its own is under way on it.
+void freed(MPI_Comm comm);
 /// The program frees a request.
 void released(MPI_Request request);
 /// Another function that all members of a communicator call, in order.

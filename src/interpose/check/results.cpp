@@ -146,7 +146,8 @@ void Twin::Row::add(std::size_t more) {
   data.resize(before + more);
 }
 
-Twin::Twin(State& its_state, const Call& its_call) : state(its_state.shared_from_this()), call(its_call) {
+Twin::Twin(State& its_state, MPI_Comm its_comm, const Call& its_call)
+    : state(its_state.shared_from_this()), comm(its_comm), call(its_call) {
   for (MPI_Request& request : requests) request = handles.request_null;
   for (const Side* side : {&call.send, &call.recv})
     for (int part = 0; part < (side->types ? side->parts : std::min(side->parts, 1)); ++part)
@@ -170,7 +171,7 @@ std::unique_ptr<Twin> Twin::start(State& state, MPI_Comm comm, Operation operati
   if (call.match == Call::Match::all &&
       (call.whole.unknown || call.whole.bytes > INT_MAX / 2 / static_cast<unsigned>(p)))
     return nullptr;
-  auto twin = std::make_unique<Twin>(state, call);
+  auto twin = std::make_unique<Twin>(state, comm, call);
   Row &s = twin->send, &r = twin->recv;
   MPI_Request* const request = &twin->requests[0];
   const InsideHost inside;

@@ -18,7 +18,7 @@
 namespace omnes::interpose::check {
 
 struct Twin {
-  Twin(State& state, const Call& call);
+  Twin(State& state, MPI_Comm comm, const Call& call);
   ~Twin();
   Twin(const Twin&) = delete;
   Twin& operator=(const Twin&) = delete;
@@ -38,6 +38,7 @@ struct Twin {
   };
 
   std::shared_ptr<State> state;
+  MPI_Comm comm;
   Call call;
   std::vector<MPI_Datatype> held;
   bool works = false;  ///< the host has taken the call

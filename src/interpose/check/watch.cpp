@@ -56,7 +56,9 @@ void look() {
       if (!one.watched->has_come(r, one.number)) missing.push_back(r);
     if (missing.empty()) continue;
     one.watched->told = one.number;
-    if (first_to_report((one.watched->id + one.number) * 0x9E3779B97F4A7C15u | 2U))
+    // Communicators that share no rank may have one identity.
+    const std::uint64_t call = one.watched->id + (static_cast<std::uint64_t>(one.watched->ranks[0]) << 32) + one.number;
+    if (first_to_report(call * 0x9E3779B97F4A7C15u | 2U))
       tell_missing(*one.watched, one.number, missing, static_cast<double>(now - one.since) * 1e-9);
   }
 }
