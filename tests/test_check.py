@@ -129,12 +129,12 @@ def test_results_that_differ_are_told(mpi, checked):
 def test_correct_programs_run_as_ever(mpi, build, program, check):
     """The library's own tests of results."""
     words = [build(program, mpi), *(["100"] if program in ("movement", "reductions") else [])]
-    plain, run = (mpirun(mpi, 3, *words, variables=variables) for variables in ({}, {"OMNES_CHECK": check}))
-    assert (run.returncode, run.stdout, lines(run)) == (plain.returncode, plain.stdout, []), run.stderr
+    run = mpirun(mpi, 3, *words, variables={"OMNES_CHECK": check})
+    assert (run.returncode, run.stdout, lines(run)) == (0, "OK\n", []), run.stdout + run.stderr
 
 
 def test_wrong_values_are_errors(mpi, checked):
-    for variable, valid in (("OMNES_CHECK=2", "0, 1, results"), ("OMNES_CHECK_TIMEOUT=0", "from 1 to")):
+    for variable, valid in (("OMNES_CHECK=2", "0, 1, results"), ("OMNES_CHECK_TIMEOUT=0", "1 to 604800")):
         run = mpirun(mpi, 1, checked, "allowed", variables=dict([variable.split("=")]))
         assert run.returncode != 0 and variable.split("=")[0] in run.stderr and valid in run.stderr, run.stderr
 
