@@ -127,6 +127,8 @@ def test_python_programs_use_what_mpi4py_loads():
         (("-n", "2", __file__), "is not executable"),
         (("--mpirun", "/dev", "/bin/true"), "no mpirun or mpiexec of a known MPI in /dev/bin or /dev"),
         (("--no-omnes", "--profile", "p.json", "/bin/true"), "drop --profile"),
+        (("--no-omnes", "--check", "/bin/true"), "drop --check"),
+        (("--no-omnes", "--check-results", "/bin/true"), "drop --check-results"),
     ],
 )
 def test_errors_are_one_line(words, complaint):

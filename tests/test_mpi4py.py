@@ -41,14 +41,29 @@ def suite():
     return folder / "test" / "main.py"
 
 
-@pytest.mark.parametrize("selection", SELECTIONS)
-def test_collectives(mpi, suite, monkeypatch, tmp_path, selection):
-    modules, ranks = SELECTIONS[selection]
+@pytest.fixture
+def run_suite(mpi, suite, monkeypatch):
+    """run_suite(selection, variables)"""
     name = "openmpi" if mpi.family == "ompi" else "mpich"
     monkeypatch.setenv("MPI4PY_MPIABI", name)
     monkeypatch.setenv("LD_LIBRARY_PATH", str(PREFIXES[name] / "lib"))
-    words = [sys.executable, suite, "-q", "--no-builddir", "-i", modules]
-    run = mpirun(mpi, ranks, *words, variables={"OMNES_STATS": str(tmp_path)})
+
+    def run(selection, variables):
+        modules, ranks = SELECTIONS[selection]
+        return mpirun(mpi, ranks, sys.executable, suite, "-q", "--no-builddir", "-i", modules, variables=variables)
+
+    return run
+
+
+@pytest.mark.parametrize("selection", ["communicators-2", "blocking-2", "nonblocking-2", "neighborhoods-3"])
+def test_nothing_is_told_of_correct_calls(run_suite, selection):
+    run = run_suite(selection, {"OMNES_CHECK": "1"})
+    assert run.returncode == 0 and "omnes: check:" not in run.stderr, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_collectives(run_suite, tmp_path, selection):
+    run = run_suite(selection, {"OMNES_STATS": str(tmp_path)})
     assert run.returncode == 0, run.stdout + run.stderr
     report = json.loads((tmp_path / "rank-0.json").read_text())
     assert report["entries"]

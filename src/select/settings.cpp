@@ -21,8 +21,9 @@ namespace omnes::inline select {
 namespace {
 
 constexpr std::string_view prefix = "OMNES_";
-constexpr std::size_t min_slot_bytes = 64;        // one line of the control block
-constexpr std::size_t max_slot_bytes = 64 << 20;  // times slots and ranks: keeps a segment's size sane
+constexpr std::size_t min_slot_bytes = 64;           // one line of the control block
+constexpr std::size_t max_slot_bytes = 64 << 20;     // times slots and ranks: keeps a segment's size sane
+constexpr int max_check_timeout = 7 * 24 * 60 * 60;  // s: a week
 constexpr int max_fake_nodes = 1 << 20;
 /// Where a package lies, as module systems say it.
 constexpr std::string_view reserved[] = {"ROOT", "HOME", "DIR", "VERSION", "PREFIX"};
@@ -103,6 +104,11 @@ using S = Settings;
 using Text = std::string_view;
 constexpr Variable variables[] = {
     {"ASYNC", [](S& s, Text text) { s.async = flag(text); }},
+    {"CHECK",
+     [](S& s, Text text) {
+       s.check = one_of<Check>(text, {{"0", Check::off}, {"1", Check::calls}, {"results", Check::results}});
+     }},
+    {"CHECK_TIMEOUT", [](S& s, Text text) { s.check_timeout = parse_number(text, 1, max_check_timeout); }},
     {"DIRECT_COPY", [](S& s, Text text) { s.shared_memory.direct_copy = parse_bytes(text); }, "direct_copy"},
     {"FAKE_NODES", [](S& s, Text text) { s.fake_nodes = parse_number(text, 1, max_fake_nodes); }},
     {"HEAP",

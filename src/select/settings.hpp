@@ -27,11 +27,20 @@ struct OwnFile {
   std::string name, text;
 };
 
+/// What OMNES_CHECK looks at.
+enum class Check {
+  off,
+  calls,   ///< whether ranks make the same calls, and what they do to buffers meanwhile
+  results  ///< and whether these are those of the host MPI
+};
+
 struct Settings {
   std::array<std::optional<Choice>, operation_count> forced;  ///< OMNES_<OPERATION>, by operation
   /// OMNES_I<OPERATION>: for the nonblocking and persistent forms, in front of OMNES_<OPERATION>.
   std::array<std::optional<Choice>, operation_count> forced_not_blocking;
-  bool async = false;                          ///< OMNES_ASYNC=1: a thread lets nonblocking operations progress
+  Check check = Check::off;  ///< OMNES_CHECK=0|1|results
+  int check_timeout = 30;    ///< OMNES_CHECK_TIMEOUT: s, after which ranks that have not come are named
+  bool async = false;        ///< OMNES_ASYNC=1: a thread lets nonblocking operations progress
   Transport transport = Transport::automatic;  ///< OMNES_TRANSPORT=auto|mpi
   int fake_nodes = 1;                          ///< OMNES_FAKE_NODES: pretend that one machine is so many
   LevelSet levels = all_levels;                ///< OMNES_LEVELS=numa,node,switch: use only these

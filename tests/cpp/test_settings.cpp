@@ -47,6 +47,8 @@ TEST(Settings, HaveDefaults) {
   for (const shm::Sharing& others :
        {shm::Sharing{.own_cpus = false}, {.blocking = false}, {.ranks = 9}, {.fast_caches = false}})
     EXPECT_EQ(settings.shared_memory.single_copy_from(others), 96u * 1024);
+  EXPECT_EQ(settings.check, Check::off);
+  EXPECT_EQ(settings.check_timeout, 30);
   EXPECT_EQ(settings.levels, all_levels);
   EXPECT_EQ(settings.remap, Remap::automatic);
   EXPECT_FALSE(settings.stats || settings.table || settings.machine || settings.topology || settings.off ||
@@ -55,10 +57,15 @@ TEST(Settings, HaveDefaults) {
 }
 
 TEST(Settings, AreRead) {
-  const Settings settings = read({"OMNES_TRANSPORT=mpi", "OMNES_WAIT=yield", "OMNES_FAKE_NODES=3", "OMNES_SLOTS=2",
-                                  "OMNES_SLOT_BYTES=4K", "OMNES_SINGLE_COPY=1M", "OMNES_STATS=/tmp/a=b", "OMNES_OFF=1",
-                                  "OMNES_REPRODUCIBLE=1", "OMNES_ASYNC=1", "OMNES_LEVELS=numa,node", "OMNES_REMAP=exch",
-                                  "OMNES_TOPOLOGY=/etc/nodes", "OMNES_BCAST=knomial:k=4,segment=16K"});
+  const Settings settings =
+      read({"OMNES_TRANSPORT=mpi", "OMNES_WAIT=yield", "OMNES_FAKE_NODES=3", "OMNES_SLOTS=2", "OMNES_SLOT_BYTES=4K",
+            "OMNES_SINGLE_COPY=1M", "OMNES_STATS=/tmp/a=b", "OMNES_OFF=1", "OMNES_REPRODUCIBLE=1", "OMNES_ASYNC=1",
+            "OMNES_LEVELS=numa,node", "OMNES_REMAP=exch", "OMNES_TOPOLOGY=/etc/nodes",
+            "OMNES_BCAST=knomial:k=4,segment=16K", "OMNES_CHECK=results", "OMNES_CHECK_TIMEOUT=5"});
+  EXPECT_EQ(settings.check, Check::results);
+  EXPECT_EQ(settings.check_timeout, 5);
+  EXPECT_EQ(read({"OMNES_CHECK=1"}).check, Check::calls);
+  EXPECT_EQ(read({"OMNES_CHECK=0"}).check, Check::off);
   EXPECT_EQ(settings.transport, Transport::mpi);
   EXPECT_EQ(settings.wait, Wait::yield);
   EXPECT_EQ(settings.fake_nodes, 3);

@@ -57,6 +57,12 @@ class RunCommand(click.Command):
     help="Record every collective call, in order: for omnes bench --replay. Packed if the name ends in .gz.",
 )
 @click.option(
+    "--check",
+    is_flag=True,
+    help="Name ranks that call different collectives or do not come, and buffers that are changed while in use.",
+)
+@click.option("--check-results", is_flag=True, help="The same, and compare all results with those of the MPI.")
+@click.option(
     "--no-omnes", is_flag=True, help="The same launch on the stock MPI, for comparison; with --stats omnes only counts."
 )
 @click.option(
@@ -75,6 +81,8 @@ def command(
     stats_json: Path | None,
     profile: Path | None,
     record: Path | None,
+    check: bool,
+    check_results: bool,
     no_omnes: bool,
     launcher: str | None,
     verbose: bool,
@@ -91,6 +99,7 @@ def command(
     omnes run -n 4 --stats python solver.py
     omnes run -n 8 --profile app.json ./app          then: omnes tune --from-profile app.json -o table.toml
     omnes run -n 4 --record app.trace ./app          then: omnes bench --replay app.trace
+    omnes run -n 4 --check ./app                     when it hangs, or its ranks may disagree
     omnes run -n 8 --map-by core -- ./app -n 100
     OMNES_BCAST=knomial:k=4 omnes run -n 8 ./app     an algorithm forced in all forms of MPI_Bcast
     OMNES_IBCAST=chain omnes run -n 8 ./app          only in those that do not block
@@ -103,6 +112,8 @@ def command(
         raise UsageError("--no-omnes runs without omnes, which makes the profile: drop --profile")
     if record and no_omnes:
         raise UsageError("--no-omnes runs without omnes, which records the calls: drop --record")
+    if (check or check_results) and no_omnes:
+        raise UsageError("--no-omnes runs without omnes, which checks the calls: drop " + _check_option(check_results))
     place = os.getcwd() if launch.may_leave_machine(split.launcher) and os.access(".", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix=".omnes-stats-", dir=place) as folder:
         prepared = launch.prepare(
@@ -111,7 +122,7 @@ def command(
             split.launcher,
             want_report or not no_omnes,
             launcher,
-            _variables(folder, want_report, record is not None, no_omnes),
+            {**_variables(folder, want_report, record is not None, no_omnes), **_checks(check, check_results)},
             notices=None if want_report else folder,
             yields=not no_omnes,
         )
@@ -136,6 +147,14 @@ def _variables(folder: str, report: bool, record: bool, off: bool) -> dict[str, 
     """Switched off, omnes still counts what the MPI does, and how long that takes."""
     found = {"OMNES_STATS": folder} if report else {}
     return {**found, **({"OMNES_OFF": "1"} if report and off else {}), **({"OMNES_RECORD": folder} if record else {})}
+
+
+def _check_option(results: bool) -> str:
+    return "--check-results" if results else "--check"
+
+
+def _checks(calls: bool, results: bool) -> dict[str, str]:
+    return {"OMNES_CHECK": "results"} if results else {"OMNES_CHECK": "1"} if calls else {}
 
 
 def _write_trace(folder: Path, file: Path, program: Sequence[str]) -> None:

@@ -1,11 +1,15 @@
 // The table of what has been made.
 #include "interpose/communicator/origins.hpp"
 
+#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "interpose/communicator/members.hpp"
 #include "interpose/communicator/state.hpp"
+#include "interpose/process/process.hpp"
 
 namespace omnes::interpose {
 
@@ -14,6 +18,7 @@ namespace {
 struct Table {
   std::mutex mutex;
   std::unordered_map<MPI_Comm, Origin> origins;
+  std::map<std::vector<int>, std::uint64_t> made_by;  ///< see known_by_members()
 
   /// With the mutex. Null where nothing is known.
   Origin* find(MPI_Comm comm) {
@@ -21,7 +26,7 @@ struct Table {
     if (found != origins.end()) return &found->second;
     const bool world = comm == handles.comm_world;
     if (!world && comm != handles.comm_self) return nullptr;
-    return &origins.emplace(comm, Origin{.id = world ? 1U : 2U}).first->second;
+    return &origins.emplace(comm, Origin{.id = world ? 1U : 2U, .check = world ? 1U : 2U}).first->second;
   }
 };
 
@@ -37,6 +42,20 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
+/// For one that some of its parent's members have made: the number of such communicators that the same ranks have made before, in order.
+/// 0: it has others than the world's ranks, or is an intercommunicator.
+std::uint64_t known_by_members(MPI_Comm comm) {
+  int inter = 0, size = 0;
+  if (host.Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter) return 0;
+  if (host.Comm_size(comm, &size) != MPI_SUCCESS) return 0;
+  const std::vector<int> ranks = ranks_in_world(comm, size);
+  if (ranks.empty()) return 0;
+  const std::lock_guard lock(table().mutex);
+  std::uint64_t hash = 0;
+  for (const int rank : ranks) hash = mixed(hash + static_cast<std::uint64_t>(rank) + 1);
+  return mixed(hash + ++table().made_by[ranks]) | 4U;
+}
+
 }  // namespace
 
 Origin child_of(MPI_Comm parent, MadeOf members, bool ordered) {
@@ -45,9 +64,15 @@ Origin child_of(MPI_Comm parent, MadeOf members, bool ordered) {
   if (!origin) return {};
   Origin child;
   child.of_session = origin->of_session;
-  if (!ordered) return child;
+  constexpr std::uint64_t apart = 0x9E3779B97F4A7C15u;  // so that no two have one identity
+  if (!ordered) {
+    if (members == MadeOf::same && origin->check != 0)
+      child.check = mixed(mixed(origin->check) + ++origin->duplicated * apart) | 4U;
+    return child;
+  }
   ++origin->made;
-  if (origin->id != 0) child.id = mixed(origin->id + origin->made * 0x9E3779B97F4A7C15u) | 4U;  // nobody else's
+  if (origin->id != 0) child.id = mixed(origin->id + origin->made * apart) | 4U;  // nobody else's
+  if (origin->check != 0) child.check = mixed(origin->check + origin->made * apart) | 4U;
   if (members == MadeOf::same) {
     if (!origin->kin) origin->kin = std::make_shared<Kin>();
     child.kin = origin->kin;
@@ -60,7 +85,8 @@ void keep_made(Origin&& origin, const void* made) {
   const MPI_Comm comm = *static_cast<const MPI_Comm*>(made);
   if (comm == handles.comm_null) return;
   // Should the host itself have freed one of this handle, it ends now.
-  const bool known = origin.id != 0 || origin.of_session;
+  if (checking() && origin.check == 0 && !origin.of_session) origin.check = known_by_members(comm);
+  const bool known = origin.id != 0 || origin.check != 0 || origin.of_session;
   if (const Origin last = known ? keep_origin(comm, std::move(origin)) : take_origin(comm); last.state)
     StateCache::forget(comm);
 }

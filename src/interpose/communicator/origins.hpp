@@ -23,10 +23,13 @@ struct Kin {
 struct Origin {
   /// Equal on all members, and of no other communicator that any two of them share; 0: nobody knows.
   std::uint64_t id = 0;
+  /// The same, but known of more communicators: for what only compares calls (OMNES_CHECK).
+  std::uint64_t check = 0;
   /// Of a session, perhaps with ranks that have not called MPI_Init.
   bool of_session = false;
   std::shared_ptr<Kin> kin = {};
   std::uint64_t made = 0;             ///< calls that have made others out of it
+  std::uint64_t duplicated = 0;       ///< by calls that do not wait
   std::shared_ptr<State> state = {};  ///< where has_state(), once there is one
 
   /// Else its state, if it has one, is found by an attribute of the host.

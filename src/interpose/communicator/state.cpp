@@ -37,6 +37,7 @@ State& state_of_one() {
 void part(MPI_Comm comm, State& state) {
   StateCache::forget(comm);
   seal_segments();
+  state.check.reset();
   state.detached = true;
 }
 
@@ -76,6 +77,7 @@ std::shared_ptr<State> new_state(MPI_Comm comm, const Origin& origin, std::share
       membership ? state_for(std::move(membership)) : State::shared(std::make_unique<State>());
   state->passed = passed;
   state->id = origin.id;
+  state->check_id = origin.check;
   return state;
 }
 

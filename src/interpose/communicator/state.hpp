@@ -38,6 +38,9 @@ struct State : Members, std::enable_shared_from_this<State> {
   std::uint32_t calls = 0;                ///< blocking ones
   std::unique_ptr<Edges> edges;           ///< of its topology; looked up when first needed
 
+  std::uint64_t check_id = 0;   ///< see Origin::check
+  std::shared_ptr<void> check;  ///< what OMNES_CHECK knows of the communicator
+
   bool own_choices = false;  ///< the program has forced some, for this communicator
 
   // Where operations run, from the first one on.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "interpose/check/check.hpp"
 #include "interpose/communicator/record.hpp"
 #include "interpose/communicator/repeats.hpp"
 #include "interpose/communicator/report.hpp"
@@ -44,10 +45,20 @@ bool host_looks_at_counts(Operation operation) {
   return operation != Operation::reduce_scatter_block;
 }
 
-/// Serves a call: `serve` does so with the communicator's state and returns null, or why `pass` has to do it.
-template <class Serve, class Pass>
-int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass pass) {
+/// What a call is: in which form, where from, and where its request goes, if it gets one.
+struct Made {
+  Operation operation;
+  Form form;
+  const void* caller;
+  MPI_Request* request = nullptr;
+};
+
+/// Serves a call: `serve` does so with the communicator's state and returns null, or why `pass` has to do it. `describe`: as below.
+template <class Describe, class Serve, class Pass>
+int dispatch(const Made& made, Wide wide_comm, Describe describe, Serve serve, Pass pass) {
+  const auto [operation, form, caller, request] = made;
   const record::Within within;
+  std::optional<check::Entry> checked;
   const MPI_Comm comm = narrow<MPI_Comm>(wide_comm);
   const char* reason = nullptr;
   State* state = known_state(comm);
@@ -58,9 +69,16 @@ int dispatch(Operation operation, Form form, Wide wide_comm, Serve serve, Pass p
       reason = found.reason;
     }
     if (state) {
+      if (checking()) [[unlikely]] {
+        checked.emplace(*state, comm, check::number_of(operation, form), form, caller);
+        describe(*state, checked->call);
+        checked->post();
+      }
       reason = revoked(comm) ? revoked_communicator : serve(*state, comm);
-      if (!reason) [[likely]]
+      if (!reason) [[likely]] {
+        if (checked) checked->served(request);
         return MPI_SUCCESS;
+      }
     }
   } catch (...) {
     if (state) state->unclean = true;
@@ -155,25 +173,27 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
   if (job.nothing) return nullptr;
   const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
   const bool by_host = prepared->choice.host;
+  if (checking()) check::ran(prepared->algorithm);
   if (!by_host) [[likely]] {
     job.load(prepared->in_rows);
     check_run(state.team->run(prepared, job.call));
     job.land(prepared->in_rows);
     settle(state, operation);
   }
-  const bool each_counts = recording() || (by_host && reporting());
+  const bool each_counts = recording() || checking() || (by_host && reporting());
   if (!each_counts) state.repeats.keep(given, state.p, forgotten, asked, prepared, job);
   return by_host ? prepared->why.c_str() : nullptr;
 }
 
 template <class... Arguments, class Describe, class Pass>
-int blocking(Operation operation, Wide comm, const Given<Arguments...>& given, Describe describe, Pass pass) {
+int blocking(Operation operation, const void* caller, Wide comm, const Given<Arguments...>& given, Describe describe,
+             Pass pass) {
   const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
     const bool asked = asks(given);
     if (const auto known = serve_known(state, narrow_comm, operation, given, asked)) return *known;
     return serve_first(state, narrow_comm, operation, given, asked, describe);
   };
-  return dispatch(operation, Form::blocking, comm, serve, pass);
+  return dispatch({operation, Form::blocking, caller}, comm, describe, serve, pass);
 }
 
 /// Apart, so that it costs calls that repeat nothing.
@@ -232,7 +252,8 @@ const char* would_stop(const State& state, const Job& job) {
 
 /// Nonblocking and persistent: `begin` takes the described operation and makes its request.
 template <class Describe, class Pass>
-int requested(Operation operation, Form form, Wide comm, void* request, Describe describe, Pass pass) {
+int requested(const Made& call, Wide comm, Describe describe, Pass pass) {
+  const auto [operation, form, caller, request] = call;
   if constexpr (simulated) return pass_on(operation, form, "only blocking calls are served in a simulation", pass);
   const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
     auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), narrow_comm);
@@ -242,7 +263,7 @@ int requested(Operation operation, Form form, Wide comm, void* request, Describe
     pending->job.hold();
     pending->job.copy_small_contribution(state.p);
     open_lanes(state, narrow_comm, form == Form::persistent);
-    MPI_Request& made = *static_cast<MPI_Request*>(request);
+    MPI_Request& made = *request;
     if (form == Form::nonblocking) {
       engine::launch(std::move(pending), made);
     } else {
@@ -251,7 +272,7 @@ int requested(Operation operation, Form form, Wide comm, void* request, Describe
     if (recording()) record::requested(made);
     return nullptr;
   };
-  return dispatch(operation, form, comm, serve, pass);
+  return dispatch(call, comm, describe, serve, pass);
 }
 
 Exchange exchange(const void* send, MPI_Count send_count, Wide send_type, void* recv, MPI_Count recv_count,
@@ -287,18 +308,18 @@ Parted parted(const void* buffer, Integers counts, Integers displacements, const
       return code;                                                                                                   \
     else if (code == left_to_host)                                                                                   \
       return call_host(host.blocking_name, OMNES_BEFORE arguments comm);                                             \
-    const auto first = [](OMNES_BEFORE parameters Wide comm) __attribute__((noinline)) {                             \
+    const auto first = [](OMNES_BEFORE parameters Wide comm, const void* caller) __attribute__((noinline)) {         \
       return blocking(                                                                                               \
-          Operation::operation, comm, Given(Operation::operation OMNES_AFTER arguments),                             \
-          [&]([[maybe_unused]] State& state, Job& job) { return description; },                                      \
+          Operation::operation, caller, comm, Given(Operation::operation OMNES_AFTER arguments),                     \
+          [&]([[maybe_unused]] State& state, auto& job) { return description; },                                     \
           [&] { return call_host(host.blocking_name, OMNES_BEFORE arguments comm); });                               \
     };                                                                                                               \
-    return first(OMNES_BEFORE arguments comm);                                                                       \
+    return first(OMNES_BEFORE arguments comm, OMNES_CALLER);                                                         \
   }                                                                                                                  \
   OMNES_EXPORT(nonblocking_name, OMNES_BEFORE parameters Wide comm, void* request) {                                 \
     return requested(                                                                                                \
-        Operation::operation, Form::nonblocking, comm, request,                                                      \
-        [&]([[maybe_unused]] State& state, Job& job) { return description; },                                        \
+        {Operation::operation, Form::nonblocking, OMNES_CALLER, static_cast<MPI_Request*>(request)}, comm,           \
+        [&]([[maybe_unused]] State& state, auto& job) { return description; },                                       \
         [&] { return call_host(host.nonblocking_name, OMNES_BEFORE arguments comm, request); });                     \
   }                                                                                                                  \
   OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)
@@ -307,8 +328,8 @@ Parted parted(const void* buffer, Integers counts, Integers displacements, const
 #define OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)             \
   OMNES_EXPORT_PERSISTENT(persistent_name, OMNES_BEFORE parameters Wide comm, Wide info, void* request) { \
     return requested(                                                                                     \
-        Operation::operation, Form::persistent, comm, request,                                            \
-        [&]([[maybe_unused]] State& state, Job& job) { return description; },                             \
+        {Operation::operation, Form::persistent, OMNES_CALLER, static_cast<MPI_Request*>(request)}, comm, \
+        [&]([[maybe_unused]] State& state, auto& job) { return description; },                            \
         [&] { return call_host(host.persistent_name, OMNES_BEFORE arguments comm, info, request); });     \
   }
 #else

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "interpose/check/check.hpp"
 #include "interpose/communicator/record.hpp"
 #include "interpose/communicator/state.hpp"
 #include "interpose/exports/startup.hpp"
@@ -43,6 +44,7 @@ int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
   const MPI_Comm handle = *static_cast<MPI_Comm*>(comm);
   const record::Within within;
   if (recording()) record::freed(handle);
+  if (checking()) check::freed(handle);
   return free_communicator(handle, [&] { return call_host(host.*function, comm); });
 }
 

@@ -2,21 +2,49 @@
 //
 // Why only these have an identity: the others (MPI_Comm_create_group, MPI_Comm_idup, MPI_Intercomm_merge, ...) are
 // called by some of the parent's members, or in an order of their own.
+#include <optional>
 #include <utility>
 
+#include "interpose/check/check.hpp"
 #include "interpose/communicator/origins.hpp"
 #include "interpose/communicator/record.hpp"
+#include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
+#include "interpose/host/failure.hpp"
 
 namespace omnes::interpose {
 
 namespace {
 
-/// Calls the host's maker; `ordered`: see child_of().
+/// What is made, and by whom.
+struct Making {
+  check::Function function;
+  MadeOf members;
+  bool ordered;  ///< see child_of()
+  const void* caller;
+};
+
+/// All members call it, in order: that is checked as for collectives. Throws Failure.
+void check_call(MPI_Comm parent, const Making& making, std::optional<check::Entry>& checked) {
+  State* const state = find_state(parent, Form::blocking).state;
+  if (!state) return;
+  checked.emplace(*state, parent, check::number_of(making.function), Form::blocking, making.caller);
+  checked->post();
+}
+
+/// Calls the host's maker.
 template <class Make>
-int make(Wide parent, MadeOf members, bool ordered, const void* made, Make make) {
+int make(Wide parent, const Making& making, const void* made, Make make) {
   if (find_host() != built_for) return make();
+  const auto [function, members, ordered, caller] = making;
   const record::Within within;
+  std::optional<check::Entry> checked;
+  if (checking() && (ordered || members == MadeOf::same)) {
+    try {
+      check_call(narrow<MPI_Comm>(parent), making, checked);
+    } catch (const Failure&) {  // the host says what is wrong
+    }
+  }
   Origin origin = child_of(narrow<MPI_Comm>(parent), members, ordered);
   const int code = make();
   if (code != MPI_SUCCESS) return code;
@@ -37,10 +65,10 @@ int make_of_session(const void* made, Make make) {
 
 // A maker out of its parent: parameters between that and the result, and the same as arguments.
 #define OMNES_BETWEEN(...) __VA_OPT__(, ) __VA_ARGS__
-#define OMNES_MAKER(name, members, ordered, parameters, arguments)                         \
-  OMNES_EXPORT(name, Wide comm OMNES_BETWEEN parameters, void* made) {                     \
-    return make(comm, MadeOf::members, ordered, made,                                      \
-                [&] { return call_host(host.name, comm OMNES_BETWEEN arguments, made); }); \
+#define OMNES_MAKER(name, members, ordered, parameters, arguments)                           \
+  OMNES_EXPORT(name, Wide comm OMNES_BETWEEN parameters, void* made) {                       \
+    return make(comm, {check::Function::name, MadeOf::members, ordered, OMNES_CALLER}, made, \
+                [&] { return call_host(host.name, comm OMNES_BETWEEN arguments, made); });   \
   }
 
 OMNES_MAKER(Comm_dup, same, true, (), ())
@@ -67,11 +95,12 @@ OMNES_MAKER(Intercomm_create, others, false, (int leader, Wide peers, int remote
 OMNES_MAKER(Intercomm_merge, others, false, (int high), (high))
 
 OMNES_EXPORT(Comm_idup, Wide comm, void* made, void* request) {
-  return make(comm, MadeOf::same, false, made, [&] { return call_host(host.Comm_idup, comm, made, request); });
+  return make(comm, {check::Function::Comm_idup, MadeOf::same, false, OMNES_CALLER}, made,
+              [&] { return call_host(host.Comm_idup, comm, made, request); });
 }
 
 OMNES_EXPORT(Comm_idup_with_info, Wide comm, Wide info, void* made, void* request) {
-  return make(comm, MadeOf::same, false, made,
+  return make(comm, {check::Function::Comm_idup_with_info, MadeOf::same, false, OMNES_CALLER}, made,
               [&] { return call_host(host.Comm_idup_with_info, comm, info, made, request); });
 }
 

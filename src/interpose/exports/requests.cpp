@@ -6,6 +6,7 @@
 #include <atomic>
 #include <new>
 
+#include "interpose/check/check.hpp"
 #include "interpose/communicator/record.hpp"
 #include "interpose/exports/messages.hpp"
 #include "interpose/host/export.hpp"
@@ -73,28 +74,48 @@ void complete_all(int count, MPI_Request* requests) {
     if (Pending* const own = engine::deferred(requests[i])) engine::complete(*own, requests[i]);
 }
 
+/// Requests that a call may complete, for whoever notes that.
+struct Seen {
+  Seen(int count, const MPI_Request* requests) : recorded(count, requests), checked(count, requests) {}
+  void all() {
+    recorded.all();
+    checked.all();
+  }
+  void all_if(int flag) {
+    if (flag) all();
+  }
+  void one(int index) { some(1, &index); }
+  void some(int count, const int* indices) {
+    recorded.some(count, indices);
+    checked.some(count, indices);
+  }
+  const record::Watched recorded;
+  check::Completions checked;
+};
+
 }  // namespace
 
 // A function on requests of the host; its body is what it does while something of ours exists, and stands apart so that
 // the way to the host does not pass through it.
-// `requests`: how many, and which; `completed`: what is noted of them after it, when calls are recorded.
-#define OMNES_REQUESTS(name, parameters, arguments, requests, completed)      \
-  static int name##_beside parameters;                                        \
-  [[gnu::noinline]] static int name##_recorded parameters {                   \
-    const record::Watched watched requests;                                   \
-    const int code = name##_beside arguments;                                 \
-    if (code == MPI_SUCCESS) completed;                                       \
-    return code;                                                              \
-  }                                                                           \
-  OMNES_EXPORT(name, OMNES_LIST parameters) {                                 \
-    if (straight()) [[likely]]                                                \
-      return host.name arguments;                                             \
-    return recording() ? name##_recorded arguments : name##_beside arguments; \
-  }                                                                           \
+// `requests`: how many, and which; `completed`: what is noted of them after it, when calls are recorded or checked.
+#define OMNES_REQUESTS(name, parameters, arguments, requests, completed)                \
+  static int name##_beside parameters;                                                  \
+  [[gnu::noinline]] static int name##_seen parameters {                                 \
+    const check::Inside inside(check::Function::name);                                  \
+    Seen seen requests;                                                                 \
+    const int code = name##_beside arguments;                                           \
+    if (code == MPI_SUCCESS) completed;                                                 \
+    return code;                                                                        \
+  }                                                                                     \
+  OMNES_EXPORT(name, OMNES_LIST parameters) {                                           \
+    if (straight()) [[likely]]                                                          \
+      return host.name arguments;                                                       \
+    return recording() || checking() ? name##_seen arguments : name##_beside arguments; \
+  }                                                                                     \
   [[gnu::noinline]] static int name##_beside parameters
 #define OMNES_LIST(...) __VA_ARGS__
 
-OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, status), (1, request), watched.all()) {
+OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, status), (1, request), seen.all()) {
   find_host();
   if (request) {
     if (Pending* const own = engine::deferred(*request)) {
@@ -108,7 +129,7 @@ OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, stat
 }
 
 OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses),
-               (count, requests), watched.all()) {
+               (count, requests), seen.all()) {
   find_host();
   for_each_deferred(count, requests, [](Pending& own) { engine::wait(own); });
   tell_failures(count, requests);
@@ -119,7 +140,7 @@ OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)
 }
 
 OMNES_REQUESTS(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),
-               (count, requests, index, status), (count, requests), watched.one(*index)) {
+               (count, requests, index, status), (count, requests), seen.one(*index)) {
   find_host();
   tell_all(count, requests);
   if (!ours()) return host.Waitany(count, requests, index, status);
@@ -127,7 +148,7 @@ OMNES_REQUESTS(Waitany, (int count, MPI_Request* requests, int* index, MPI_Statu
 }
 
 OMNES_REQUESTS(Waitsome, (int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
-               (count, requests, done, indices, statuses), (count, requests), watched.some(*done, indices)) {
+               (count, requests, done, indices, statuses), (count, requests), seen.some(*done, indices)) {
   find_host();
   tell_all(count, requests);
   if (!ours()) return host.Waitsome(count, requests, done, indices, statuses);
@@ -139,7 +160,7 @@ OMNES_REQUESTS(Waitsome, (int count, MPI_Request* requests, int* done, int* indi
 }
 
 OMNES_REQUESTS(Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status), (1, request),
-               watched.all_if(*flag)) {
+               seen.all_if(*flag)) {
   find_host();
   if (ours()) engine::progress();
   if (request) {
@@ -158,7 +179,7 @@ OMNES_REQUESTS(Test, (MPI_Request * request, int* flag, MPI_Status* status), (re
 }
 
 OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses),
-               (count, requests, flag, statuses), (count, requests), watched.all_if(*flag)) {
+               (count, requests, flag, statuses), (count, requests), seen.all_if(*flag)) {
   find_host();
   if (ours()) engine::progress();
   bool all_over = true;
@@ -182,7 +203,7 @@ OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status
 }
 
 OMNES_REQUESTS(Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status),
-               (count, requests, index, flag, status), (count, requests), watched.one(*index)) {
+               (count, requests, index, flag, status), (count, requests), seen.one(*index)) {
   find_host();
   tell_all(count, requests);
   if (ours()) engine::progress();
@@ -190,7 +211,7 @@ OMNES_REQUESTS(Testany, (int count, MPI_Request* requests, int* index, int* flag
 }
 
 OMNES_REQUESTS(Testsome, (int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
-               (count, requests, done, indices, statuses), (count, requests), watched.some(*done, indices)) {
+               (count, requests, done, indices, statuses), (count, requests), seen.some(*done, indices)) {
   find_host();
   tell_all(count, requests);
   if (ours()) engine::progress();
@@ -215,6 +236,7 @@ OMNES_EXPORT(Start, MPI_Request* request) {
   if (find_host() != built_for || !request) return host.Start(request);
   const record::Within within;
   if (recording()) record::started(*request);
+  if (checking()) check::started(*request);
   try {
     if (engine::start(*request)) return MPI_SUCCESS;
   } catch (const Failure& failure) {
@@ -236,6 +258,7 @@ OMNES_EXPORT(Startall, int count, MPI_Request* requests) {
 
 OMNES_EXPORT(Request_free, MPI_Request* request) {
   if (recording() && request) record::released(*request);
+  if (checking() && request) check::released(*request);
   if (find_host() == built_for && request) engine::forget(*request);
   return host.Request_free(request);
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpose/check/check.hpp"
 #include "interpose/communicator/record.hpp"
 #include "interpose/communicator/report.hpp"
 #include "interpose/communicator/state.hpp"
@@ -137,8 +138,20 @@ int initialised(int code) {
   const bool serves = prepare_process() == nullptr;
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(handles.comm_world, complaint);
   const int met = meet();  // also with OMNES_OFF, which other ranks may not have
+  if (met == MPI_SUCCESS && serves && process().settings.check != Check::off) check::begin();
   if (met == MPI_SUCCESS && serves && engine::waiting().oversubscribed) hook_into_host();
   return met;
+}
+
+/// Also MPI_Finalize is called by all: what some have called before it and others have not, comes to light now.
+void check_end(const void* caller) {
+  if (!checking()) return;
+  try {
+    if (State* const state = find_state(handles.comm_world, Form::blocking).state)
+      check::joined(check::Function::Finalize, *state, handles.comm_world, caller);
+  } catch (const Failure&) {  // the host will say what is wrong
+  }
+  check::end();
 }
 
 }  // namespace
@@ -183,8 +196,10 @@ OMNES_EXPORT(Init_thread, int* argc, char*** argv, int required, int* provided) 
 OMNES_EXPORT(Finalize, void) {
   if (find_host() != built_for)
     report_wrong_family(find_host());
-  else if (world())
+  else if (world()) {
+    check_end(OMNES_CALLER);
     engine::drain();
+  }
   const int code = host.Finalize();
   ready = false;
   forget_states();

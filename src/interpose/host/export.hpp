@@ -24,6 +24,9 @@
   extern "C" int omnes_##prefix##name(__VA_ARGS__)
 #endif
 
+/// In such a function: where it returns to.
+#define OMNES_CALLER __builtin_return_address(0)
+
 namespace omnes::interpose {
 
 /// The host's function with handles as wide as ours. Both conventions agree: a narrower argument is the low part of a

@@ -41,7 +41,7 @@
   X(Dist_graph_neighbors_count) X(Dist_graph_neighbors)                                                   \
   X(Get_processor_name)                                                                                   \
   X(Comm_rank) X(Comm_size) X(Comm_create) X(Comm_free) X(Comm_disconnect) X(Comm_test_inter)             \
-  X(Comm_set_errhandler) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr)                   \
+  X(Comm_set_errhandler) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_get_name)  \
   X(Comm_get_attr) X(Comm_set_info) X(Comm_group) X(Group_size) X(Group_translate_ranks) X(Group_free) X(Info_get)      \
   OMNES_MESSAGES(X) X(Sendrecv_replace) X(Recv_init) X(Pack_size)                                         \
   X(Probe) X(Iprobe) X(Mprobe) X(Improbe)                                                                 \

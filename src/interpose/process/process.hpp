@@ -32,4 +32,8 @@ Process& process();
 /// How many operations have been started and not ended, and formations: when none has, waiting is the host's business.
 extern std::atomic<int> under_way;
 
+/// Whether OMNES_CHECK looks at each call, see check/check.hpp.
+extern bool check_on;
+inline bool checking() { return check_on; }
+
 }  // namespace omnes::interpose

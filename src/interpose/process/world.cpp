@@ -82,6 +82,7 @@ Introduction introduce(int rank, int size) {
   const std::uint64_t machine = simulated ? mix(0, name_of_machine()) : identity_of_machine();
   Introduction me{};
   me.fingerprint = self.fingerprint;
+  me.machine = machine;
   me.memory = machine;
   if (self.settings.transport == Transport::mpi) {
     me.memory = mix(machine, std::to_string(rank));

@@ -22,6 +22,7 @@ namespace omnes::interpose {
 /// What a rank says of itself. Ranks with equal `memory` can map each other's segments.
 struct Introduction {
   std::uint64_t fingerprint;  ///< of its OMNES_ variables, its table and machine
+  std::uint64_t machine;      ///< where it runs, whatever is pretended
   std::uint64_t memory;
   std::int64_t session;
   std::uint64_t cpus;  ///< which CPUs the rank may run on, as a hash

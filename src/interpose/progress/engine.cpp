@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "interpose/check/check.hpp"
 #include "interpose/communicator/record.hpp"
 #include "interpose/communicator/report.hpp"
 #include "interpose/host/failure.hpp"
@@ -394,6 +395,7 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
   pending.lane = &lane;
   if (pending.job.nothing) return;
   pending.prepared = pending.state->team->prepare(pending.job.call, form);
+  if (checking()) check::ran(pending.prepared->algorithm);
   set_plan(pending, {pending.prepared, &pending.prepared->plan});
   pending.flight.reduction = pending.job.call.reduction;
   pending.flight.context = &pending;
@@ -426,7 +428,7 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
   {
     const Inside inside;
     take_off(*pending);
-    over = !recording() && take_back(*pending);  // else its request has to be known by its handle
+    over = !recording() && !checking() && take_back(*pending);  // else its request has to be known by its handle
     if (!over) {
       Pending& started = *pending.release();  // also without a request it goes on
       started.told = true;

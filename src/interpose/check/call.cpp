@@ -1,0 +1,238 @@
+// What MPI says about each operation's arguments.
+#include "interpose/check/call.hpp"
+
+#include <algorithm>
+
+namespace omnes::interpose {
+
+using check::Call;
+using check::Side;
+using Match = check::Call::Match;
+
+namespace check {
+
+bool Side::has(int part) const { return !only || std::ranges::find(*only, part) != only->end(); }
+
+std::byte* Side::address_of(int part) const {
+  MPI_Aint lb = 0, extent = 1;
+  if (!types) host.Type_get_extent(type, &lb, &extent);
+  const MPI_Aint elements = displacements ? static_cast<MPI_Aint>(displacements[part])
+                                          : static_cast<MPI_Aint>(part) * static_cast<MPI_Aint>(count);
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(buffer) +
+                                      static_cast<std::uintptr_t>(elements * extent));
+}
+
+namespace {
+
+Side lone(const void* buffer, MPI_Count count, MPI_Datatype type, int parts = 1) {
+  return {.buffer = buffer, .parts = parts, .count = count, .type = type};
+}
+Side sent(const Exchange& a, int parts = 1) { return lone(a.send, a.send_count, a.send_type, parts); }
+Side received(const Exchange& a, int parts = 1) { return lone(a.recv, a.recv_count, a.recv_type, parts); }
+Side listed(const Parted& a, int parts) {
+  if (!a.counts || !a.displacements) return {};
+  return {.buffer = a.buffer,
+          .parts = parts,
+          .counts = a.counts,
+          .displacements = a.displacements,
+          .type = a.type,
+          .types = a.types};
+}
+
+const char* combines(Call& call, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                     bool has_result = true) {
+  call.match = Match::all;
+  call.whole = signature(count, type);
+  call.op = op;
+  call.reduces = true;
+  call.in_place = send == MPI_IN_PLACE;
+  if (!call.in_place) call.send = lone(send, count, type);
+  if (has_result)
+    call.recv = lone(recv, count, type);
+  else if (call.in_place)
+    call.send = lone(recv, count, type);
+  return nullptr;
+}
+
+const char* moves_equal(Call& call, const Exchange& a, int send_parts, int recv_parts) {
+  call.match = Match::all;
+  call.in_place = a.send == MPI_IN_PLACE;
+  call.whole = signature(a.recv_count, a.recv_type);
+  if (!call.in_place) call.send = sent(a, send_parts);
+  call.recv = received(a, recv_parts);
+  return nullptr;
+}
+
+Side along(Side side, const std::vector<int>& places) {
+  side.only = &places;
+  return side;
+}
+
+const Edges* edges_at(State& state, MPI_Comm comm) {
+  if (!state.edges) state.edges = edges_of(comm, state.rank);
+  return state.edges.get();
+}
+
+}  // namespace
+
+}  // namespace check
+
+const char* barrier(State&, Call&) { return nullptr; }
+
+const char* bcast(State& state, Call& call, void* buffer, MPI_Count count, MPI_Datatype type, int root) {
+  call.match = Match::all;
+  call.root = root;
+  call.whole = check::signature(count, type);
+  (state.rank == root ? call.send : call.recv) = check::lone(buffer, count, type);
+  return nullptr;
+}
+
+const char* reduce(State& state, Call& call, const void* send, void* recv, MPI_Count count, MPI_Datatype type,
+                   MPI_Op op, int root) {
+  call.root = root;
+  return check::combines(call, send, recv, count, type, op, state.rank == root);
+}
+
+const char* allreduce(State&, Call& call, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op) {
+  return check::combines(call, send, recv, count, type, op);
+}
+
+const char* scan(State&, Call& call, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op) {
+  return check::combines(call, send, recv, count, type, op);
+}
+
+const char* exscan(State& state, Call& call, const void* send, void* recv, MPI_Count count, MPI_Datatype type,
+                   MPI_Op op) {
+  return check::combines(call, send, recv, count, type, op, state.rank != 0);
+}
+
+const char* reduce_scatter_block(State& state, Call& call, const void* send, void* recv, MPI_Count count,
+                                 MPI_Datatype type, MPI_Op op) {
+  check::combines(call, send, recv, count, type, op);
+  if (!call.in_place) call.send.parts = state.p;
+  return nullptr;
+}
+
+const char* reduce_scatter(State& state, Call& call, const void* send, void* recv, Integers counts, MPI_Datatype type,
+                           MPI_Op op) {
+  check::combines(call, send, recv, 0, type, op);
+  MPI_Count all = 0;
+  std::uint64_t order = 0;  // the same elements in other parts are another call
+  for (int r = 0; counts && r < state.p; ++r) {
+    all += counts[r];
+    order = (order + static_cast<std::uint64_t>(counts[r]) + 1) * 0x9E3779B97F4A7C15u;
+  }
+  call.whole = check::signature(all, type);
+  call.order = order;
+  call.counts = counts;
+  if (!call.in_place) call.send.count = all;
+  call.recv.count = counts ? counts[state.rank] : 0;
+  return nullptr;
+}
+
+const char* gather(State& state, Call& call, const Exchange& a, int root) {
+  const bool at_root = state.rank == root;
+  call.match = Match::all;
+  call.root = root;
+  call.in_place = at_root && a.send == MPI_IN_PLACE;
+  call.whole = at_root ? check::signature(a.recv_count, a.recv_type) : check::signature(a.send_count, a.send_type);
+  if (!call.in_place) call.send = check::sent(a);
+  if (at_root) call.recv = check::received(a, state.p);
+  return nullptr;
+}
+
+const char* scatter(State& state, Call& call, const Exchange& a, int root) {
+  const bool at_root = state.rank == root;
+  call.match = Match::all;
+  call.root = root;
+  call.in_place = at_root && a.recv == MPI_IN_PLACE;
+  call.whole = at_root ? check::signature(a.send_count, a.send_type) : check::signature(a.recv_count, a.recv_type);
+  if (at_root) call.send = check::sent(a, state.p);
+  if (!call.in_place) call.recv = check::received(a);
+  return nullptr;
+}
+
+const char* allgather(State& state, Call& call, const Exchange& a) { return check::moves_equal(call, a, 1, state.p); }
+
+const char* alltoall(State& state, Call& call, const Exchange& a) {
+  return check::moves_equal(call, a, state.p, state.p);
+}
+
+const char* gatherv(State& state, Call& call, const Exchange& own, const Parted& parts, int root) {
+  const bool at_root = state.rank == root;
+  call.match = Match::root;
+  call.root = root;
+  call.in_place = at_root && own.send == MPI_IN_PLACE;
+  if (!call.in_place) call.send = check::sent(own);
+  if (at_root) call.recv = check::listed(parts, state.p);
+  return nullptr;
+}
+
+const char* scatterv(State& state, Call& call, const Parted& parts, const Exchange& own, int root) {
+  const bool at_root = state.rank == root;
+  call.match = Match::root;
+  call.sends_parts = true;
+  call.root = root;
+  call.in_place = at_root && own.recv == MPI_IN_PLACE;
+  if (at_root) call.send = check::listed(parts, state.p);
+  if (!call.in_place) call.recv = check::received(own);
+  return nullptr;
+}
+
+const char* allgatherv(State& state, Call& call, const Exchange& own, const Parted& parts) {
+  call.match = Match::all;
+  call.in_place = own.send == MPI_IN_PLACE;
+  if (!call.in_place) call.send = check::sent(own);
+  call.recv = check::listed(parts, state.p);
+  std::uint64_t order = 0;
+  for (int r = 0; r < call.recv.parts; ++r) {
+    const check::Signature part = call.recv.signature_of(r);
+    call.whole = call.whole + part;
+    order = (order + part.bytes + 1) * 0x9E3779B97F4A7C15u;
+  }
+  call.order = order;
+  return nullptr;
+}
+
+const char* alltoallv(State& state, Call& call, Operation, const Parted& send, const Parted& recv) {
+  call.match = Match::pairs;
+  call.in_place = send.buffer == MPI_IN_PLACE;
+  if (!call.in_place) call.send = check::listed(send, state.p);
+  call.recv = check::listed(recv, state.p);
+  return nullptr;
+}
+
+const char* neighbor_allgather(State& state, Call& call, MPI_Comm comm, const Exchange& a) {
+  const Edges* const edges = check::edges_at(state, comm);
+  if (!edges) return nullptr;
+  call.send = check::sent(a);
+  call.recv = check::along(check::received(a, edges->sources), edges->source_places);
+  return nullptr;
+}
+
+const char* neighbor_allgatherv(State& state, Call& call, MPI_Comm comm, const Exchange& own, const Parted& parts) {
+  const Edges* const edges = check::edges_at(state, comm);
+  if (!edges) return nullptr;
+  call.send = check::sent(own);
+  call.recv = check::along(check::listed(parts, edges->sources), edges->source_places);
+  return nullptr;
+}
+
+const char* neighbor_alltoall(State& state, Call& call, MPI_Comm comm, const Exchange& a) {
+  const Edges* const edges = check::edges_at(state, comm);
+  if (!edges) return nullptr;
+  call.send = check::along(check::sent(a, edges->destinations), edges->destination_places);
+  call.recv = check::along(check::received(a, edges->sources), edges->source_places);
+  return nullptr;
+}
+
+const char* neighbor_alltoallv(State& state, Call& call, MPI_Comm comm, Operation, const Parted& send,
+                               const Parted& recv) {
+  const Edges* const edges = check::edges_at(state, comm);
+  if (!edges) return nullptr;
+  call.send = check::along(check::listed(send, edges->destinations), edges->destination_places);
+  call.recv = check::along(check::listed(recv, edges->sources), edges->source_places);
+  return nullptr;
+}
+
+}  // namespace omnes::interpose

@@ -1,0 +1,313 @@
+// Notices are made, posted and compared.
+#include "interpose/check/check.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "interpose/check/buffers.hpp"
+#include "interpose/check/report.hpp"
+#include "interpose/check/sources.hpp"
+#include "interpose/check/watch.hpp"
+#include "interpose/process/notes.hpp"
+#include "interpose/process/world.hpp"
+
+namespace omnes::interpose {
+
+namespace check {
+
+namespace {
+
+thread_local std::string last_algorithm;  // of this thread's call
+
+constexpr std::uint64_t not_known = ~std::uint64_t{0};  // bytes of a part
+
+std::string name_of(MPI_Comm comm, const std::vector<int>& ranks) {
+  char name[MPI_MAX_OBJECT_NAME + 1] = "";
+  int length = 0;
+  if (host.Comm_get_name(comm, name, &length) != MPI_SUCCESS) length = 0;
+  const std::string text(name, static_cast<std::size_t>(length));
+  if (comm == handles.comm_world) return "MPI_COMM_WORLD";
+  return (text.empty() ? "a communicator" : '"' + text + '"') + " of " + ranks_text(ranks);
+}
+
+Part part_of(const Signature& signature) {
+  if (signature.unknown) return {not_known, 0};
+  return {signature.bytes, signature.opaque ? 0 : signature.hash};
+}
+
+bool match(const Part& one, const Part& other) {
+  if (one.bytes == not_known || other.bytes == not_known) return true;
+  return one.bytes == other.bytes && (one.bytes == 0 || one.hash == 0 || other.hash == 0 || one.hash == other.hash);
+}
+
+std::vector<Part> parts_of(const Side& side, int p) {
+  std::vector<Part> parts(p, {not_known, 0});
+  for (int r = 0; r < std::min(p, side.parts); ++r) parts[r] = part_of(side.signature_of(r));
+  return parts;
+}
+
+/// What is wrong with the other's call beside this one; null: nothing.
+const char* difference(const Notice& one, const Notice& other, Call::Match match) {
+  if (one.function != other.function) return "different operations";
+  if (one.root != other.root) return "different roots";
+  if (one.reduction != other.reduction) return "different reductions";
+  if (match != Call::Match::all || ((one.flags | other.flags) & Notice::unknown)) return nullptr;
+  if (one.bytes != other.bytes) return "different counts";
+  if (one.parts != other.parts) return "different counts of parts";
+  if (one.bytes > 0 && one.hash != other.hash && !((one.flags | other.flags) & Notice::opaque))
+    return "different datatypes";
+  return nullptr;
+}
+
+/// Members of a communicator of this node.
+bool is_here(const Watched& watched, int member) { return area_of(watched.ranks[member]) != nullptr; }
+
+/// The first of them: all compare with it, and it with all.
+int hub(const Watched& watched) {
+  int member = 0;
+  while (!is_here(watched, member)) ++member;
+  return member;
+}
+
+}  // namespace
+
+Watched::Watched(std::uint64_t its_id, std::vector<int> its_ranks, int its_rank, std::string its_name)
+    : id(its_id),
+      ranks(std::move(its_ranks)),
+      rank(its_rank),
+      ring(id != 0 ? take_ring(id) : -1),
+      hints(ranks.size()),
+      name(std::move(its_name)) {
+  for (auto& hint : hints) hint = -1;
+}
+
+Watched::~Watched() {
+  const std::lock_guard lock(watch_mutex());  // the thread may still look at it
+  if (ring >= 0) give_ring_back(ring);
+}
+
+std::optional<Notice> Watched::notice_of(int member, std::uint64_t number) {
+  const Area* const area = area_of(ranks[member]);
+  if (!area) return std::nullopt;
+  const int found = find_ring(*area, id, hints[member].load(std::memory_order_relaxed));
+  if (found < 0) return std::nullopt;
+  hints[member].store(found, std::memory_order_relaxed);
+  return read(*area, found, number);
+}
+
+bool Watched::has_come(int member, std::uint64_t number) {
+  const Area* const area = area_of(ranks[member]);
+  if (!area || area->full.load(std::memory_order_relaxed)) return true;
+  const int found = find_ring(*area, id, hints[member].load(std::memory_order_relaxed));
+  return found >= 0 && area->rings[found].posted.load(std::memory_order_acquire) >= number;
+}
+
+void Inside::enter(std::uint8_t function) {
+  Area& area = own_area();
+  const std::uint64_t before = area.what.load(std::memory_order_relaxed);
+  const bool polls = function >= number_of(Function::Test) && function <= number_of(Function::Testsome);
+  if (polls && before == function) return;  // again and again: since when, counts
+  entered_ = !polls;
+  before_ = before >= number_of(Function::Test) && before <= number_of(Function::Testsome) ? 0 : before;
+  since_ = area.since.load(std::memory_order_relaxed);
+  area.since.store(coarse_now(), std::memory_order_relaxed);
+  area.what.store(function, std::memory_order_relaxed);
+}
+
+void Inside::leave() {
+  Area& area = own_area();
+  area.last.store(area.what.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  area.since.store(before_ != 0 ? since_ : coarse_now(), std::memory_order_relaxed);
+  area.what.store(before_, std::memory_order_relaxed);
+}
+
+Entry::Entry(State& state, MPI_Comm comm, std::uint8_t function, Form form, const void* caller)
+    : state_(state), comm_(comm), form_(form), function_(function), site_(site_of(caller)), inside_(function) {
+  if (!state.check)
+    state.check = std::make_shared<Watched>(state.check_id, state.ranks, state.rank, name_of(comm, state.ranks));
+  watched_ = static_cast<Watched*>(state.check.get());
+}
+
+Entry::~Entry() {
+  if (form_ == Form::blocking) wait_in(nullptr, 0);
+  if (!buffers_ || kept_ || !buffers_->twin) return;
+  if (form_ == Form::blocking)
+    compare_result(*buffers_, false);
+  else
+    leave_twin(std::move(buffers_->twin));
+}
+
+void Entry::post() {
+  if (watched_->ring < 0) return;
+  number_ = ++watched_->calls;
+  const int p = state_.p;
+  Notice mine;
+  mine.function = function_;
+  mine.root = call.root;
+  mine.site = site_;
+  if (call.reduces) mine.reduction = number_of(call.op);
+  const Signature* whole = call.match == Call::Match::all ? &call.whole : nullptr;
+  Signature own;
+  if (call.match == Call::Match::root && state_.rank != call.root) {
+    const Side& side = call.sends_parts ? call.recv : call.send;
+    own = signature(side.count, side.type);
+    whole = &own;
+  }
+  if (whole) {
+    mine.bytes = whole->bytes;
+    mine.hash = whole->hash;
+    mine.type = whole->type;
+    mine.flags =
+        static_cast<std::uint8_t>((whole->opaque ? Notice::opaque : 0) | (whole->unknown ? Notice::unknown : 0));
+    mine.parts = call.order;
+  }
+  std::vector<Part> parts;
+  if (call.match == Call::Match::pairs) {
+    const std::vector<Part> received = parts_of(call.recv, p);
+    parts = call.in_place ? received : parts_of(call.send, p);
+    parts.insert(parts.end(), received.begin(), received.end());
+  } else if (call.match == Call::Match::root && state_.rank == call.root) {
+    parts = parts_of(call.sends_parts ? call.send : call.recv, p);
+  }
+  if (!parts.empty()) mine.parts = put_parts(parts);
+  check::post(own_area(), watched_->ring, number_, mine);
+
+  if (form_ == Form::blocking) wait_in(watched_, number_);
+  compare(mine);
+  compare_parts(mine, parts);
+
+  const bool compares = process().settings.check == Check::results && is_collective(function_);
+  if (form_ == Form::blocking && !compares && !may_overlap(call)) return;
+  buffers_ = std::make_shared<Buffers>();
+  buffers_->function = function_;
+  buffers_->number = number_;
+  buffers_->site = site_;
+  buffers_->watched = watched_->shared_from_this();
+  find_buffers(*buffers_, call);
+  if (form_ == Form::blocking) check_overlaps(*buffers_);
+  if (compares && form_ != Form::persistent) buffers_->twin = Twin::start(state_, comm_, operation_of(function_), call);
+}
+
+void Entry::compare(const Notice& mine) {
+  const int center = hub(*watched_);
+  for (int r = 0; r < state_.p; ++r) {
+    if (r == state_.rank || (r != center && state_.rank != center)) continue;
+    const std::optional<Notice> other = watched_->notice_of(r, number_);
+    const char* const what = other ? difference(mine, *other, call.match) : nullptr;
+    if (what) disagree(*watched_, number_, what);
+  }
+}
+
+void Entry::compare_parts(const Notice& mine, const std::vector<Part>& parts) {
+  const auto p = static_cast<std::size_t>(state_.p);
+  const int self = state_.rank;
+  const bool by_root = call.match == Call::Match::root;
+  if (!by_root && call.match != Call::Match::pairs) return;
+  const auto check_pair = [&](int from, int to, const Part& sent, const Part& received) {
+    if (!match(sent, received)) disagree_about_part(*watched_, number_, from, to, sent.bytes, received.bytes);
+  };
+  for (int r = 0; r < state_.p; ++r) {
+    if (r == self || (by_root && self != call.root && r != call.root)) continue;
+    const std::optional<Notice> other = watched_->notice_of(r, number_);
+    // Who are not at one about the operation or its root hear of that elsewhere.
+    if (!other || other->function != mine.function || other->root != mine.root) continue;
+    const auto part_in = [](const Notice& notice) {
+      return Part{notice.flags & Notice::unknown ? not_known : notice.bytes,
+                  notice.flags & Notice::opaque ? 0 : notice.hash};
+    };
+    Part theirs{}, ours{};
+    if (by_root) {
+      ours = self == call.root ? parts[r] : part_in(mine);
+      theirs = part_in(*other);
+      if (self != call.root && !read_parts(*area_of(watched_->ranks[r]), other->parts, self, 1, &theirs)) continue;
+      const bool sends = (self == call.root) == call.sends_parts;
+      sends ? check_pair(self, r, ours, theirs) : check_pair(r, self, theirs, ours);
+    } else {
+      const Area& area = *area_of(watched_->ranks[r]);
+      if (read_parts(area, other->parts, p + self, 1, &theirs)) check_pair(self, r, parts[r], theirs);
+      if (read_parts(area, other->parts, self, 1, &theirs)) check_pair(r, self, theirs, parts[p + r]);
+    }
+  }
+}
+
+void Entry::served(const MPI_Request* request) {
+  if (!buffers_) return;
+  buffers_->algorithm = last_algorithm;
+  if (!request) return compare_result(*buffers_, true);
+  kept_ = true;
+  keep_buffers(buffers_, *request, form_ == Form::persistent);
+}
+
+void Completions::look(int count, const MPI_Request* requests) {
+  if (!requests) return;
+  for (int i = 0; i < count; ++i)
+    if (requests[i] != handles.request_null && kept_buffers(requests[i])) ours_.push_back({i, requests[i]});
+}
+
+void Completions::all() {
+  for (const Of& of : ours_) {
+    const std::shared_ptr<Buffers> buffers = kept_buffers(of.request);
+    if (!buffers) continue;
+    complete(*buffers);
+    if (!buffers->persistent) forget_buffers(of.request);
+  }
+}
+
+void Completions::some(int count, const int* indices) {
+  count = std::max(count, 0);  // none: MPI_UNDEFINED
+  std::erase_if(ours_, [&](const Of& of) { return std::find(indices, indices + count, of.index) == indices + count; });
+  all();
+}
+
+void ran(const std::string& algorithm) { last_algorithm = algorithm; }
+
+void started(MPI_Request request) {
+  const std::shared_ptr<Buffers> buffers = kept_buffers(request);
+  if (!buffers) return;
+  Watched& made_on = *buffers->watched;
+  if (!buffers->its_starts)
+    buffers->its_starts =
+        std::make_shared<Watched>(made_on.id * 0x9E3779B97F4A7C15u + buffers->number, made_on.ranks, made_on.rank,
+                                  "what " + call_name(made_on, buffers->function, buffers->number) + " has made");
+  ++buffers->starts;
+  if (const int ring = buffers->its_starts->ring; ring >= 0) {
+    Notice notice;
+    notice.function = number_of(Function::Start);
+    notice.site = buffers->site;
+    post(own_area(), ring, buffers->starts, notice);
+  }
+  activate(*buffers);
+}
+
+void freed(MPI_Comm comm) { finish_twins_of(comm); }
+
+void released(MPI_Request request) { forget_buffers(request); }
+
+void joined(Function function, State& state, MPI_Comm comm, const void* caller) {
+  Entry(state, comm, number_of(function), Form::blocking, caller).post();
+}
+
+void begin() {
+  if (simulated) return note("OMNES_CHECK: nothing is checked in a simulation");
+  const World& w = *world();
+  const bool alike = std::ranges::all_of(
+      w.all, [&](const Introduction& other) { return other.fingerprint == w.all[w.rank].fingerprint; });
+  if (!alike || !make_board()) {
+    note("OMNES_CHECK: nothing is checked, as " +
+         std::string(alike ? "ranks cannot share memory" : "the OMNES_ variables of the ranks differ"));
+    return;
+  }
+  detours.fetch_add(1, std::memory_order_relaxed);  // no function that waits goes straight to the host
+  check_on = true;
+  start_watching();
+}
+
+void end() {
+  if (!checking()) return;
+  finish_twins();
+  stop_watching();
+}
+
+}  // namespace check
+
+}  // namespace omnes::interpose

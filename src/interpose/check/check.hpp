@@ -1,0 +1,138 @@
+// OMNES_CHECK: whether the ranks of a program make the same collective calls, as MPI demands, and leave buffers alone that are in use.
+//
+// Overview. Each call is a notice in memory that the ranks of a node share (board.hpp); a rank compares its own with those of ranks that
+// have come before. Ranks that disagree are named, and the job ends. A thread looks, now and then, whether this rank has waited for long for
+// ranks that have not come (watch.cpp). Buffers of operations under way are compared with what they were (buffers.cpp), and, where
+// that is asked for, results with those of the host (results.cpp).
+// Why it does not wait, and cannot hang: see board.hpp. Compared are notices of one communicator and one number; who the communicator is
+// follows from how it was made (Origin::check), and the number is that of the rank's calls on it, in order, as MPI demands it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "interpose/check/call.hpp"
+#include "interpose/check/names.hpp"
+#include "interpose/process/process.hpp"
+
+namespace omnes::interpose::check {
+
+/// A communicator, as its rank knows it.
+struct Watched : std::enable_shared_from_this<Watched> {
+  Watched(std::uint64_t id, std::vector<int> ranks, int rank, std::string name);
+  ~Watched();
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+  std::uint64_t id;
+  std::vector<int> ranks;  ///< in MPI_COMM_WORLD
+  int rank;
+  int ring;                             ///< this rank's; -1: not checked
+  std::vector<std::atomic<int>> hints;  ///< where the others' rings were; also the thread's that watches
+  std::uint64_t calls = 0;              ///< that were posted
+  std::string name;                     ///< for messages
+  std::atomic<std::uint64_t> told = 0;  ///< the last call for which ranks were missing
+
+  /// What a rank of the communicator says of that call; none: it has not said anything, or not any more.
+  std::optional<Notice> notice_of(int member, std::uint64_t number);
+  /// Whether the member's call of that number has been posted; true where that cannot be seen.
+  bool has_come(int member, std::uint64_t number);
+};
+
+struct Buffers;  // buffers.hpp
+
+/// While there is one, the rank is in that function.
+class Inside {
+ public:
+  explicit Inside(Function function) {
+    if (checking()) [[unlikely]]
+      enter(number_of(function));
+  }
+  explicit Inside(std::uint8_t function) { enter(function); }
+  ~Inside() {
+    if (entered_) [[unlikely]]
+      leave();
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  void enter(std::uint8_t function);
+  void leave();
+  bool entered_ = false;
+  std::uint64_t before_ = 0;
+  std::int64_t since_ = 0;
+};
+
+/// One call of a collective operation, or of another that all members of a communicator make.
+class Entry {
+ public:
+  Entry(State& state, MPI_Comm comm, std::uint8_t function, Form form, const void* caller);
+  ~Entry();
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+
+  Call call;
+  /// What `call` says is posted, and compared. Does not return where ranks disagree.
+  void post();
+  /// It has been served: by omnes, or, when it has a request, will be.
+  void served(const MPI_Request* request);
+
+ private:
+  void compare(const Notice& mine);
+  void compare_parts(const Notice& mine, const std::vector<Part>& parts);
+
+  State& state_;
+  MPI_Comm comm_;
+  Form form_;
+  std::uint8_t function_;
+  std::uint64_t site_;
+  std::uint64_t number_ = 0;
+  Watched* watched_;  ///< the state's
+  std::shared_ptr<Buffers> buffers_;
+  bool kept_ = false;  ///< the buffers, until its request is completed
+  Inside inside_;
+};
+
+/// Requests that a call may complete: buffers of those of ours among them are looked at when the call says which it has completed.
+class Completions {
+ public:
+  Completions(int count, const MPI_Request* requests) {
+    if (checking()) [[unlikely]]
+      look(count, requests);
+  }
+  void all();
+  void all_if(int flag) {
+    if (flag) all();
+  }
+  void one(int index) { some(1, &index); }
+  void some(int count, const int* indices);
+
+ private:
+  struct Of {
+    int index;
+    MPI_Request request;
+  };
+  void look(int count, const MPI_Request* requests);
+  std::vector<Of> ours_;
+};
+
+/// Collective over MPI_COMM_WORLD, after the ranks have met.
+void begin();
+/// Before the host's MPI_Finalize.
+void end();
+/// This thread's call runs by that algorithm.
+void ran(const std::string& algorithm);
+/// A persistent operation is started.
+void started(MPI_Request request);
+/// Before a communicator is freed. Open MPI cannot do so while a nonblocking operation of its own is under way on it.
+void freed(MPI_Comm comm);
+/// The program frees a request.
+void released(MPI_Request request);
+/// Another function that all members of a communicator call, in order.
+void joined(Function function, State& state, MPI_Comm comm, const void* caller);
+
+}  // namespace omnes::interpose::check
