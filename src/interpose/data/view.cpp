@@ -55,7 +55,7 @@ void in_pieces(const View& view, std::size_t offset, Move move) {
     };
     const int number = static_cast<int>(some);
     const int code = elements ? move_these(elements, number, view.type) : from_elsewhere(number, view.type, move_these);
-    check(code);
+    check_own(code);
     done += some;
   }
 }

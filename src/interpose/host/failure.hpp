@@ -16,7 +16,7 @@ struct Failure {
 };
 
 /// Of a function of the host on what is ours.
-inline void check(int code) {
+inline void check_own(int code) {
   if (code != MPI_SUCCESS) throw Failure{code};
 }
 /// Of one on a communicator of the program, whose error handler it calls itself.

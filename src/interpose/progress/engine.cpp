@@ -446,8 +446,8 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
       count_end(*pending);
     }
     request = handles.request_null;
-    check(pending->code);
-    check(host.Irecv(nullptr, 0, handles.byte, MPI_PROC_NULL, 0, process().self, &request));
+    check_own(pending->code);
+    check_own(host.Irecv(nullptr, 0, handles.byte, MPI_PROC_NULL, 0, process().self, &request));
   } else {
     wake_background();
     settle_all();
@@ -459,7 +459,7 @@ void prepare(std::unique_ptr<Pending> pending, MPI_Request& request) {
   pending->own = &take_lane(*pending->state, pending->comm);
   get_ready(*pending, Form::persistent, pending->own->lane);
   pending->tag = tags.take();
-  check(host.Recv_init(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
+  check_own(host.Recv_init(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
   pending->request = request;
   persistent.add(std::move(pending));
 }
