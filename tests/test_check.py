@@ -148,3 +148,17 @@ def test_the_systems_open_mpi(tmp_path):
     assert run.returncode != 0 and FATAL["root"][0] in "".join(lines(run)), run.stderr
     run = mpirun(system, 4, program, "allowed", variables={"OMNES_CHECK": "results"})
     assert (run.returncode, run.stdout, lines(run)) == (0, "OK\n", []), run.stdout + run.stderr
+
+
+@pytest.mark.skipif(not shutil.which("mpif90.openmpi"), reason="no Open MPI with Fortran of the system's")
+def test_lines_of_fortran(tmp_path):
+    """MPI's own functions of Fortran lie between the program and ours."""
+    source = ROOT / "tests/programs/fortran/disagree.f90"
+    subprocess.run(["mpif90.openmpi", "-g", str(source), "-o", str(tmp_path / "disagree")], check=True, timeout=LIMIT)
+    system = mpis.at("/usr/bin/mpirun.openmpi", os.environ)
+    run = mpirun(system, 2, tmp_path / "disagree", variables={"OMNES_CHECK": "1"})
+    assert run.returncode != 0
+    [line] = lines(run)
+    assert "different roots" in line
+    if shutil.which("addr2line"):
+        assert "disagree.f90:9" in line, line

@@ -42,7 +42,7 @@ void make_room(const Side& side, Twin::Row& row) {
   for (int part = 0; part < side.parts; ++part) row.add(view_of(side, part).bytes);
 }
 
-/// The elements of a reduction as they lie in memory, from where the first begins. Null: they are as many bytes as have no int.
+/// The elements of a reduction as they lie in memory, from where the first begins.
 constexpr std::size_t aligned = 64;
 std::byte* elements_at(Twin::Row& row, const View& view) {
   const auto at = reinterpret_cast<std::uintptr_t>(row.data.data());
