@@ -4,6 +4,7 @@
 #include <string>
 
 #include "interpose/communicator/record.hpp"
+#include "interpose/communicator/report.hpp"
 #include "interpose/communicator/state.hpp"
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
@@ -43,6 +44,7 @@ int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
   const MPI_Comm handle = *static_cast<MPI_Comm*>(comm);
   const record::Within within;
   if (recording()) record::freed(handle);
+  retire(handle);
   return free_communicator(handle, [&] { return call_host(host.*function, comm); });
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 
+#include "interpose/communicator/report.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/process/world.hpp"
 #include "interpose/progress/engine.hpp"
@@ -24,27 +25,29 @@ int begin_and_wait(Begin begin, MPI_Status* status, Arguments... arguments) {
 /// By the host's function that waits, or, while operations of ours are under way, by its nonblocking twin. Apart, so that
 /// the straight way to the host does not pass through it. They are members of Host, which may not be found yet.
 template <class Send, class Begin, class... Arguments>
-[[gnu::noinline]] int send_beside(Send Host::* send, Begin Host::* begin, Arguments... arguments) {
+[[gnu::noinline]] int send_beside(const char* name, Send Host::* send, Begin Host::* begin, Arguments... arguments) {
+  const InMpi in_mpi(name);
   return ours() ? begin_and_wait(host.*begin, MPI_STATUS_IGNORE, arguments...) : call_host(host.*send, arguments...);
 }
 template <class Send, class Begin, class... Arguments>
-int send_by(Send Host::* send, Begin Host::* begin, Arguments... arguments) {
+int send_by(const char* name, Send Host::* send, Begin Host::* begin, Arguments... arguments) {
   if (straight()) [[likely]]
     return call_host(host.*send, arguments...);
-  return send_beside(send, begin, arguments...);
+  return send_beside(name, send, begin, arguments...);
 }
 
 /// The same; the status is the host's last argument.
 template <class Receive, class Begin, class... Arguments>
-[[gnu::noinline]] int receive_beside(Receive Host::* receive, Begin Host::* begin, MPI_Status* status,
-                                     Arguments... arguments) {
+[[gnu::noinline]] int receive_beside(const char* name, Receive Host::* receive, Begin Host::* begin,
+                                     MPI_Status* status, Arguments... arguments) {
+  const InMpi in_mpi(name);
   return ours() ? begin_and_wait(host.*begin, status, arguments...) : call_host(host.*receive, arguments..., status);
 }
 template <class Receive, class Begin, class... Arguments>
-int receive_by(Receive Host::* receive, Begin Host::* begin, MPI_Status* status, Arguments... arguments) {
+int receive_by(const char* name, Receive Host::* receive, Begin Host::* begin, MPI_Status* status, Arguments... arguments) {
   if (straight()) [[likely]]
     return call_host(host.*receive, arguments..., status);
-  return receive_beside(receive, begin, status, arguments...);
+  return receive_beside(name, receive, begin, status, arguments...);
 }
 
 }  // namespace
@@ -71,11 +74,13 @@ void free_attached_buffers() {
 #endif
 
 OMNES_EXPORT(Probe, int from, int tag, Wide comm, MPI_Status* status) {
+  const InMpi in_mpi("Probe");
   if (!ours()) return call_host(host.Probe, from, tag, comm, status);
   return until([&](int* flag) { return call_host(host.Iprobe, from, tag, comm, flag, status); });
 }
 
 OMNES_EXPORT(Mprobe, int from, int tag, Wide comm, MPI_Message* message, MPI_Status* status) {
+  const InMpi in_mpi("Mprobe");
   if (!ours()) return call_host(host.Mprobe, from, tag, comm, message, status);
   return until([&](int* flag) { return call_host(host.Improbe, from, tag, comm, flag, message, status); });
 }

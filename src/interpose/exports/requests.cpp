@@ -7,6 +7,7 @@
 #include <new>
 
 #include "interpose/communicator/record.hpp"
+#include "interpose/communicator/report.hpp"
 #include "interpose/exports/messages.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
@@ -76,6 +77,7 @@ void complete_all(int count, const MPI_Request* requests) { for_each_deferred(co
   OMNES_EXPORT(name, OMNES_LIST parameters) {                                 \
     if (straight()) [[likely]]                                                \
       return host.name arguments;                                             \
+    const InMpi in_mpi(#name);                                                \
     return recording() ? name##_recorded arguments : name##_beside arguments; \
   }                                                                           \
   [[gnu::noinline]] static int name##_beside parameters
