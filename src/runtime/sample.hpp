@@ -78,7 +78,7 @@ class Samples {
     const std::int64_t came = std::exchange(came_, 0);
     return came != 0 ? came : monotonic_ns();
   }
-  void forget() { came_ = 0; }
+  void forget() { came_ = 0; }  ///< it is not timed
 
   std::size_t most = 0;  ///< see Sample
   std::map<std::pair<Operation, std::size_t>, Sample> samples;

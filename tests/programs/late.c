@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
     MPI_Barrier(half);
   }
   free(numbers);
-  if (rank < 2 && p > 1) MPI_Sendrecv(&rank, 1, MPI_INT, 1 - rank, 0, &number, 1, MPI_INT, 1 - rank, 0, copy, MPI_STATUS_IGNORE);
+  if (rank < 2 && p > 1)
+    MPI_Sendrecv(&rank, 1, MPI_INT, 1 - rank, 0, &number, 1, MPI_INT, 1 - rank, 0, copy, MPI_STATUS_IGNORE);
   MPI_Comm_free(&half);
   MPI_Comm_free(&copy);
   MPI_Finalize();

@@ -38,7 +38,9 @@ def command(profile: Path, nodes: str | None, path: Path | None, to_csv: Path | 
     """
     recorded = statistics.load_profile(profile)
     if "kinds" not in recorded:
-        raise OmnesError(f"{profile} does not say when ranks came to their calls: record it again with omnes run --profile")
+        raise OmnesError(
+            f"{profile} does not say when ranks came to their calls: record it again with omnes run --profile"
+        )
     machine = Machine.load(path)
     with files.expecting(profile, "no profile that omnes run --profile has written"):
         found = advice.advise(recorded, machine, _place(nodes, recorded["ranks"]))
@@ -57,7 +59,7 @@ def command(profile: Path, nodes: str | None, path: Path | None, to_csv: Path | 
     if not output.deliver(to_json, data, to_csv, rows):
         return
     console = output.console()
-    for line in (data["answer"], advice.not_gained(found, late), *found.hints):
+    for line in (advice.answer(found), advice.not_gained(found, late), *found.hints):
         console.print(escape(line), soft_wrap=True, highlight=False)
     if found.kinds:
         console.print(_table(found))

@@ -14,7 +14,18 @@ from omnes.algorithms.selection import OPERATIONS, decide
 from omnes.errors import OmnesError, from_core, one_of
 from omnes.models import prediction
 from omnes.models.prediction import Machine, Ranks
-from omnes.reporting import charts, choices, machine, page, pictures, predictions, program, ratios, simulated, violations
+from omnes.reporting import (
+    charts,
+    choices,
+    machine,
+    page,
+    pictures,
+    predictions,
+    program,
+    ratios,
+    simulated,
+    violations,
+)
 from omnes.terminal import files, options, units
 from omnes.terminal.options import FILE, OUTPUT, number
 from omnes.traces import statistics
@@ -29,7 +40,9 @@ _REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) an
 @click.option("--measured", multiple=True, type=FILE, metavar="FILE", help="Times by algorithm, by bench/run accuracy.")
 @click.option("--simulate", multiple=True, type=FILE, metavar="FILE", help="By omnes simulate -o or --json.")
 @click.option("--guidelines", multiple=True, type=FILE, metavar="FILE", help="By omnes check-guidelines --json.")
-@click.option("--profile", "profiles", multiple=True, type=FILE, metavar="FILE", help="Of a program, by omnes run --profile.")
+@click.option(
+    "--profile", "profiles", multiple=True, type=FILE, metavar="FILE", help="Of a program, by omnes run --profile."
+)
 @click.option("--table", type=FILE, metavar="FILE", help="A decision table.  [default: the compiled-in one]")
 @click.option("--only", metavar="OPERATION,...", help="These operations.  [default: all with equal parts]")
 @click.option("-n", "ranks", type=number(2), metavar="N", help="Ranks, for curves by size.  [default: 8, or measured]")
@@ -98,7 +111,9 @@ def command(
         choices.section(maps, operations),
         pictures.section([one for _, one in maps], operations),
     ]
-    given = [str(path.name) for path in (*bench, machine_file, *measured, *simulate, *guidelines, *profiles, table) if path]
+    given = [
+        str(path.name) for path in (*bench, machine_file, *measured, *simulate, *guidelines, *profiles, table) if path
+    ]
     about = [
         f"Made on {datetime.date.today()} by omnes {_core.__version__} "
         + (f"from {', '.join(given)}." if given else "without measurements: from the compiled-in machine and table.")
@@ -109,10 +124,10 @@ def command(
 
 
 def _programs(profiles: Sequence[Path]) -> Iterator[page.Section]:
-    for number, path in enumerate(profiles, 1):
+    for place, path in enumerate(profiles, 1):
         recorded = statistics.load_profile(path)
         with files.expecting(path, "no profile that omnes run --profile has written"):
-            yield program.section(number, str(path), recorded)
+            yield program.section(place, str(path), recorded)
 
 
 def _operations(only: str | None) -> Sequence[str]:

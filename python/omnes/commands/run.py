@@ -39,7 +39,7 @@ class RunCommand(click.Command):
     "--stats",
     "with_stats",
     is_flag=True,
-    help="Say at the end what the time went into: collectives, waiting for late ranks, the rest of MPI; which algorithms ran.",
+    help="Say at the end where the time went: collectives, late ranks, the rest of MPI; which algorithms ran.",
 )
 @click.option("--by-site", is_flag=True, help="Also by where in the program calls are made: function and line.")
 @click.option("--stats-json", type=files.Output(allow_dash=True), metavar="FILE", hidden=True)

@@ -1,6 +1,6 @@
 """What omnes would gain a recorded program, and what it could not.
 
-A profile of the stock MPI says how long its collectives move data, without the waiting for late ranks. The model says how
+A profile of the stock MPI says how long its collectives move data, without waiting for late ranks. The model says how
 long what omnes chooses would take for the same calls. The difference is the gain; waiting, computation and the rest of
 MPI stay. A profile of omnes says the same of itself: there the gain is that of the algorithms that the model holds for
 the fastest over those that ran.
@@ -51,6 +51,7 @@ _ROOTED = ("bcast", "reduce", "gather", "gatherv", "scatter", "scatterv")
 @dataclass
 class Advice:
     of_stock: bool
+    share_cpus: bool  # then nothing is predicted
     wall: float
     collectives: float
     waiting: float
@@ -79,17 +80,24 @@ def advise(profile: Mapping[str, Any], machine: Machine, place: Ranks | None) ->
         (entry["operation"], entry["size"], entry["bytes"]): entry["algorithm"].partition(" ")[0]
         for entry in profile["entries"]
     }
-    kinds = []
+    kinds: list[Kind] = []
     for row in profile["kinds"]:
         if row["form"] != "blocking" or row["size"] < 2 or row["moving"] is None:
             continue
         ran = algorithms.get((row["operation"], row["size"], row["bytes"]))
         kinds.append(_kind(row, ranks, machine, _place(row, place), ran))
+        if profile["share_cpus"]:
+            kinds[-1].predicted = None
     wall = profile["seconds"]["mean"]
     found = Advice(
-        of_stock, wall, profile["in_collectives"]["mean"] * wall, profile["waiting"]["mean"] * wall, kinds
+        of_stock,
+        profile["share_cpus"],
+        wall,
+        profile["in_collectives"]["mean"] * wall,
+        profile["waiting"]["mean"] * wall,
+        kinds,
     )
-    found.hints = _hints(found, profile, machine, place)
+    found.hints = [] if found.share_cpus else _hints(found, profile, machine, place)
     return found
 
 
@@ -149,7 +157,9 @@ def _hints(found: Advice, profile: Mapping[str, Any], machine: Machine, place: R
         times = [_predicted(profile, machine, one) for one in (place, other)]
         if times[0] - times[1] > MATTERS * found.wall:
             order = "cyclic: one rank on each node by turns" if other.cyclic else "by node: neighbouring ranks together"
-            hints.append(f"ranks placed {order} would gain another {(times[0] - times[1]) / found.wall:.0%}, as predicted")
+            hints.append(
+                f"ranks placed {order} would gain another {(times[0] - times[1]) / found.wall:.0%}, as predicted"
+            )
     if not found.of_stock and found.moving > MATTERS * found.wall:
         hints.append("the present choices, measured against others: omnes tune --from-profile PROFILE -o table.toml")
     return hints
@@ -169,23 +179,27 @@ def answer(found: Advice) -> str:
     """In one line."""
     before = found.moving / found.wall if found.wall > 0 else 0.0
     after = max(before - found.gain / found.wall, 0.0) if found.wall > 0 else 0.0
+    if found.share_cpus:
+        return (
+            f"What omnes would gain cannot be predicted where ranks share CPUs; at most the {_percent(before)} of the"
+            " time in which collectives move data and wait for CPUs: omnes compare measures it"
+        )
+    then = f"moving data in collectives takes {_percent(before)} of the time, {_percent(after)} then"
+    who = "omnes" if found.of_stock else "Other algorithms"
     if found.gain < MATTERS * found.wall:
-        what = "omnes would gain nothing that shows" if found.of_stock else "Other algorithms would gain nothing that shows"
-        return f"{what}: moving data in collectives takes {_percent(before)} of the time, as predicted {_percent(after)} then"
-    who = "omnes" if found.of_stock else "other algorithms"
-    return (
-        f"{who.capitalize() if not found.of_stock else who} would make the program {found.ratio:.2f}x as fast, as predicted:"
-        f" moving data in collectives takes {_percent(before)} of the time, {_percent(after)} then"
-    )
+        return f"{who} would gain nothing that shows, as predicted: {then}"
+    return f"{who} would make the program {found.ratio:.2f}x as fast, as predicted: {then}"
 
 
 def not_gained(found: Advice, late: Sequence[Mapping[str, Any]]) -> str:
     """What no collective can make faster."""
-    rest = max(found.wall - found.collectives, 0.0)
+    if found.wall <= 0:
+        return "The program took no time"
+    waits, rest = found.waiting / found.wall, max(found.wall - found.collectives, 0.0) / found.wall
     most = f", most for rank {late[0]['rank']}" if late else ""
     return (
-        f"Cannot be gained by collectives: {_percent(found.waiting / found.wall)} of the time waiting for late ranks{most};"
-        f" {_percent(rest / found.wall)} computation and the rest of MPI"
+        f"Collectives cannot gain the {_percent(waits)} of the time that ranks wait for late ones{most}, and the"
+        f" {_percent(rest)} of computation and the rest of MPI"
     )
 
 

@@ -20,7 +20,9 @@ _WAITING, _MOVING, _OTHER = "var(--s1)", "var(--s0)", "var(--s4)"
 
 def section(number: int, name: str, profile: Mapping[str, Any]) -> Section:
     if "timeline" not in profile:
-        raise OmnesError(f"{name} does not say when ranks came to their calls: record it again with omnes run --profile")
+        raise OmnesError(
+            f"{name} does not say when ranks came to their calls: record it again with omnes run --profile"
+        )
     title = "The program: " + " ".join(profile.get("program", [name]))
     body = [
         *(f"<p>{escape(line)}.</p>" for line in shares.answer(profile)),
@@ -76,7 +78,7 @@ def _bar(left: float, row: int, width: float, colour: str, tip: str) -> str:
 
 
 def _timeline(timeline: Mapping[str, Any]) -> str:
-    """Each rank's time from left to right: of each stretch the part in collectives, moving at its left, then waiting."""
+    """Each rank's time from left to right: of each stretch the part in collectives, moving first, then waiting."""
     body = []
     chosen = _chosen(len(timeline["ranks"]))
     for row, at in enumerate(chosen):
@@ -121,13 +123,19 @@ def _late(profile: Mapping[str, Any]) -> str:
         [f"rank {one['rank']}", f"{one['last']:.0f}", format_seconds(one["others_wait"])]
         for one in shares.late(profile)[:10]
     ]
-    return page.table("Ranks that others wait for", ["", "calls in which it was last", "others waited"], rows) if rows else ""
+    return (
+        page.table("Ranks that others wait for", ["", "calls in which it was last", "others waited"], rows)
+        if rows
+        else ""
+    )
 
 
 def _kinds(profile: Mapping[str, Any]) -> str:
     rows = []
     for row in sorted(profile["kinds"], key=lambda one: -one["seconds"] / one["ranks"])[:_KINDS]:
-        split = ("-" if row[what] is None else format_seconds(row[what] / row["ranks"]) for what in ("waiting", "moving"))
+        split = (
+            "-" if row[what] is None else format_seconds(row[what] / row["ranks"]) for what in ("waiting", "moving")
+        )
         by_rank = (format_seconds(row["seconds_by_rank"][what]) for what in ("mean", "min", "max"))
         name = shares.spoken(row["operation"], row["form"])
         rows.append([name, format_bytes(row["bytes"]), f"{row['calls'] / row['ranks']:.0f}", *by_rank, *split])

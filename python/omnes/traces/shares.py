@@ -1,8 +1,8 @@
 """What a program's time consists of: collectives and the rest of MPI, by rank; each kind of call, its waiting for late
 ranks and its moving of data; by communicator; where in the program.
 
-Of collectives that block, the time is that of their calls. Others are listed with the time from start to end, during which
-the program does something else: it is in no share; waiting for them is in MPI_Wait's.
+Of collectives that block, the time is that of their calls. Others are listed with the time from start to end, during
+which the program does something else: it is in no share; waiting for them is in MPI_Wait's.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ def of_ranks(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "in_collectives": _spread([one["in_collectives"] / one["seconds"] for one in of_each if one["seconds"] > 0]),
         "in_mpi": _spread([one["in_mpi"] / one["seconds"] for one in of_each if one["seconds"] > 0]),
         "waiting": _spread([one["waiting"] / one["seconds"] for one in of_each if one["seconds"] > 0]),
+        "share_cpus": any(one.get("shares_cpu", False) for one in files),
         "per_rank": of_each,
         "kinds": _kinds(files, found),
         "communicators": _communicators(files, found),
@@ -235,6 +236,8 @@ def show(report: Mapping[str, Any], console: Console) -> None:
     for line in answer(report):
         console.print(escape(line), highlight=False, soft_wrap=True)
     waits = sum(one["others_wait"] for one in report["per_rank"])
+    if report["share_cpus"]:
+        console.print("Ranks share CPUs: to move data they wait for a CPU, too", highlight=False)
     for one in late(report)[:3]:
         if one["others_wait"] >= 0.1 * waits:
             console.print(
@@ -264,7 +267,7 @@ def _table(*heads: str, title: str) -> Table:
 
 def _show_kinds(report: Mapping[str, Any], console: Console) -> None:
     heads = ("operation", "bytes", "calls", "time", "min", "max", "waiting", "moving")
-    table = _table(*heads, title="Times of a rank: mean, and least and most by rank; waiting and moving")
+    table = _table(*heads, title="Times of a rank")
     for row in sorted(report["kinds"], key=lambda one: -one["seconds"] / one["ranks"]):
         by_rank = row["seconds_by_rank"]
         split = [row["waiting"], row["moving"]]
@@ -285,7 +288,7 @@ def _bytes(row: Mapping[str, Any]) -> str:
 
 
 def _show_communicators(report: Mapping[str, Any], console: Console) -> None:
-    table = _table("communicators of ranks", "size", "calls", "time", "waiting", title="By members; times of a member")
+    table = _table("communicators of ranks", "size", "calls", "time", "waiting", title="By members, times of one")
     for row in report["communicators"][:_SHOWN]:
         of = max(row["size"], 1)
         members = row["members"] or "not known"

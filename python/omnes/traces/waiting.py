@@ -6,9 +6,9 @@ that it needs has come, or until it leaves: of a broadcast or scatter it needs t
 of all others everybody. Neighborhoods are left out, as nobody knows whose neighbors are late. What the sample says of a
 kind of calls is taken for all of them.
 
-Ranks of one node have one clock. The clocks of nodes are set by the calls themselves: nobody leaves a call in which each
-needs all before the last has come. So each call bounds how much two clocks differ, from both sides; the quickest ones to
-within a microsecond or what a message takes.
+Ranks of one node have one clock. The clocks of nodes are set by the calls themselves: nobody leaves a call in which
+each needs all before the last has come. So each call bounds how much two clocks differ, from both sides; the quickest
+ones to within what a message takes.
 """
 
 from __future__ import annotations
@@ -98,8 +98,9 @@ def _kinds(by_rank: Mapping[int, Mapping[str, Any]], members_of: Any) -> Iterato
     for (_, members, operation, size), by_member in found.items():
         ranks = members_of(members)
         if all(rank in by_member for rank in ranks):
-            timed, calls = zip(*(by_member[rank] for rank in ranks))
-            yield _Kind((members, operation, size), ranks, list(timed), list(calls))
+            of_each = [by_member[rank] for rank in ranks]
+            timed, made = [timed for timed, _ in of_each], [calls for _, calls in of_each]
+            yield _Kind((members, operation, size), ranks, timed, made)
 
 
 def _attribute(
@@ -135,9 +136,7 @@ def _attribute(
             _spread(bins["moving"][rank], begins[at] + waited - begun, spent - waited, weight, width)
 
 
-def _waits(
-    operation: str, begins: Sequence[float], ends: Sequence[float], root: int
-) -> tuple[list[float], int | None]:
+def _waits(operation: str, begins: Sequence[float], ends: Sequence[float], root: int) -> tuple[list[float], int | None]:
     """Each member's ns of waiting, and which one the others wait for; None: nobody knows, or there is but one."""
     if operation.startswith("neighbor_") or len(begins) < 2:
         return [0.0] * len(begins), None

@@ -55,9 +55,7 @@ constexpr std::size_t most_timed = 4096, fewest_timed = 64;  // of a rank, for e
 constexpr std::size_t most_timed_of_freed = 256;             // the same, of a communicator that is gone
 constexpr std::size_t most_timed_of_all_freed = std::size_t{1} << 18;
 
-std::size_t timed_of_each() {
-  return std::clamp(most_timed_of_job / process().size, fewest_timed, most_timed);
-}
+std::size_t timed_of_each() { return std::clamp(most_timed_of_job / process().size, fewest_timed, most_timed); }
 
 /// Ranks in runs of equal steps: "0-7", "0-56:8,3", in their order.
 std::string runs_of(const std::vector<int>& ranks) {
@@ -238,8 +236,8 @@ std::string timed_text(const Sample& sample, std::int64_t begun) {
   std::string text;
   for (const TimedCall& call : sample.timed()) {
     if (!text.empty()) text += ',';
-    for (const std::int64_t word : {static_cast<std::int64_t>(call.number), call.begin - begun, call.end - call.begin,
-                                    std::int64_t{call.root}})
+    for (const std::int64_t word :
+         {static_cast<std::int64_t>(call.number), call.begin - begun, call.end - call.begin, std::int64_t{call.root}})
       (text += text.empty() || text.back() == ',' ? "[" : ",") += std::to_string(word);
     (text += ',') += std::to_string(call.site) + "]";
   }
@@ -251,6 +249,7 @@ std::string to_json(Totals& t, std::int64_t ended_at) {
   const int node = world() ? world()->first_here() : self.rank;
   std::string text = head(self.rank, self.size, node);
   if (world()) {
+    text += std::string(",\"shares_cpu\":") + (world()->shares_cpu[self.rank] ? "true" : "false");
     const Placed placed = world()->place(all_ranks(self.size));
     text += ",\n\"levels\":" + list(placed.placement.levels, [](const PlacementLevel& level) {
               return "{\"level\":" + quoted(level.name) + ",\"units\":" + std::to_string(units(level)) + "}";
@@ -291,12 +290,15 @@ std::string to_json(Totals& t, std::int64_t ended_at) {
           });
   text += ",\n\"timed\":" + list(t.timed, [&](const Timed& of) {
             return "{\"communicator\":" + quoted(hexadecimal(of.id)) + ",\"group\":" + std::to_string(of.group) +
-                   ",\"kinds\":" + list(of.samples.samples, [&](const auto& item) {
-                     return "{\"operation\":" + quoted(name(item.first.first)) +
-                            ",\"bytes\":" + std::to_string(item.first.second) +
-                            ",\"calls\":" + std::to_string(item.second.calls()) +
-                            ",\"timed\":[" + timed_text(item.second, t.begun) + "]}";
-                   }) + "}";
+                   ",\"kinds\":" +
+                   list(of.samples.samples,
+                        [&](const auto& item) {
+                          return "{\"operation\":" + quoted(name(item.first.first)) +
+                                 ",\"bytes\":" + std::to_string(item.first.second) +
+                                 ",\"calls\":" + std::to_string(item.second.calls()) + ",\"timed\":[" +
+                                 timed_text(item.second, t.begun) + "]}";
+                        }) +
+                   "}";
           });
   text += ",\n\"sites\":" + list(sites(), [](const Site& site) {
             return "{\"object\":" + quoted(site.object) + ",\"offset\":" + std::to_string(site.offset) +

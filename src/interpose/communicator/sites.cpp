@@ -68,8 +68,7 @@ std::uint32_t find_site() {
     Dl_info info{};
     dladdr(reinterpret_cast<const void*>(address), &info);
     t.all.push_back({address, info.dli_fname ? info.dli_fname : "",
-                     address - reinterpret_cast<std::uintptr_t>(info.dli_fbase),
-                     info.dli_sname ? info.dli_sname : ""});
+                     address - reinterpret_cast<std::uintptr_t>(info.dli_fbase), info.dli_sname ? info.dli_sname : ""});
   }
   return at->second;
 }

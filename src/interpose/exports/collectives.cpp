@@ -46,7 +46,7 @@ Size size_of(Operation operation, const Given<Arguments...>& given) {
   if constexpr (Given<Arguments...>::arrays > 0 || words < 4) return {0, root};
   const auto word = [&](int i) { return given.word[std::min(i, words - 1)]; };
   const bool exchanges = !reduces(operation) && operation != Operation::bcast;  // two counts, and two types
-  const bool by_received = operation == Operation::scatter ? given.recv != MPI_IN_PLACE
+  const bool by_received = operation == Operation::scatter  ? given.recv != MPI_IN_PLACE
                            : operation == Operation::gather ? given.send == MPI_IN_PLACE
                                                             : true;
   return {exchanges && by_received ? bytes_of(word(3), word(4)) : bytes_of(word(1), word(2)), root};

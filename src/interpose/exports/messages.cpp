@@ -38,13 +38,14 @@ int send_by(const char* name, Send Host::* send, Begin Host::* begin, Arguments.
 
 /// The same; the status is the host's last argument.
 template <class Receive, class Begin, class... Arguments>
-[[gnu::noinline]] int receive_beside(const char* name, Receive Host::* receive, Begin Host::* begin,
-                                     MPI_Status* status, Arguments... arguments) {
+[[gnu::noinline]] int receive_beside(const char* name, Receive Host::* receive, Begin Host::* begin, MPI_Status* status,
+                                     Arguments... arguments) {
   const InMpi in_mpi(name);
   return ours() ? begin_and_wait(host.*begin, status, arguments...) : call_host(host.*receive, arguments..., status);
 }
 template <class Receive, class Begin, class... Arguments>
-int receive_by(const char* name, Receive Host::* receive, Begin Host::* begin, MPI_Status* status, Arguments... arguments) {
+int receive_by(const char* name, Receive Host::* receive, Begin Host::* begin, MPI_Status* status,
+               Arguments... arguments) {
   if (straight()) [[likely]]
     return call_host(host.*receive, arguments..., status);
   return receive_beside(name, receive, begin, status, arguments...);

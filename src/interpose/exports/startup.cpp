@@ -43,8 +43,8 @@ std::uint64_t fingerprint_of(const Settings& settings) {
   for (char** variable = environ; *variable; ++variable) {
     const std::string_view text(*variable);
     const std::string_view name = text.substr(0, text.find('='));
-    const bool names_file = name == "OMNES_STATS" || name == "OMNES_STATS_SITES" || name == "OMNES_RECORD" || name == "OMNES_NOTICES" ||
-                            name == "OMNES_TABLE" || name == "OMNES_MACHINE";
+    const bool names_file = name == "OMNES_STATS" || name == "OMNES_STATS_SITES" || name == "OMNES_RECORD" ||
+                            name == "OMNES_NOTICES" || name == "OMNES_TABLE" || name == "OMNES_MACHINE";
     if (text.starts_with("OMNES_") && !names_file && is_setting(name)) variables.push_back(text);
   }
   std::sort(variables.begin(), variables.end());
