@@ -10,7 +10,8 @@ import pytest
 from cli import fails, omnes
 from omnes import _core
 from omnes.placement import patterns
-from omnes.traces import profile, statistics
+from omnes.traces import statistics
+from omnes.traces.members import parse_members
 
 
 def mapped(*words: str) -> dict:
@@ -210,4 +211,4 @@ def test_a_profile_says_what_is_left_out(tmp_path):
     [("0-3", [0, 1, 2, 3]), ("5", [5]), ("0-6:3,1", [0, 3, 6, 1]), ("7-3:-2,0-1", [7, 5, 3, 0, 1])],
 )
 def test_members_are_runs_of_ranks(text, members):
-    assert profile.parse_members(text) == members
+    assert parse_members(text) == members

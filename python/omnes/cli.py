@@ -14,6 +14,7 @@ from omnes.terminal import spellings
 COMMANDS = {
     "run": "Run an MPI program with its collectives on omnes.",
     "compare": "Run a program on the stock MPI and on omnes, by turns.",
+    "advise": "Say what omnes would gain a program, from one run of it.",
     "bench": "Compare collectives on the stock MPI and on omnes.",
     "predict": "Predict how long algorithms take, for any number of ranks.",
     "explain": "Explain which algorithm runs, and what others would cost.",

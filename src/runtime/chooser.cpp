@@ -73,6 +73,8 @@ std::shared_ptr<Prepared> Chooser::make(const Call& call, const Key& key, ByteRa
   sizes = answer.sizes;
 
   auto prepared = std::make_shared<Prepared>();
+  prepared->operation = call.operation;
+  prepared->root = rooted(call.operation) ? call.root : 0;
   prepared->choice = answer.choice;
   prepared->why = answer.why;
   if (answer.choice.host) {

@@ -1,6 +1,8 @@
 // A plan, with what led to it.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <limits>
@@ -9,6 +11,7 @@
 
 #include "runtime/plan.hpp"
 #include "runtime/renumbered.hpp"
+#include "runtime/sample.hpp"
 #include "select/select.hpp"
 
 namespace omnes::inline runtime {
@@ -38,10 +41,23 @@ struct alignas(64) Prepared {
   struct Counted {
     std::size_t bytes = 0;
     std::uint64_t calls = 0, volume = 0;
-    double seconds = 0;
+    double timed = 0;    ///< calls that the timed ones stand for
+    double seconds = 0;  ///< of these
     double fastest = std::numeric_limits<double>::infinity();
+    Sample* sample = nullptr;  ///< of the communicator's calls of this kind; null: all are timed
+
+    void time(double one, double weight) {
+      timed += weight;
+      seconds += one * weight;
+      fastest = std::min(fastest, one);
+    }
+    /// Of all calls, also of those that were not timed.
+    double all_seconds() const { return timed > 0 ? seconds * (static_cast<double>(calls) / timed) : 0; }
   };
   std::vector<Counted> counted;
+  std::size_t last_counted = 0;  ///< its place there
+  Operation operation{};
+  int root = 0;
   /// Gives a plan that has multiples equal parts of other sizes, which are in range.
   void size_whole(std::size_t elements, std::size_t element_bytes) {
     resize_whole(plan, elements, element_bytes);
@@ -51,7 +67,20 @@ struct alignas(64) Prepared {
     bytes = own_bytes = elements * element_bytes;
   }
   /// Counts a call of the last sizes.
-  void add(std::chrono::duration<double> time);
+  Counted& count_one() {
+    const std::size_t rounded = std::bit_floor(bytes);
+    if (last_counted >= counted.size() || counted[last_counted].bytes != rounded) [[unlikely]]
+      find_counted(rounded);
+    Counted& found = counted[last_counted];
+    ++found.calls;
+    found.volume += own_bytes;
+    return found;
+  }
+  /// Counts one that took so long.
+  void add(std::chrono::duration<double> time) { count_one().time(time.count(), 1); }
+
+ private:
+  void find_counted(std::size_t rounded);
 };
 
 }  // namespace omnes::inline runtime

@@ -2,18 +2,13 @@
 #include "runtime/statistics.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace omnes::inline runtime {
 
-void Prepared::add(std::chrono::duration<double> time) {
-  const std::size_t rounded = std::bit_floor(bytes);
+void Prepared::find_counted(std::size_t rounded) {
   auto at = std::ranges::find(counted, rounded, &Counted::bytes);
   if (at == counted.end()) at = counted.insert(at, {.bytes = rounded});
-  ++at->calls;
-  at->volume += own_bytes;
-  at->seconds += time.count();
-  at->fastest = std::min(at->fastest, time.count());
+  last_counted = static_cast<std::size_t>(at - counted.begin());
 }
 
 void Statistics::add(const Key& key, const Prepared& prepared) {
@@ -30,7 +25,7 @@ void Statistics::add(const Key& key, const Prepared& prepared) {
         ran_.try_emplace({key.operation(), key.form(), root, more.bytes, prepared.algorithm}, fresh).first->second;
     ran.calls += more.calls;
     ran.volume += more.volume;
-    ran.seconds += more.seconds;
+    ran.seconds += more.all_seconds();
     ran.fastest = std::min(ran.fastest, more.fastest);
   }
 }

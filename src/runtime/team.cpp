@@ -1,7 +1,6 @@
 // A team's calls: find the plan (usually the one of last time), give it sizes, lend it the arena, run it, count it.
 #include "runtime/team.hpp"
 
-#include <chrono>
 #include <utility>
 
 #include "runtime/sizes.hpp"
@@ -47,6 +46,22 @@ struct Team::State {
     return prepared;
   }
 
+  /// Runs what is prepared, counts that, and times it if its turn has come.
+  template <class Run>
+  int counted_run(Prepared& prepared, Run run) {
+    Prepared::Counted& of = prepared.count_one();
+    if (of.sample == nullptr) [[unlikely]]
+      of.sample = &samples.of(prepared.operation, of.bytes);
+    if (!of.sample->takes()) [[likely]]
+      return run();
+    const std::int64_t begin = samples.begin();
+    const int result = run();
+    const std::int64_t end = monotonic_ns();
+    of.time(static_cast<double>(end - begin) * 1e-9, of.sample->weight());
+    of.sample->add(begin, end, prepared.root, call_site != nullptr ? call_site() : 0);
+    return result;
+  }
+
   /// What is under way may still be counted in it.
   void retire(const Key& key, const std::shared_ptr<Prepared>& prepared) {
     last = nullptr;
@@ -64,6 +79,7 @@ struct Team::State {
   const Prepared* last = nullptr;
   std::vector<std::size_t> all_counts;  // of a blocking call
   Statistics counted;                   // of plans that are gone
+  Samples samples;
   std::vector<std::pair<Key, std::shared_ptr<Prepared>>> retired;
 };
 
@@ -90,15 +106,23 @@ int Team::run(const std::shared_ptr<Prepared>& prepared, const Call& call) {
   return lane_.run(prepared->plan, bases_of(call), call.reduction, waiting_);
 }
 
+void Team::keep_statistics(std::size_t most_timed) {
+  counting_ = true;
+  state_->samples.most = most_timed;
+}
+
+Samples& Team::samples() const { return state_->samples; }
+
 int Team::run_counted(Prepared& prepared, Bases bases, const Reduction* reduction) {
-  const auto start = std::chrono::steady_clock::now();
-  const int result = lane_.run(prepared.plan, bases, reduction, waiting_);
-  prepared.add(std::chrono::steady_clock::now() - start);
-  return result;
+  return state_->counted_run(prepared, [&] { return lane_.run(prepared.plan, bases, reduction, waiting_); });
 }
 
 int Team::run_in_stages(Prepared& first, Call call) {
-  const auto start = std::chrono::steady_clock::now();
+  if (counting_) return state_->counted_run(first, [&] { return run_two_stages(first, call); });
+  return run_two_stages(first, call);
+}
+
+int Team::run_two_stages(Prepared& first, Call call) {
   std::vector<std::size_t>& all_counts = state_->all_counts;
   all_counts.resize(static_cast<std::size_t>(p()) * p());
   const Call exchange = exchange_of_counts(call, all_counts.data());
@@ -109,7 +133,6 @@ int Team::run_in_stages(Prepared& first, Call call) {
     code = lane_.run(first.second, bases_of(call), nullptr, waiting_);
     if (code == 0 && first.second.truncates) code = Lane::truncated;
   }
-  if (counting_) first.add(std::chrono::steady_clock::now() - start);
   return code;
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/chooser.hpp"
 #include "runtime/lane.hpp"
 #include "runtime/prepared.hpp"
+#include "runtime/sample.hpp"
 #include "runtime/statistics.hpp"
 
 namespace omnes::inline runtime {
@@ -62,12 +63,15 @@ class alignas(64) Team {
   void force(Operation operation, std::optional<Choice> choice);
   /// What the last call ran, as OMNES_<OPERATION> takes it, and why; for explaining.
   std::string last_choice() const;
-  /// Counts calls and their time from now on.
-  void keep_statistics() { counting_ = true; }
+  /// Counts calls and times a sample of them from now on; of each kind it keeps when at most so many were.
+  void keep_statistics(std::size_t most_timed);
+  /// Of its blocking calls.
+  Samples& samples() const;
   std::vector<Ran> statistics() const;
 
  private:
   int run_in_stages(Prepared& first, Call call);
+  int run_two_stages(Prepared& first, Call call);
   // By value: a reference would keep run_again() from having the bases in registers.
   int run_counted(Prepared& prepared, Bases bases, const Reduction* reduction);
 

@@ -137,6 +137,7 @@ constexpr Variable variables[] = {
      "slots"},
     {"SLOT_BYTES", [](S& s, Text text) { s.shared_memory.slot_bytes = slot_size(text); }, "slot_bytes"},
     {"STATS", [](S& s, Text text) { s.stats = folder(text); }},
+    {"STATS_SITES", [](S& s, Text text) { s.call_sites = flag(text); }},
     {"TABLE", [](S& s, Text text) { s.table = file_or_none(text, read_table); }},
     {"TOPOLOGY", [](S& s, Text text) { s.topology = file(text); }},
     {"TRANSPORT",

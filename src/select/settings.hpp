@@ -51,6 +51,7 @@ struct Settings {
   std::optional<std::string> topology;  ///< OMNES_TOPOLOGY: the file of the network; none: Slurm's, if any
   std::optional<std::string> record;    ///< OMNES_RECORD: folder for the calls that were made
   std::optional<std::string> stats;     ///< OMNES_STATS: folder for reports
+  bool call_sites = false;              ///< OMNES_STATS_SITES: they say where in the program calls are made
   /// OMNES_SLOTS, OMNES_SLOT_BYTES: of a rank's queue. OMNES_SINGLE_COPY, OMNES_DIRECT_COPY: from so many bytes on
   /// messages are read by a system call ("off": never), or in place, where they lie in a heap.
   shm::Policy shared_memory;

@@ -76,7 +76,7 @@ def run(case: Case, way: str, stock: str | None = None) -> Run:
 
 
 def profile(case: Case, way: str, stock: str) -> tuple[Run, dict[str, Any]]:
-    """A run with statistics: what `omnes run --stats` reports."""
+    """A run with statistics, also of the stock MPI: what `omnes run --stats` reports."""
     with tempfile.TemporaryDirectory(prefix="omnes-stats-") as folder:
         done, report = _run(case, way, Path(folder))
     _check(case, done, stock)
@@ -117,12 +117,13 @@ def _launch(case: Case, way: str, kept: Path | None) -> launch.Launch:
     options, variables = binding(case.mpi, case.bound)
     settings = WAYS[way]
     of_mpi = case.mpi.yielding if case.shared else {}
-    of_omnes = {**(settings or {}), **({"OMNES_STATS": str(kept)} if kept else {})}
+    counted = {"OMNES_STATS": str(kept)} if kept else {}
+    of_omnes = {**(settings or {}), **counted, **({"OMNES_OFF": "1"} if kept and settings is None else {})}
     return launch.prepare(
         [fill(word, case.words) for word in case.program.mpi[case.mpi_name].command],
         case.ranks,
         options,
-        settings is not None,
+        settings is not None or kept is not None,
         str(case.mpi.launcher),
         {"OMP_NUM_THREADS": "1", **variables, **of_mpi, **case.program.variables, **of_omnes},
     )

@@ -67,7 +67,8 @@ class Run:
 class Result:
     side: Side
     runs: list[Run] = field(default_factory=list)
-    in_collectives: float | None = None  # share of the time of a rank, in the first run
+    in_collectives: float | None = None  # share of the time of a rank from MPI_Init to MPI_Finalize, in the first run
+    waiting: float | None = None  # likewise, for late ranks
     differs: str | None = None  # where its output is not that of the stock MPI
 
     def values(self, of_figure: bool) -> list[float]:
@@ -121,9 +122,9 @@ def _with_statistics(task: Task, result: Result, folder: Path, stdin: Path | Non
         report = statistics.merge(Path(place))
     if report is not None and report["wrong_family"]:
         raise OmnesError(statistics.wrong_family(report))
-    if report is not None and done.seconds > 0:
-        spent = sum(entry["seconds"] for entry in (*report["entries"], *report["passed"]))
-        result.in_collectives = spent / report["ranks"] / done.seconds
+    if report is not None and "in_collectives" in report:
+        result.in_collectives = report["in_collectives"]["mean"]
+        result.waiting = report["waiting"]["mean"]
     return done
 
 
@@ -229,6 +230,7 @@ def as_data(results: Sequence[Result], better: str, of_figure: bool) -> dict[str
             "name": result.side.name,
             "seconds": [run.seconds for run in result.runs],
             "in_collectives": result.in_collectives,
+            "waiting": result.waiting,
         }
         if of_figure:
             entry["figure"] = [run.figure for run in result.runs]

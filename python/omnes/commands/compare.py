@@ -156,4 +156,6 @@ def verdict(stock: Result, other: Result, better: str, of_figure: bool) -> str:
         text = f"{1 / found.median:.2f}x slower ({1 / found.high:.2f} to {1 / found.low:.2f})"
     if stock.in_collectives is not None and other.in_collectives is not None:
         text += f", {stock.in_collectives:.0%} of the time in collectives before, {other.in_collectives:.0%} after"
+    if stock.waiting is not None and other.waiting is not None:
+        text += f" ({stock.waiting:.0%} and {other.waiting:.0%} waiting for late ranks)"
     return f"{other.side.name}: {text}".replace("%", " %")

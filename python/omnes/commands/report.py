@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -14,9 +14,21 @@ from omnes.algorithms.selection import OPERATIONS, decide
 from omnes.errors import OmnesError, from_core, one_of
 from omnes.models import prediction
 from omnes.models.prediction import MachineCosts, Ranks
-from omnes.reporting import charts, choices, machine, page, pictures, predictions, ratios, simulated, violations
+from omnes.reporting import (
+    charts,
+    choices,
+    machine,
+    page,
+    pictures,
+    predictions,
+    program,
+    ratios,
+    simulated,
+    violations,
+)
 from omnes.terminal import files, options, units
 from omnes.terminal.options import FILE, OUTPUT, number
+from omnes.traces import statistics
 
 _REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) and name != "reduce_scatter")
 
@@ -28,6 +40,9 @@ _REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) an
 @click.option("--measured", multiple=True, type=FILE, metavar="FILE", help="Times by algorithm, by bench/run accuracy.")
 @click.option("--simulate", multiple=True, type=FILE, metavar="FILE", help="By omnes simulate -o or --json.")
 @click.option("--guidelines", multiple=True, type=FILE, metavar="FILE", help="By omnes check-guidelines --json.")
+@click.option(
+    "--profile", "profiles", multiple=True, type=FILE, metavar="FILE", help="Of a program, by omnes run --profile."
+)
 @click.option("--table", type=FILE, metavar="FILE", help="A decision table.  [default: the compiled-in one]")
 @click.option("--only", metavar="OPERATION,...", help="These operations.  [default: all with equal parts]")
 @click.option("-n", "ranks", type=number(2), metavar="N", help="Ranks, for curves by size.  [default: 8, or measured]")
@@ -42,6 +57,7 @@ def command(
     measured: tuple[Path, ...],
     simulate: tuple[Path, ...],
     guidelines: tuple[Path, ...],
+    profiles: tuple[Path, ...],
     table: Path | None,
     only: str | None,
     ranks: int | None,
@@ -86,6 +102,7 @@ def command(
             places.insert(1, (f"{per_node} ranks on each node", per_node))
         maps = [(where, decide(str(table or ""), source, largest, each, operations)) for where, each in places]
     sections = [
+        *_programs(profiles),
         machine.section(model),
         *measured_ones,
         predictions.curves(model, operations, by_size, by_ranks, units.parse_bytes(size), points, str(table or "")),
@@ -94,7 +111,9 @@ def command(
         choices.section(maps, operations),
         pictures.section([one for _, one in maps], operations),
     ]
-    given = [str(path.name) for path in (*bench, machine_file, *measured, *simulate, *guidelines, table) if path]
+    given = [
+        str(path.name) for path in (*bench, machine_file, *measured, *simulate, *guidelines, *profiles, table) if path
+    ]
     about = [
         f"Made on {datetime.date.today()} by omnes {_core.__version__} "
         + (f"from {', '.join(given)}." if given else "without measurements: from the compiled-in machine and table.")
@@ -102,6 +121,13 @@ def command(
     text = page.render(title, about, sections, operations)
     files.write(output, text)
     click.echo(f"wrote {output}: {', '.join(one.title for one in sections)}")
+
+
+def _programs(profiles: Sequence[Path]) -> Iterator[page.Section]:
+    for place, path in enumerate(profiles, 1):
+        recorded = statistics.load_profile(path)
+        with files.expecting(path, "no profile that omnes run --profile has written"):
+            yield program.section(place, str(path), recorded)
 
 
 def _operations(only: str | None) -> Sequence[str]:

@@ -36,19 +36,19 @@ class RunCommand(click.Command):
 @click.command(cls=RunCommand, options_metavar="[OPTIONS] [MPIRUN OPTIONS] [--] PROGRAM [ARGS]...")
 @click.option("-n", "-np", "--np", "ranks", type=options.number(1), metavar="N", help="Number of ranks.")
 @click.option(
-    "--stats", "with_stats", is_flag=True, help="Say at the end which collectives ran, by which algorithm, how long."
+    "--stats",
+    "with_stats",
+    is_flag=True,
+    help="Say at the end where the time went: collectives, late ranks, the rest of MPI; which algorithms ran.",
 )
-@click.option(
-    "--stats-json",
-    type=files.Output(allow_dash=True),
-    metavar="FILE",
-    help="Write these statistics to a file; - for the standard output.",
-)
+@click.option("--by-site", is_flag=True, help="Also by where in the program calls are made: function and line.")
+@click.option("--stats-json", type=files.Output(allow_dash=True), metavar="FILE", hidden=True)
+@options.for_scripts
 @click.option(
     "--profile",
     type=files.Output(),
     metavar="FILE",
-    help="Record what the program calls, and how its ranks wait for each other: for omnes tune --from-profile.",
+    help="Record what the program calls, and how its ranks wait for each other: for omnes advise, report, tune, map.",
 )
 @click.option(
     "--record",
@@ -78,7 +78,10 @@ def command(
     ctx: click.Context,
     ranks: int | None,
     with_stats: bool,
+    by_site: bool,
     stats_json: Path | None,
+    to_csv: Path | None,
+    to_json: Path | None,
     profile: Path | None,
     record: Path | None,
     check: bool,
@@ -97,6 +100,8 @@ def command(
     \b
     omnes run -n 8 ./app input.txt
     omnes run -n 4 --stats python solver.py
+    omnes run -n 4 --stats --by-site --json=stats.json ./app
+    omnes run -n 4 --no-omnes --profile stock.json ./app   then: omnes advise stock.json
     omnes run -n 8 --profile app.json ./app          then: omnes tune --from-profile app.json -o table.toml
     omnes run -n 4 --record app.trace ./app          then: omnes bench --replay app.trace
     omnes run -n 4 --check ./app                     when it hangs, or its ranks may disagree
@@ -107,9 +112,8 @@ def command(
     split: arguments.Arguments = ctx.obj
     if not split.program:
         raise UsageError("no program given: omnes run [-n N] [mpirun options] [--] PROGRAM [ARGS]")
-    want_report = with_stats or stats_json is not None or profile is not None
-    if profile and no_omnes:
-        raise UsageError("--no-omnes runs without omnes, which makes the profile: drop --profile")
+    with_stats = with_stats or (by_site and not (to_json or to_csv or profile))
+    want_report = with_stats or any(file is not None for file in (stats_json, to_json, to_csv, profile))
     if record and no_omnes:
         raise UsageError("--no-omnes runs without omnes, which records the calls: drop --record")
     if (check or check_results) and no_omnes:
@@ -122,7 +126,7 @@ def command(
             split.launcher,
             want_report or not no_omnes,
             launcher,
-            {**_variables(folder, want_report, record is not None, no_omnes), **_checks(check, check_results)},
+            {**_variables(folder, want_report, record is not None, no_omnes, by_site), **_checks(check, check_results)},
             notices=None if want_report else folder,
             yields=not no_omnes,
         )
@@ -135,7 +139,7 @@ def command(
         code = launch.run(prepared)
         if want_report:
             head = {**statistics.PROFILE, "program": split.program}
-            _report(Path(folder), with_stats, [(stats_json, {}), (profile, head)])
+            _report(Path(folder), with_stats, [(stats_json, {}), (profile, head)], to_json, to_csv)
         if record:
             _write_trace(Path(folder), record, split.program)
         if not want_report and (notices := statistics.merge(Path(folder))) and notices["wrong_family"]:
@@ -143,9 +147,9 @@ def command(
     sys.exit(code)
 
 
-def _variables(folder: str, report: bool, record: bool, off: bool) -> dict[str, str]:
+def _variables(folder: str, report: bool, record: bool, off: bool, by_site: bool) -> dict[str, str]:
     """Switched off, omnes still counts what the MPI does, and how long that takes."""
-    found = {"OMNES_STATS": folder} if report else {}
+    found = {"OMNES_STATS": folder, **({"OMNES_STATS_SITES": "1"} if by_site else {})} if report else {}
     return {**found, **({"OMNES_OFF": "1"} if report and off else {}), **({"OMNES_RECORD": folder} if record else {})}
 
 
@@ -172,7 +176,13 @@ def _checked_settings() -> list[str]:
         return _core.check_settings()
 
 
-def _report(folder: Path, to_terminal: bool, to_files: list[tuple[Path | None, dict[str, Any]]]) -> None:
+def _report(
+    folder: Path,
+    to_terminal: bool,
+    to_files: list[tuple[Path | None, dict[str, Any]]],
+    to_json: Path | None,
+    to_csv: Path | None,
+) -> None:
     """Each file begins with what it needs beyond the report."""
     from omnes.terminal import output
 
@@ -184,5 +194,6 @@ def _report(folder: Path, to_terminal: bool, to_files: list[tuple[Path | None, d
         if file:
             text = json.dumps({**head, **report}, indent=2)
             click.echo(text) if str(file) == "-" else files.write(file, text + "\n")
+    output.deliver(to_json, report, to_csv, report.get("kinds", []))
     if to_terminal:
         statistics.show(report, output.console(stderr=True))

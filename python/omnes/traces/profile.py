@@ -18,9 +18,9 @@ from omnes.algorithms import catalogue, tables
 from omnes.errors import OmnesError, from_core
 from omnes.models import prediction
 from omnes.models.prediction import Ranks
-from omnes.placement import patterns
 from omnes.terminal import files
 from omnes.traces import statistics
+from omnes.traces.members import parse_members
 
 _REMAPPED = " remap="  # behind an algorithm's name: its ranks were renumbered, which is not the program's doing
 
@@ -59,20 +59,6 @@ class Recorded:
             raise OmnesError(f"{path} has nothing to map; left out: {'; '.join(reasons) or 'no collective calls'}")
         with from_core():
             return cls(_core.sum_traffic(ranks, parts), calls, reasons)
-
-
-def parse_members(text: str) -> list[int]:
-    """'0-7,16,20-60:8' -> 0 .. 7, 16, 20, 28 .. 60."""
-    members: list[int] = []
-    for run in text.split(","):
-        ends, _, step = run.partition(":")
-        first, _, last = ends.partition("-")
-        by = int(step or 1)
-        ranks = range(int(first), int(last or first) + (1 if by > 0 else -1), by)
-        if len(ranks) > patterns.MOST_RANKS:
-            raise ValueError(f"'{run}' are more ranks than there can be")
-        members += ranks
-    return members
 
 
 def _part(

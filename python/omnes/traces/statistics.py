@@ -8,7 +8,7 @@ form: blocking (where it says nothing), nonblocking, or persistent, of which eve
 its communicators; and the bytes of a part, rounded down to a power of two; 0 where parts differ and no rank knows all.
 "volume" is the exact bytes of a part, added up over the calls: of unequal parts the mean of those that this rank has.
 Ranks may differ in calls, times and volume: the report sums them up, the tables show means. Both follow MPI's order of
-operations, and tell forms apart behind it.
+operations, and tell forms apart behind it. What the time consists of is shares.py's to say.
 
 A profile is such a report, with the program's words, for omnes tune and omnes map. For the latter entries also say
 their root and group, an index into "groups": the members' ranks in the world ("0-7", "0-56:8"), in their order.
@@ -29,6 +29,7 @@ from omnes.errors import OmnesError
 from omnes.launching import libraries
 from omnes.terminal import files
 from omnes.terminal.units import format_about, format_bytes, format_seconds
+from omnes.traces import shares
 
 FORMS = ("blocking", "nonblocking", "persistent")
 _ABOUT = "~"
@@ -53,6 +54,7 @@ def merge(folder: Path) -> dict[str, Any] | None:
         "called": _called(ranks),
         "passed": _sum(ranks, "passed", ("operation", "form", "reason")),
         "notes": sorted({note for rank in ranks for note in rank["notes"]}),
+        **shares.of_ranks(ranks),
     }
 
 
@@ -105,11 +107,12 @@ def _total(of_ranks: list[dict[str, Any]]) -> dict[str, Any]:
         total["model"] = of_ranks[0]["model"]
     if not all("volume" in entry for entry in of_ranks):
         return total
+    fastest = min((entry["fastest"] for entry in of_ranks if entry["fastest"] > 0), default=0.0)
     return {
         **total,
-        "mean_bytes": sum(entry["volume"] for entry in of_ranks) / calls,
+        "mean_bytes": sum(entry["volume"] for entry in of_ranks) / max(calls, 1),
         "waiting": seconds - len(of_ranks) * min(entry["seconds"] for entry in of_ranks),
-        "beyond_fastest": max(0.0, seconds - calls * min(entry["fastest"] for entry in of_ranks)),
+        "beyond_fastest": max(0.0, seconds - calls * fastest),
     }
 
 
@@ -179,6 +182,8 @@ def _share(served: int, calls: int) -> str:
 
 def show(report: dict[str, Any], console: Console) -> None:
     """Tables of what ran and of what was passed on, and the share of each. Blocking calls need not say their form."""
+    if "kinds" in report:
+        shares.show(report, console)
     nodes = f" on {report['nodes']} nodes" if report["nodes"] > 1 else ""
     title = f"Collectives of each of {report['ranks']} ranks{nodes} ({report['library']})"
     other_forms = any(entry["form"] != FORMS[0] for section in ("entries", "passed") for entry in report[section])

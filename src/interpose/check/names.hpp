@@ -24,6 +24,13 @@ enum class Function : std::uint8_t {
   OMNES_CHECKED_FUNCTIONS(OMNES_NUMBERED)
 #undef OMNES_NUMBERED
 };
+/// Without "MPI_".
+constexpr const char* name(Function function) {
+#define OMNES_NAMED(name) #name,
+  constexpr const char* names[] = {OMNES_CHECKED_FUNCTIONS(OMNES_NAMED)};
+#undef OMNES_NAMED
+  return names[static_cast<int>(function)];
+}
 
 /// What a notice says: 0 is none.
 constexpr std::uint8_t number_of(Operation operation, Form form) {

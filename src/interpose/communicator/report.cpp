@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -14,23 +16,46 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "interpose/communicator/origins.hpp"
 #include "interpose/communicator/record.hpp"
+#include "interpose/communicator/sites.hpp"
 #include "interpose/host/export.hpp"
+#include "interpose/host/failure.hpp"
 #include "interpose/process/notes.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/process/world.hpp"
 
 namespace omnes::interpose {
 
+/// Calls of one kind that the host was left to make, on one communicator.
+struct Passed {
+  Operation operation;
+  Form form;
+  const char* reason;
+  std::size_t bytes;  // rounded down to a power of two
+  Prepared::Counted counted{};
+};
+
+/// A function that is no collective.
+struct Function {
+  const char* name = nullptr;
+  Sample sample{0};
+  Prepared::Counted counted{};
+};
+
 namespace {
 
-struct Passed {
-  std::uint64_t calls = 0;
-  double seconds = 0;
-};
+// Of all ranks together, for each kind of call of a communicator: 32 bytes each in memory, as many in the file.
+constexpr std::size_t most_timed_of_job = std::size_t{1} << 20;
+constexpr std::size_t most_timed = 4096, fewest_timed = 64;  // of a rank, for each kind
+constexpr std::size_t most_timed_of_freed = 256;             // the same, of a communicator that is gone
+constexpr std::size_t most_timed_of_all_freed = std::size_t{1} << 18;
+
+std::size_t timed_of_each() { return std::clamp(most_timed_of_job / process().size, fewest_timed, most_timed); }
 
 /// Ranks in runs of equal steps: "0-7", "0-56:8,3", in their order.
 std::string runs_of(const std::vector<int>& ranks) {
@@ -47,19 +72,56 @@ std::string runs_of(const std::vector<int>& ranks) {
   return text;
 }
 
+/// A communicator of which calls were timed.
+struct Timed {
+  std::uint64_t id;  // see Origin; 0: nobody knows
+  int group;
+  Samples samples;
+};
+
+/// A communicator of which the host makes calls.
+struct Passing {
+  int p = 0, group = -1;
+  std::uint64_t id = 0;
+  Samples own;                 // where the state has none
+  Samples* samples = nullptr;  // null: its members are not known
+  std::deque<Passed> kinds;
+
+  Passed* find(Operation operation, Form form, const char* reason, std::size_t bytes) {
+    for (Passed& kind : kinds)
+      if (kind.operation == operation && kind.bytes == bytes && kind.form == form && kind.reason == reason)
+        return &kind;
+    return nullptr;
+  }
+};
+
 struct Totals {
   std::mutex mutex;
+  std::int64_t begun = 0;  // ns of CLOCK_MONOTONIC
   std::set<State*> live;
   std::map<std::string, int> groups;  ///< members of the communicators that have reported, and their numbers here
   /// By operation, form, root, the communicator's ranks, nodes and group, size of a part, algorithm.
   std::map<std::tuple<Operation, Form, int, int, int, int, std::size_t, std::string>, Ran> ran;
-  std::map<std::tuple<Operation, Form, std::string>, Passed> passed;
+  /// By operation, form, reason, the communicator's ranks and group, size of a part.
+  std::map<std::tuple<Operation, Form, std::string, int, int, std::size_t>, Prepared::Counted> passed;
+  std::unordered_map<MPI_Comm, Passing> passing;
+  MPI_Comm last{};  // the one that was asked for last
+  Passing* last_passing = nullptr;
+  std::vector<Timed> timed;
+  std::size_t timed_of_freed = 0;
+  std::deque<Function> functions;
 
-  void add(const State& state) {
+  int group_of(const std::vector<int>& ranks) {
+    return groups.try_emplace(runs_of(ranks), static_cast<int>(groups.size())).first->second;
+  }
+
+  void add(const State& state, bool freed) {
     if (!state.team) return;
+    if (Samples& samples = state.team->samples(); !samples.samples.empty())
+      keep(state.id, group_of(state.ranks), std::move(samples), freed);
     const auto statistics = state.team->statistics();
     if (statistics.empty()) return;
-    const int group = groups.try_emplace(runs_of(state.ranks), static_cast<int>(groups.size())).first->second;
+    const int group = group_of(state.ranks);
     for (const Ran& more : statistics) {
       const auto [at, is_new] = ran.try_emplace(
           {more.operation, more.form, more.root, state.p, state.team->nodes(), group, more.bytes, more.algorithm},
@@ -71,6 +133,39 @@ struct Totals {
       sum.seconds += more.seconds;
       sum.fastest = std::min(sum.fastest, more.fastest);
     }
+  }
+
+  void keep(std::uint64_t id, int group, Samples&& samples, bool freed) {
+    if (id == 0) return;  // nobody could compare them
+    if (freed) {
+      for (auto& [kind, sample] : samples.samples) {
+        sample.thin_to(timed_of_freed < most_timed_of_all_freed ? most_timed_of_freed : 0);
+        timed_of_freed += sample.timed().size();
+      }
+    }
+    timed.push_back({id, group, std::move(samples)});
+  }
+
+  /// With the mutex. Null: no call of it has ended.
+  Passing* find(MPI_Comm comm) {
+    if (last_passing && last == comm) return last_passing;
+    const auto found = passing.find(comm);
+    if (found == passing.end()) return nullptr;
+    last = comm;
+    return last_passing = &found->second;
+  }
+
+  /// With the mutex.
+  void retire(Passing& of, bool freed) {
+    for (const Passed& kind : of.kinds) {
+      Prepared::Counted& sum = passed[{kind.operation, kind.form, kind.reason, of.p, of.group, kind.bytes}];
+      sum.calls += kind.counted.calls;
+      sum.volume += kind.counted.volume;
+      sum.timed += static_cast<double>(kind.counted.calls);
+      sum.seconds += kind.counted.all_seconds();
+      sum.fastest = std::min(sum.fastest, kind.counted.fastest);
+    }
+    if (of.samples == &of.own && !of.own.samples.empty()) keep(of.id, of.group, std::move(of.own), freed);
   }
 };
 
@@ -130,11 +225,31 @@ void write(const std::string& folder, int rank, const std::string& text) {
 
 int units(const PlacementLevel& level) { return *std::ranges::max_element(level.unit) + 1; }
 
-std::string to_json(Totals& t) {
+std::string hexadecimal(std::uint64_t number) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+/// Each call: its number, ns from `begun` to its begin, ns that it took, its root, its site.
+std::string timed_text(const Sample& sample, std::int64_t begun) {
+  std::string text;
+  for (const TimedCall& call : sample.timed()) {
+    if (!text.empty()) text += ',';
+    for (const std::int64_t word :
+         {static_cast<std::int64_t>(call.number), call.begin - begun, call.end - call.begin, std::int64_t{call.root}})
+      (text += text.empty() || text.back() == ',' ? "[" : ",") += std::to_string(word);
+    (text += ',') += std::to_string(call.site) + "]";
+  }
+  return text;
+}
+
+std::string to_json(Totals& t, std::int64_t ended_at) {
   const Process& self = process();
   const int node = world() ? world()->first_here() : self.rank;
   std::string text = head(self.rank, self.size, node);
   if (world()) {
+    text += std::string(",\"shares_cpu\":") + (world()->shares_cpu[self.rank] ? "true" : "false");
     const Placed placed = world()->place(all_ranks(self.size));
     text += ",\n\"levels\":" + list(placed.placement.levels, [](const PlacementLevel& level) {
               return "{\"level\":" + quoted(level.name) + ",\"units\":" + std::to_string(units(level)) + "}";
@@ -159,9 +274,35 @@ std::string to_json(Totals& t) {
                    counted(ran.calls, ran.seconds);
           });
   text += ",\n\"passed\":" + list(t.passed, [](const auto& item) {
-            const auto& [operation, form, reason] = item.first;
+            const auto& [operation, form, reason, ranks, group, bytes] = item.first;
+            const Prepared::Counted& sum = item.second;
             return "{\"operation\":" + quoted(name(operation)) + ",\"form\":" + quoted(name(form)) +
-                   ",\"reason\":" + quoted(reason) + counted(item.second.calls, item.second.seconds);
+                   ",\"reason\":" + quoted(reason) + ",\"size\":" + std::to_string(ranks) +
+                   ",\"group\":" + std::to_string(group) + ",\"bytes\":" + std::to_string(bytes) +
+                   ",\"volume\":" + std::to_string(sum.volume) + ",\"fastest\":" + seconds_text(sum.fastest) +
+                   counted(sum.calls, sum.all_seconds());
+          });
+  text += ",\n\"seconds\":" + seconds_text(static_cast<double>(ended_at - t.begun) * 1e-9);
+  text += ",\"begun\":" + std::to_string(t.begun);
+  text += ",\n\"functions\":" + list(t.functions, [](const Function& function) {
+            return "{\"function\":" + quoted(function.name) +
+                   counted(function.counted.calls, function.counted.all_seconds());
+          });
+  text += ",\n\"timed\":" + list(t.timed, [&](const Timed& of) {
+            return "{\"communicator\":" + quoted(hexadecimal(of.id)) + ",\"group\":" + std::to_string(of.group) +
+                   ",\"kinds\":" +
+                   list(of.samples.samples,
+                        [&](const auto& item) {
+                          return "{\"operation\":" + quoted(name(item.first.first)) +
+                                 ",\"bytes\":" + std::to_string(item.first.second) +
+                                 ",\"calls\":" + std::to_string(item.second.calls()) + ",\"timed\":[" +
+                                 timed_text(item.second, t.begun) + "]}";
+                        }) +
+                   "}";
+          });
+  text += ",\n\"sites\":" + list(sites(), [](const Site& site) {
+            return "{\"object\":" + quoted(site.object) + ",\"offset\":" + std::to_string(site.offset) +
+                   ",\"address\":" + std::to_string(site.address) + ",\"symbol\":" + quoted(site.symbol) + "}";
           });
   text += ",\n\"notes\":" + list(all_notes(), [](const auto& item) { return quoted(item); });
   return text + "}\n";
@@ -176,10 +317,12 @@ int finalize(MPI_Comm, int, void*, void*) {
     host.Wait(&idle, MPI_STATUS_IGNORE);
   }
   if (!reporting()) return MPI_SUCCESS;
+  const std::int64_t ended_at = monotonic_ns();
   Totals& t = totals();
   const std::lock_guard lock(t.mutex);
-  for (const State* state : t.live) t.add(*state);
-  write(*process().settings.stats, process().rank, to_json(t));
+  for (auto& [comm, passing] : t.passing) t.retire(passing, false);
+  for (const State* state : t.live) t.add(*state, false);
+  write(*process().settings.stats, process().rank, to_json(t, ended_at));
   return MPI_SUCCESS;
 }
 
@@ -192,6 +335,11 @@ int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
 
 int prepare_report() {
   int keyval = MPI_KEYVAL_INVALID;
+  if (reporting()) {
+    detours.fetch_add(1, std::memory_order_relaxed);  // all pass through what times them
+    if (process().settings.call_sites) call_site = find_site;
+    begin_report();
+  }
   if (const int code = host.Comm_create_keyval(no_copy, finalize, &keyval, nullptr); code != MPI_SUCCESS) return code;
   return host.Comm_set_attr(handles.comm_self, keyval, nullptr);
 }
@@ -214,9 +362,13 @@ bool finalizing() { return ended; }
 
 bool reporting() { return process().settings.stats.has_value(); }
 
+void begin_report() {
+  if (reporting()) totals().begun = monotonic_ns();
+}
+
 void enlist(State& state) {
   if (!reporting() || !state.team) return;
-  state.team->keep_statistics();
+  state.team->keep_statistics(timed_of_each());
   const std::lock_guard lock(totals().mutex);
   totals().live.insert(&state);
 }
@@ -224,14 +376,111 @@ void enlist(State& state) {
 void retire(State& state) {
   if (!reporting()) return;
   const std::lock_guard lock(totals().mutex);
-  if (totals().live.erase(&state)) totals().add(state);
+  if (totals().live.erase(&state)) totals().add(state, true);
 }
 
-void count_passed(Operation operation, Form form, const char* reason, double seconds) {
+void retire(MPI_Comm comm) {
+  if (!reporting()) return;
+  Totals& t = totals();
+  const std::lock_guard lock(t.mutex);
+  t.last_passing = nullptr;
+  const auto found = t.passing.find(comm);
+  if (found == t.passing.end()) return;
+  t.retire(found->second, true);
+  t.passing.erase(found);
+}
+
+namespace {
+
+/// After a call on it that has succeeded, so that it is one. Throws Failure.
+void introduce(Passing& of, MPI_Comm comm, State* state) {
+  if (state && state->team) {
+    of.p = state->p;
+    of.group = totals().group_of(state->ranks);
+    of.samples = &state->team->samples();
+    return;
+  }
+  check_raised(host.Comm_size(comm, &of.p));
+  int inter = 0;
+  check_raised(host.Comm_test_inter(comm, &inter));
+  if (inter) return;
+  const std::vector<int> ranks = ranks_in_world(comm, of.p);
+  if (ranks.empty()) return;
+  of.group = totals().group_of(ranks);
+  of.id = origin_of(comm).id;
+  of.own.most = timed_of_each();
+  of.samples = &of.own;
+}
+
+}  // namespace
+
+PassedCall::PassedCall(MPI_Comm comm, State* state, Operation operation, Form form, const char* reason, int root,
+                       std::size_t bytes)
+    : comm_(comm), state_(state), operation_(operation), form_(form), reason_(reason), root_(root), bytes_(bytes) {
+  Totals& t = totals();
+  const std::lock_guard lock(t.mutex);
+  Passing* const of = t.find(comm);
+  kind_ = of ? of->find(operation, form, reason, std::bit_floor(bytes)) : nullptr;
+  if (kind_) {
+    ++kind_->counted.calls;
+    kind_->counted.volume += bytes;
+    if (kind_->counted.sample) timed_ = kind_->counted.sample->takes();
+  }
+  Samples* const samples = of ? of->samples : state && state->team ? &state->team->samples() : nullptr;
+  if (timed_)
+    begin_ = samples ? samples->begin() : monotonic_ns();
+  else if (samples)
+    samples->forget();
+}
+
+void PassedCall::end(int code) {
+  if (!timed_) return;
+  const std::int64_t end = monotonic_ns();
+  Totals& t = totals();
+  const std::lock_guard lock(t.mutex);
+  if (!kind_) {
+    Passing* of = t.find(comm_);
+    if (!of) {
+      of = &t.passing[comm_];
+      try {
+        if (code == MPI_SUCCESS) introduce(*of, comm_, state_);
+      } catch (const Failure&) {
+      }
+    }
+    kind_ = &of->kinds.emplace_back(Passed{operation_, form_, reason_, std::bit_floor(bytes_)});
+    kind_->counted.calls = 1;
+    kind_->counted.volume = bytes_;
+    if (form_ == Form::blocking && of->samples && code == MPI_SUCCESS) {
+      kind_->counted.sample = &of->samples->of(operation_, kind_->bytes);
+      if (!kind_->counted.sample->takes()) return;
+    }
+  }
+  Sample* const sample = kind_->counted.sample;
+  kind_->counted.time(static_cast<double>(end - begin_) * 1e-9, sample ? sample->weight() : 1);
+  if (sample) sample->add(begin_, end, root_, call_site ? call_site() : 0);
+}
+
+void InMpi::enter(const char* name) {
+  Totals& t = totals();
+  const std::lock_guard lock(t.mutex);
+  Function* function = nullptr;
+  for (Function& known : t.functions)
+    if (known.name == name) function = &known;
+  if (!function) {
+    function = &t.functions.emplace_back();
+    function->name = name;
+  }
+  ++function->counted.calls;
+  if (!function->sample.takes()) return;
+  function_ = function;
+  begin_ = monotonic_ns();
+}
+
+void InMpi::leave() {
+  const std::int64_t end = monotonic_ns();
   const std::lock_guard lock(totals().mutex);
-  Passed& passed = totals().passed[{operation, form, reason}];
-  ++passed.calls;
-  passed.seconds += seconds;
+  function_->counted.time(static_cast<double>(end - begin_) * 1e-9, function_->sample.weight());
+  function_->sample.add(begin_, end, 0, 0);
 }
 
 }  // namespace omnes::interpose

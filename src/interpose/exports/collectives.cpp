@@ -2,7 +2,6 @@
 //
 // Cost: for a communicator that this thread knows, a look-up of a few nanoseconds before the operation's own
 // function.
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -26,15 +25,44 @@ namespace omnes::interpose {
 
 namespace {
 
-/// Has the host do it, and counts that.
-template <class Pass>
-[[gnu::noinline]] int pass_on(Operation operation, Form form, const char* reason, Pass pass) {
+/// What statistics say of a call that goes to the host.
+struct Size {
+  std::size_t bytes = 0;  ///< of a part
+  int root = 0;
+};
+constexpr auto no_size = [] { return Size{}; };
+
+std::size_t bytes_of(std::uint64_t count, std::uint64_t type) {
+  const auto handle = narrow<MPI_Datatype>(static_cast<Wide>(type));
+  MPI_Count size = 0;
+  if (count == 0 || static_cast<std::int64_t>(count) < 0 || handle == handles.type_null) return 0;
+  return host.Type_size_x(handle, &size) == MPI_SUCCESS && size > 0 ? count * static_cast<std::size_t>(size) : 0;
+}
+
+/// Of equal parts, by what is given on this rank; of unequal ones nobody knows all.
+template <class... Arguments>
+Size size_of(Operation operation, const Given<Arguments...>& given) {
+  constexpr int words = Given<Arguments...>::words;
+  const int root = rooted(operation) ? static_cast<int>(given.word[words - 1]) : 0;
+  if constexpr (Given<Arguments...>::arrays > 0 || words < 4) return {0, root};
+  const auto word = [&](int i) { return given.word[std::min(i, words - 1)]; };
+  const bool exchanges = !reduces(operation) && operation != Operation::bcast;  // two counts, and two types
+  const bool by_received = operation == Operation::scatter  ? given.recv != MPI_IN_PLACE
+                           : operation == Operation::gather ? given.send == MPI_IN_PLACE
+                                                            : true;
+  return {exchanges && by_received ? bytes_of(word(3), word(4)) : bytes_of(word(1), word(2)), root};
+}
+
+/// Has the host do it, and counts that; `size`: of the call.
+template <class Size, class Pass>
+[[gnu::noinline]] int pass_on(MPI_Comm comm, State* state, Operation operation, Form form, const char* reason,
+                              Size size, Pass pass) {
   if (recording() && reason != called_by_host_itself) record::left_out(operation, form, reason);
   if (!reporting()) return pass();
-  const auto start = std::chrono::steady_clock::now();
+  const auto [bytes, root] = size();
+  PassedCall call(comm, state, operation, form, reason, root, bytes);
   const int code = pass();
-  count_passed(operation, form, reason,
-               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  call.end(code);
   return code;
 }
 
@@ -54,8 +82,8 @@ struct Made {
 };
 
 /// Serves a call: `serve` does so with the communicator's state and returns null, or why `pass` has to do it. `describe`: as below.
-template <class Describe, class Serve, class Pass>
-int dispatch(const Made& made, Wide wide_comm, Describe describe, Serve serve, Pass pass) {
+template <class Describe, class Serve, class Size, class Pass>
+int dispatch(const Made& made, Wide wide_comm, Describe describe, Serve serve, Size size, Pass pass) {
   const auto [operation, form, caller, request] = made;
   const record::Within within;
   std::optional<check::Entry> checked;
@@ -86,7 +114,7 @@ int dispatch(const Made& made, Wide wide_comm, Describe describe, Serve serve, P
   }
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(comm, complaint);
   if (reason == negative_count && !host_looks_at_counts(operation)) return raise(comm, MPI_ERR_COUNT);
-  return pass_on(operation, form, reason, pass);
+  return pass_on(comm, state, operation, form, reason, size, pass);
 }
 
 constexpr int unlike_any = -1, left_to_host = -2;  // no codes of a host: those are not negative
@@ -169,6 +197,8 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
   if (const char* reason = describe(state, job)) return refused(state, comm, reason);
   if (recording()) record::call(state, comm, Form::blocking, job);
   if (process().threads) job.hold();
+  const bool waits = reporting() && !state.formed;
+  if (waits) state.team->samples().come();
   open_lanes(state, comm, true);
   if (job.nothing) return nullptr;
   const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
@@ -180,6 +210,7 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
     job.land(prepared->in_rows);
     settle(state, operation);
   }
+  if (waits && !by_host) state.team->samples().forget();
   const bool each_counts = recording() || checking() || (by_host && reporting());
   if (!each_counts) state.repeats.keep(given, state.p, forgotten, asked, prepared, job);
   return by_host ? prepared->why.c_str() : nullptr;
@@ -193,7 +224,8 @@ int blocking(Operation operation, const void* caller, Wide comm, const Given<Arg
     if (const auto known = serve_known(state, narrow_comm, operation, given, asked)) return *known;
     return serve_first(state, narrow_comm, operation, given, asked, describe);
   };
-  return dispatch({operation, Form::blocking, caller}, comm, describe, serve, pass);
+  const auto size = [&] { return size_of(operation, given); };
+  return dispatch({operation, Form::blocking, caller}, comm, describe, serve, size, pass);
 }
 
 /// Apart, so that it costs calls that repeat nothing.
@@ -254,7 +286,9 @@ const char* would_stop(const State& state, const Job& job) {
 template <class Describe, class Pass>
 int requested(const Made& call, Wide comm, Describe describe, Pass pass) {
   const auto [operation, form, caller, request] = call;
-  if constexpr (simulated) return pass_on(operation, form, "only blocking calls are served in a simulation", pass);
+  if constexpr (simulated)
+    return pass_on(narrow<MPI_Comm>(comm), nullptr, operation, form, "only blocking calls are served in a simulation",
+                   no_size, pass);
   const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
     auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), narrow_comm);
     if (const char* reason = describe(state, pending->job)) return refused(state, narrow_comm, reason);
@@ -272,7 +306,7 @@ int requested(const Made& call, Wide comm, Describe describe, Pass pass) {
     if (recording()) record::requested(made);
     return nullptr;
   };
-  return dispatch(call, comm, describe, serve, pass);
+  return dispatch(call, comm, describe, serve, no_size, pass);
 }
 
 Exchange exchange(const void* send, MPI_Count send_count, Wide send_type, void* recv, MPI_Count recv_count,

@@ -5,6 +5,7 @@
 
 #include "interpose/check/check.hpp"
 #include "interpose/communicator/record.hpp"
+#include "interpose/communicator/report.hpp"
 #include "interpose/communicator/state.hpp"
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
@@ -45,6 +46,7 @@ int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
   const record::Within within;
   if (recording()) record::freed(handle);
   if (checking()) check::freed(handle);
+  retire(handle);
   return free_communicator(handle, [&] { return call_host(host.*function, comm); });
 }
 

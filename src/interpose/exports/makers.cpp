@@ -8,6 +8,7 @@
 #include "interpose/check/check.hpp"
 #include "interpose/communicator/origins.hpp"
 #include "interpose/communicator/record.hpp"
+#include "interpose/communicator/report.hpp"
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
@@ -48,6 +49,7 @@ int make(Wide parent, const Making& making, const void* made, Make make) {
   Origin origin = child_of(narrow<MPI_Comm>(parent), members, ordered);
   const int code = make();
   if (code != MPI_SUCCESS) return code;
+  if (made) retire(*static_cast<const MPI_Comm*>(made));  // one of that handle is gone
   if (recording() && made)
     record::made(narrow<MPI_Comm>(parent), origin.id, members == MadeOf::same, *static_cast<const MPI_Comm*>(made));
   keep_made(std::move(origin), made);

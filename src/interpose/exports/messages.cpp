@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 
-#include "interpose/check/check.hpp"
+#include "interpose/exports/inside.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/process/world.hpp"
 #include "interpose/progress/engine.hpp"
@@ -27,7 +27,7 @@ int begin_and_wait(Begin begin, MPI_Status* status, Arguments... arguments) {
 template <class Send, class Begin, class... Arguments>
 [[gnu::noinline]] int send_beside(check::Function function, Send Host::* send, Begin Host::* begin,
                                   Arguments... arguments) {
-  const check::Inside inside(function);
+  const InFunction inside(function);
   return ours() ? begin_and_wait(host.*begin, MPI_STATUS_IGNORE, arguments...) : call_host(host.*send, arguments...);
 }
 template <class Send, class Begin, class... Arguments>
@@ -41,7 +41,7 @@ int send_by(check::Function function, Send Host::* send, Begin Host::* begin, Ar
 template <class Receive, class Begin, class... Arguments>
 [[gnu::noinline]] int receive_beside(check::Function function, Receive Host::* receive, Begin Host::* begin,
                                      MPI_Status* status, Arguments... arguments) {
-  const check::Inside inside(function);
+  const InFunction inside(function);
   return ours() ? begin_and_wait(host.*begin, status, arguments...) : call_host(host.*receive, arguments..., status);
 }
 template <class Receive, class Begin, class... Arguments>
@@ -76,13 +76,13 @@ void free_attached_buffers() {
 #endif
 
 OMNES_EXPORT(Probe, int from, int tag, Wide comm, MPI_Status* status) {
-  const check::Inside inside(check::Function::Probe);
+  const InFunction inside(check::Function::Probe);
   if (!ours()) return call_host(host.Probe, from, tag, comm, status);
   return until([&](int* flag) { return call_host(host.Iprobe, from, tag, comm, flag, status); });
 }
 
 OMNES_EXPORT(Mprobe, int from, int tag, Wide comm, MPI_Message* message, MPI_Status* status) {
-  const check::Inside inside(check::Function::Mprobe);
+  const InFunction inside(check::Function::Mprobe);
   if (!ours()) return call_host(host.Mprobe, from, tag, comm, message, status);
   return until([&](int* flag) { return call_host(host.Improbe, from, tag, comm, flag, message, status); });
 }

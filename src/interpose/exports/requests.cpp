@@ -8,6 +8,7 @@
 
 #include "interpose/check/check.hpp"
 #include "interpose/communicator/record.hpp"
+#include "interpose/communicator/report.hpp"
 #include "interpose/exports/messages.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
@@ -110,6 +111,7 @@ struct Seen {
   OMNES_EXPORT(name, OMNES_LIST parameters) {                                           \
     if (straight()) [[likely]]                                                          \
       return host.name arguments;                                                       \
+    const InMpi in_mpi(#name);                                                          \
     return recording() || checking() ? name##_seen arguments : name##_beside arguments; \
   }                                                                                     \
   [[gnu::noinline]] static int name##_beside parameters

@@ -33,6 +33,8 @@ namespace omnes::interpose {
 
 namespace {
 
+constexpr const char* switched_off = "OMNES_OFF";
+
 std::mutex mutex;  // guards the set-up, in which nothing waits for other processes, and the complaint
 std::string complaint;
 std::atomic<bool> ready = false;  // MPI is initialised and not finalised, and all is set up
@@ -44,8 +46,8 @@ std::uint64_t fingerprint_of(const Settings& settings) {
   for (char** variable = environ; *variable; ++variable) {
     const std::string_view text(*variable);
     const std::string_view name = text.substr(0, text.find('='));
-    const bool names_file = name == "OMNES_STATS" || name == "OMNES_RECORD" || name == "OMNES_NOTICES" ||
-                            name == "OMNES_TABLE" || name == "OMNES_MACHINE";
+    const bool names_file = name == "OMNES_STATS" || name == "OMNES_STATS_SITES" || name == "OMNES_RECORD" ||
+                            name == "OMNES_NOTICES" || name == "OMNES_TABLE" || name == "OMNES_MACHINE";
     if (text.starts_with("OMNES_") && !names_file && is_setting(name)) variables.push_back(text);
   }
   std::sort(variables.begin(), variables.end());
@@ -118,7 +120,7 @@ const char* set_up() {
   p.idle = handles.request_null;
   if (p.settings.off) {
     if (p.settings.stats) prepare_report();  // what the host takes for its own
-    return "OMNES_OFF";
+    return switched_off;
   }
   if (host.Comm_is_revoked && (!host.survives_failures || *host.survives_failures)) may_be_revoked = true;
   int level = 0;
@@ -139,6 +141,7 @@ int initialised(int code) {
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(handles.comm_world, complaint);
   const int met = meet();  // also with OMNES_OFF, which other ranks may not have
   if (met == MPI_SUCCESS && serves && process().settings.check != Check::off) check::begin();
+  begin_report();
   if (met == MPI_SUCCESS && serves && engine::waiting().oversubscribed) hook_into_host();
   return met;
 }
@@ -174,6 +177,7 @@ std::string take_complaint() {
 
 Found find_state(MPI_Comm comm, Form form) {
   if (called_by_host()) return {nullptr, called_by_host_itself};
+  if (process().settings.off && !finalizing()) return {nullptr, switched_off};
   if (find_host() != built_for) return {nullptr, "MPI of another family"};
   if (const char* reason = prepare_process()) return {nullptr, reason};
   if (!world()) return {nullptr, "MPI_Init did not pass through omnes"};

@@ -1,0 +1,93 @@
+// Which calls of a communicator are timed, and when those were: for statistics.
+//
+// Overview. To read the clock twice takes a sixth of the time of the shortest collectives. So of each kind of call
+// (operation, size class) all are timed until so many are kept, then every second, every fourth ...: call k is timed if the
+// fraction of k times the golden ratio is below 2^-n. What is kept becomes one half each time: what the next n leaves.
+//
+// Why it is correct. All members of a communicator make its calls in the same order, so k is the same on all of them and
+// all time the same calls, without asking each other: afterwards their arrivals can be compared, call by call. Multiples of
+// an irrational number are spread evenly in each part of a program's loop, whatever its period; those below 2^-(n+1) are
+// among those below 2^-n. A sum over calls is that over the timed ones, each of which stands for 2^n.
+//
+// Cost: of a call that is not timed an addition, a multiplication, a comparison.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+
+namespace omnes::inline runtime {
+
+/// One that was timed.
+struct TimedCall {
+  std::uint64_t number;     ///< of its kind, from 1 on
+  std::int64_t begin, end;  ///< ns of CLOCK_MONOTONIC, which all processes of a node share
+  std::int32_t root;        ///< 0 where there is none
+  std::uint32_t site;       ///< where the program makes it; 0: nobody asked
+};
+
+/// ns of CLOCK_MONOTONIC.
+inline std::int64_t monotonic_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// Of the calls of one kind.
+class Sample {
+ public:
+  /// `most`: how many are kept; 0: none, though as many are timed as of others.
+  explicit Sample(std::size_t most) : most_(most) {}
+  /// A call begins: whether it is to be timed.
+  bool takes() { return ++calls_ * golden <= below_; }
+  /// How many calls each one that is timed now stands for.
+  double weight() const { return static_cast<double>(std::uint64_t{1} << thinned_); }
+  void add(std::int64_t begin, std::int64_t end, int root, std::uint32_t site);
+
+  std::uint64_t calls() const { return calls_; }
+  const std::vector<TimedCall>& timed() const { return timed_; }
+  /// Keeps no more than these.
+  void thin_to(std::size_t most);
+
+ private:
+  static constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
+  static constexpr std::size_t usual = 1024;                    // as many are timed before every second is
+
+  std::uint64_t calls_ = 0, below_ = ~std::uint64_t{0};
+  int thinned_ = 0;
+  std::size_t most_, since_thinned_ = 0;
+  std::vector<TimedCall> timed_;
+};
+
+/// Of the blocking calls of one communicator.
+class Samples {
+ public:
+  /// Of all calls of the operation whose parts have so many bytes, rounded down to a power of two; 0: no rank knows them all.
+  /// Stays where it is.
+  Sample& of(Operation operation, std::size_t bytes) {
+    return samples.try_emplace({operation, bytes}, most).first->second;
+  }
+  /// A call that has to wait for others before it can run has come.
+  void come() { came_ = monotonic_ns(); }
+  /// When the call that runs now has come.
+  std::int64_t begin() {
+    const std::int64_t came = std::exchange(came_, 0);
+    return came != 0 ? came : monotonic_ns();
+  }
+  void forget() { came_ = 0; }  ///< it is not timed
+
+  std::size_t most = 0;  ///< see Sample
+  std::map<std::pair<Operation, std::size_t>, Sample> samples;
+
+ private:
+  std::int64_t came_ = 0;
+};
+
+/// Where in the program the call that this thread is in was made, as a number above 0; null: nobody asks.
+inline std::uint32_t (*call_site)() = nullptr;
+
+}  // namespace omnes::inline runtime
