@@ -1,4 +1,6 @@
 // Modules of ours that need not be there.
+#include <dlfcn.h>
+
 #include <stdexcept>
 
 #include "python/bindings.hpp"
@@ -6,6 +8,9 @@
 namespace omnes::python {
 
 nb::module_ import_optional(const Optional& wanted) {
+  // Its names become everybody's, as the module takes them from wherever they are.
+  const bool loaded = !wanted.object || dlopen(wanted.object, RTLD_NOW | RTLD_GLOBAL) != nullptr;
+  const char* const reason = loaded ? nullptr : dlerror();
   try {
     return nb::module_::import_(wanted.module);
   } catch (nb::python_error& error) {
@@ -13,7 +18,8 @@ nb::module_ import_optional(const Optional& wanted) {
     if (error.matches(PyExc_ModuleNotFoundError))
       throw std::invalid_argument(std::string("omnes was built without ") + wanted.library +
                                   ": install it (Debian: " + wanted.headers + "), and omnes again");
-    throw std::invalid_argument(std::string(wanted.library) + " cannot be loaded: " + nb::str(error.value()).c_str() +
+    throw std::invalid_argument(std::string(wanted.library) +
+                                " cannot be loaded: " + (reason ? reason : nb::str(error.value()).c_str()) +
                                 "; install it (Debian: " + wanted.package + ")");
   }
 }
