@@ -12,4 +12,5 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 math(EXPR next "${Python_VERSION_MINOR} + 1")
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "python3 (>= 3.${Python_VERSION_MINOR}), python3 (<< 3.${next}), python3-click, python3-rich")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libhwloc15, openmpi-bin | mpich")
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # what is packed has been built before
 include(CPack)
