@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include <stdexcept>
+#include <string>
 
 #include "python/bindings.hpp"
 
@@ -9,8 +10,8 @@ namespace omnes::python {
 
 nb::module_ import_optional(const Optional& wanted) {
   // Its names become everybody's, as the module takes them from wherever they are.
-  const bool loaded = !wanted.object || dlopen(wanted.object, RTLD_NOW | RTLD_GLOBAL) != nullptr;
-  const char* const reason = loaded ? nullptr : dlerror();
+  std::string reason;
+  if (wanted.object && !dlopen(wanted.object, RTLD_NOW | RTLD_GLOBAL)) reason = dlerror();
   try {
     return nb::module_::import_(wanted.module);
   } catch (nb::python_error& error) {
@@ -19,7 +20,7 @@ nb::module_ import_optional(const Optional& wanted) {
       throw std::invalid_argument(std::string("omnes was built without ") + wanted.library +
                                   ": install it (Debian: " + wanted.headers + "), and omnes again");
     throw std::invalid_argument(std::string(wanted.library) +
-                                " cannot be loaded: " + (reason ? reason : nb::str(error.value()).c_str()) +
+                                " cannot be loaded: " + (reason.empty() ? nb::str(error.value()).c_str() : reason) +
                                 "; install it (Debian: " + wanted.package + ")");
   }
 }
