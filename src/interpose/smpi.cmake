@@ -13,4 +13,4 @@ target_include_directories(omnes-smpi SYSTEM PRIVATE ${smpi_include}/smpi ${smpi
 target_compile_definitions(omnes-smpi PRIVATE OMNES_ABI_SMPI)
 target_precompile_headers(omnes-smpi PRIVATE ${omnes_precompiled})
 set_target_properties(omnes-smpi PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-install(TARGETS omnes-smpi ARCHIVE DESTINATION omnes/lib)
+install(TARGETS omnes-smpi ARCHIVE DESTINATION ${OMNES_LIBDIR})

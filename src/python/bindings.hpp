@@ -45,13 +45,14 @@ using Levels = std::vector<std::pair<std::string, std::vector<std::int32_t>>>;
 /// Throws std::invalid_argument where one does not place p ranks.
 Placement placed(int p, const Levels& levels);
 
-/// A module beside this one that links a library which not every system has: imported when it is asked for. Throws
+/// A module beside this one that uses a library which not every system has: imported when it is asked for. Throws
 /// std::invalid_argument where it cannot be had: one line that says what to install.
 struct Optional {
-  const char* module;   ///< "omnes._hwloc"
-  const char* library;  ///< as people call it
-  const char* package;  ///< Debian's with the library
-  const char* headers;  ///< Debian's, to build with it
+  const char* module;            ///< "omnes._hwloc"
+  const char* library;           ///< as people call it
+  const char* package;           ///< Debian's with the library
+  const char* headers;           ///< Debian's, to build with it
+  const char* object = nullptr;  ///< the library's file, loaded first, where the module is not linked with it
 };
 nb::module_ import_optional(const Optional& wanted);
 

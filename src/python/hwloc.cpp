@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+static_assert(HWLOC_API_VERSION >> 16 == 2, "python/machine.cpp loads the library of hwloc 2");
+
 namespace {
 
 /// Name, bytes of one group's memory or cache, the CPUs of each group.

@@ -86,7 +86,7 @@ Machine hwloc_machine(const std::string& description) {
       throw std::invalid_argument("machine '" + description + "': " + error.what());
     }
   }
-  const nb::module_ hwloc = import_optional({"omnes._hwloc", "hwloc", "libhwloc15", "libhwloc-dev"});
+  const nb::module_ hwloc = import_optional({"omnes._hwloc", "hwloc", "libhwloc15", "libhwloc-dev", "libhwloc.so.15"});
   using LevelOf = std::tuple<std::string, std::size_t, std::vector<std::vector<int>>>;
   const auto [usable, levels] =
       nb::cast<std::pair<std::vector<int>, std::vector<LevelOf>>>(hwloc.attr("machine")(description, text));
