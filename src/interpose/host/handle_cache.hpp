@@ -35,8 +35,7 @@ class Generations {
   static const Generation& of(Handle handle) { return counters_[place(handle)]; }
   /// Whoever sees the place's generation sees that of all, too.
   static void forget(Handle handle) {
-    all_forgotten.fetch_add(1, std::memory_order_acq_rel);
-    counters_[place(handle)].fetch_add(1, std::memory_order_acq_rel);
+    all_forgotten.fetch_add(handle == Handle{}, std::memory_order_acq_rel);
   }
   static void forget_all() {
     all_forgotten.fetch_add(1, std::memory_order_acq_rel);
