@@ -1,5 +1,6 @@
 // Reads the file that describes a machine.
 #include "model/machine.hpp"
+#include "topology/file.hpp"
 
 #include <toml++/toml.h>
 
@@ -118,7 +119,7 @@ Machine parse_machine(std::string_view source) {
   try {
     table = toml::parse(source);
   } catch (const toml::parse_error& error) {
-    refuse("line " + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
+    refuse("line " + std::to_string(error.source().begin.line) + ": " + one_line(error.description()));
   }
   if (table["format"].value<std::string>() != "omnes machine") refuse("does not say format = \"omnes machine\"");
   if (table["version"].value<std::int64_t>() != version) refuse("version: valid: " + std::to_string(version));
