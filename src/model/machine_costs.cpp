@@ -7,6 +7,8 @@
 #include <functional>
 #include <stdexcept>
 
+#include "topology/file.hpp"
+
 namespace omnes::model {
 
 namespace {
@@ -118,7 +120,7 @@ MachineCosts parse_machine(std::string_view source) {
   try {
     table = toml::parse(source);
   } catch (const toml::parse_error& error) {
-    refuse("line " + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
+    refuse("line " + std::to_string(error.source().begin.line) + ": " + one_line(error.description()));
   }
   if (table["format"].value<std::string>() != "omnes machine") refuse("does not say format = \"omnes machine\"");
   if (table["version"].value<std::int64_t>() != version) refuse("version: valid: " + std::to_string(version));

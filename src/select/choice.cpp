@@ -1,6 +1,8 @@
 // Reading and writing choices, and the numbers in them.
 #include "select/choice.hpp"
 
+#include "topology/file.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -32,7 +34,7 @@ constexpr std::array<Unit, 3> units = {{{'G', 1 << 30}, {'M', 1 << 20}, {'K', 1 
 
 [[noreturn]] void refuse(const std::string& message) { throw std::invalid_argument(message); }
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+std::string quoted(std::string_view text) { return '"' + one_line(text) + '"'; }
 
 template <class Integer>
 bool read_integer(std::string_view text, Integer& value) {

@@ -1,5 +1,6 @@
 // Reads decision tables.
 #include "select/table.hpp"
+#include "topology/file.hpp"
 
 #include <toml++/toml.h>
 
@@ -189,7 +190,7 @@ toml::table parsed(std::string_view text, const Source& source) {
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
-    source.refuse("line " + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
+    source.refuse("line " + std::to_string(error.source().begin.line) + ": " + one_line(error.description()));
   }
 }
 

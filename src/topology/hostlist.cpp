@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "topology/file.hpp"
 #include "topology/lines.hpp"
 
 namespace omnes::inline topology {
@@ -30,11 +31,13 @@ struct Stretch {
   std::vector<Range> ranges;
 };
 
+std::string quoted(std::string_view text) { return "'" + one_line(text) + "'"; }
+
 int number(std::string_view text, std::string_view where) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || text[0] == '-')
-    throw std::invalid_argument("'" + std::string(where) + "' is no number and no range such as 1-16");
+    throw std::invalid_argument(quoted(where) + " is no number and no range such as 1-16");
   return value;
 }
 
@@ -43,7 +46,7 @@ Range range(std::string_view text) {
   const std::string_view low = text.substr(0, dash);
   const int first = number(low, text);
   const int last = dash == text.npos ? first : number(text.substr(dash + 1), text);
-  if (last < first) throw std::invalid_argument("'" + std::string(text) + "' ends before it starts");
+  if (last < first) throw std::invalid_argument(quoted(text) + " ends before it starts");
   const bool padded = low.size() > 1 && low[0] == '0';
   return {first, last, padded ? static_cast<int>(low.size()) : 1};
 }
@@ -56,7 +59,7 @@ std::vector<Stretch> stretches(std::string_view pattern) {
     if (open == pattern.npos) break;
     const std::size_t close = pattern.find_first_of("[]", open + 1);
     if (pattern[open] == ']' || close == pattern.npos || pattern[close] == '[')
-      throw std::invalid_argument("a bracket without its other half in '" + std::string(pattern) + "'");
+      throw std::invalid_argument("a bracket without its other half in " + quoted(pattern));
     for (const std::string_view one : split_list(pattern.substr(open + 1, close - open - 1)))
       found.back().ranges.push_back(range(one));
     pattern.remove_prefix(close + 1);
@@ -104,15 +107,15 @@ std::vector<std::string> expand_hostlist(std::string_view list) {
   std::vector<std::string> names;
   std::size_t bytes = 0;
   for (const std::string_view pattern : split_list(list)) {
-    if (pattern.empty()) throw std::invalid_argument("an empty name in '" + std::string(list) + "'");
+    if (pattern.empty()) throw std::invalid_argument("an empty name in " + quoted(list));
     const std::vector<Stretch> name = stretches(pattern);
     const auto [count, length] = extent(name);
     bytes += count * length;
     if (names.size() + count > max_names)
-      throw std::invalid_argument("'" + std::string(list) + "' has more than " + std::to_string(max_names) + " names");
+      throw std::invalid_argument(quoted(list) + " has more than " + std::to_string(max_names) + " names");
     if (bytes > max_bytes)
-      throw std::invalid_argument("'" + std::string(list) + "': its names are longer than " +
-                                  std::to_string(max_bytes >> 20) + " MiB together");
+      throw std::invalid_argument(quoted(list) + ": its names are longer than " + std::to_string(max_bytes >> 20) +
+                                  " MiB together");
     std::vector<std::string> some = expand(name);
     if (names.empty())
       names = std::move(some);

@@ -1,5 +1,6 @@
 // Sets of levels as text.
 #include "topology/levels.hpp"
+#include "topology/file.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -13,7 +14,7 @@ LevelSet parse_levels(std::string_view text) {
     const std::string_view word = text.substr(at, end - at);
     const auto* found = std::ranges::find(level_names, word);
     if (found == level_names.end())
-      throw std::invalid_argument("no level '" + std::string(word) +
+      throw std::invalid_argument("no level '" + one_line(word) +
                                   "'; valid, with commas between: " + to_string(all_levels));
     levels.set(static_cast<std::size_t>(found - level_names.begin()));
     at = end + 1;

