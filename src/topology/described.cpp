@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "topology/file.hpp"
 #include "topology/hostlist.hpp"
 #include "topology/lines.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 constexpr int max_ranks = 1 << 20;  // as in predictions
 
 [[noreturn]] void fail(const std::string& pattern, const std::string& complaint) {
-  throw std::invalid_argument("ranks '" + pattern + "': " + complaint);
+  throw std::invalid_argument(one_line("ranks '" + pattern + "': " + complaint));
 }
 
 std::vector<int> cpus_of(const Machine& machine) {

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/machine.hpp"
+#include "model/machine_costs.hpp"
 #include "schedule/text.hpp"
 #include "schedule/verify.hpp"
 #include "select/choice.hpp"

@@ -131,7 +131,7 @@ inline std::unique_ptr<Call> moving(const Communicator& comm, const detail::Shap
   // Neighborhoods have five operations, all others ten.
   int operation = neighbors && drawn.one_in(2) ? 10 + drawn.below(5) : drawn.below(10);
 #ifdef OPEN_MPI
-  // Left out: MPI_Alltoallw of one rank, which Open MPI 5 does wrongly with OMNES_OFF=1, too (seed 1700 of 2 ranks).
+  // Left out: MPI_Alltoallw of one rank, which Open MPI 5 does wrongly, also without omnes (seed 1700 of 2 ranks).
   if (p == 1 && operation == 9) operation = 8;
 #endif
   const bool in_place = drawn.one_in(4) && operation < 10;
