@@ -16,7 +16,7 @@ from lab.applications.running import OMNES, STOCK, Case, RunFailed, profile, run
 from omnes.bench.confidence import known, ratios
 from omnes.errors import OmnesError
 from omnes.models import advice
-from omnes.models.prediction import Machine
+from omnes.models.prediction import MachineCosts
 from omnes.terminal import options, output, progress, toml_files
 
 
@@ -49,7 +49,7 @@ def main(
     ]
     if not cases:
         raise OmnesError("nothing to measure: no program is installed (bench/run applications --install)")
-    machine = Machine.load(path)
+    machine = MachineCosts.load(path)
     rows = []
     with progress.Steps("cases") as steps:
         for number, case in enumerate(cases):
@@ -74,7 +74,7 @@ def main(
         click.echo(f"\nPredicted over measured is off by {middle:.1%} in the median, {most:.1%} at most.")
 
 
-def _row(case: Case, times: int, machine: Machine) -> dict[str, object]:
+def _row(case: Case, times: int, machine: MachineCosts) -> dict[str, object]:
     stock = run(case, STOCK).text
     _, report = profile(case, STOCK, stock)
     found = advice.advise(report, machine, None)

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from omnes.errors import OmnesError, UsageError
 from omnes.models import advice
-from omnes.models.prediction import Machine, Ranks
+from omnes.models.prediction import MachineCosts, Ranks
 from omnes.placement import patterns
 from omnes.terminal import files, options, output
 from omnes.terminal.units import format_bytes, format_seconds
@@ -41,7 +41,7 @@ def command(profile: Path, nodes: str | None, path: Path | None, to_csv: Path | 
         raise OmnesError(
             f"{profile} does not say when ranks came to their calls: record it again with omnes run --profile"
         )
-    machine = Machine.load(path)
+    machine = MachineCosts.load(path)
     with files.expecting(profile, "no profile that omnes run --profile has written"):
         found = advice.advise(recorded, machine, _place(nodes, recorded["ranks"]))
         late = shares.late(recorded)

@@ -16,7 +16,7 @@ from omnes import _core
 from omnes.algorithms import catalogue
 from omnes.errors import OmnesError
 from omnes.models import prediction
-from omnes.models.prediction import Machine, Ranks
+from omnes.models.prediction import MachineCosts, Ranks
 
 MATTERS = 0.02  # of the time: less is lost in the noise of a program's own runs
 _LONG = 64 * 1024  # bytes; from here on single copies pay off, which a shared heap makes shorter
@@ -72,7 +72,7 @@ class Advice:
         return max(self.collectives - self.waiting, 0.0)
 
 
-def advise(profile: Mapping[str, Any], machine: Machine, place: Ranks | None) -> Advice:
+def advise(profile: Mapping[str, Any], machine: MachineCosts, place: Ranks | None) -> Advice:
     """`place`: of all ranks; None: as recorded."""
     of_stock = not profile["entries"]
     ranks = profile["reports"]
@@ -107,7 +107,7 @@ def _place(row: Mapping[str, Any], place: Ranks | None) -> Ranks:
     return Ranks(row["size"], min(row["size"], place.per_node), place.cyclic)
 
 
-def _kind(row: Mapping[str, Any], ranks: int, machine: Machine, place: Ranks, ran: str | None) -> Kind:
+def _kind(row: Mapping[str, Any], ranks: int, machine: MachineCosts, place: Ranks, ran: str | None) -> Kind:
     """`ran`: the algorithm of omnes; None: the stock MPI's."""
     operation = row["operation"]
     size = 0 if operation == "barrier" else max(_ELEMENT, round(row["mean_bytes"] / _ELEMENT) * _ELEMENT)
@@ -139,7 +139,7 @@ def _candidates(operation: str, ran: str) -> list[str]:
     return list(dict.fromkeys([ran, *(one["name"] for one in catalogue.select(operation))]))
 
 
-def _hints(found: Advice, profile: Mapping[str, Any], machine: Machine, place: Ranks | None) -> list[str]:
+def _hints(found: Advice, profile: Mapping[str, Any], machine: MachineCosts, place: Ranks | None) -> list[str]:
     """Settings and placements that may add to it; what is not predicted says how to find out."""
     hints = []
     program = " ".join(profile.get("program", ["./app"]))
@@ -165,7 +165,7 @@ def _hints(found: Advice, profile: Mapping[str, Any], machine: Machine, place: R
     return hints
 
 
-def _predicted(profile: Mapping[str, Any], machine: Machine, place: Ranks) -> float:
+def _predicted(profile: Mapping[str, Any], machine: MachineCosts, place: Ranks) -> float:
     """Seconds of a rank, of all calls that can be predicted."""
     kinds = (
         _kind(row, profile["reports"], machine, _place(row, place), None)
@@ -207,6 +207,6 @@ def _percent(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
-def knows_machine(machine: Machine) -> bool:
+def knows_machine(machine: MachineCosts) -> bool:
     """Whether its costs were measured: the compiled-in machine is one from the literature."""
     return machine.facts["name"] != _core.described_machine("")["name"] if machine.text else False

@@ -211,18 +211,36 @@ void finish_twins_of(MPI_Comm comm) {
     if (buffers->twin && buffers->twin->comm == comm) buffers->twin->finish();
 }
 
-void forget_buffers(MPI_Request request) {
+void end_buffers(Buffers& buffers) {
   const std::lock_guard lock(table.mutex);
-  const auto found = table.by_request.find(request);
-  if (found == table.by_request.end()) return;
-  Buffers& buffers = *found->second;
   if (buffers.active) {
     table.active.erase(&buffers);
     table.actives = table.active.size();
     if (buffers.waiting != 0) stop_waiting(buffers.waiting);
   }
   if (buffers.twin) table.left.push_back(std::move(buffers.twin));
+}
+
+void forget_buffers(MPI_Request request) {
+  const std::lock_guard lock(table.mutex);
+  const auto found = table.by_request.find(request);
+  if (found == table.by_request.end()) return;
+  end_buffers(*found->second);
   table.by_request.erase(found);
+}
+
+std::shared_ptr<Buffers> take_buffers(MPI_Request request) {
+  const std::lock_guard lock(table.mutex);
+  const auto found = table.by_request.find(request);
+  if (found == table.by_request.end()) return nullptr;
+  std::shared_ptr<Buffers> taken = found->second;
+  if (!taken->persistent) table.by_request.erase(found);
+  return taken;
+}
+
+void return_buffers(std::shared_ptr<Buffers> buffers, MPI_Request request) {
+  const std::lock_guard lock(table.mutex);
+  table.by_request[request] = std::move(buffers);
 }
 
 }  // namespace omnes::interpose::check

@@ -241,22 +241,33 @@ void Entry::served(const MPI_Request* request) {
 void Completions::look(int count, const MPI_Request* requests) {
   if (!requests) return;
   for (int i = 0; i < count; ++i)
-    if (requests[i] != handles.request_null && kept_buffers(requests[i])) ours_.push_back({i, requests[i]});
+    if (requests[i] != handles.request_null)
+      if (std::shared_ptr<Buffers> buffers = take_buffers(requests[i]))
+        ours_.push_back({i, requests[i], std::move(buffers)});
+}
+
+Completions::~Completions() {
+  for (Of& of : ours_)
+    if (!of.buffers->persistent) return_buffers(std::move(of.buffers), of.request);
 }
 
 void Completions::all() {
-  for (const Of& of : ours_) {
-    const std::shared_ptr<Buffers> buffers = kept_buffers(of.request);
-    if (!buffers) continue;
-    complete(*buffers);
-    if (!buffers->persistent) forget_buffers(of.request);
-  }
+  for (const Of& of : ours_) complete_one(of);
+  ours_.clear();
+}
+
+void Completions::complete_one(const Of& of) {
+  complete(*of.buffers);
+  if (!of.buffers->persistent) end_buffers(*of.buffers);
 }
 
 void Completions::some(int count, const int* indices) {
   count = std::max(count, 0);  // none: MPI_UNDEFINED
-  std::erase_if(ours_, [&](const Of& of) { return std::find(indices, indices + count, of.index) == indices + count; });
-  all();
+  std::erase_if(ours_, [&](const Of& of) {
+    const bool completed = std::find(indices, indices + count, of.index) != indices + count;
+    if (completed) complete_one(of);
+    return completed;
+  });
 }
 
 void ran(const std::string& algorithm) { last_algorithm = algorithm; }

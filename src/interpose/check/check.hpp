@@ -104,6 +104,9 @@ class Completions {
     if (checking()) [[unlikely]]
       look(count, requests);
   }
+  ~Completions();
+  Completions(const Completions&) = delete;
+  Completions& operator=(const Completions&) = delete;
   void all();
   void all_if(int flag) {
     if (flag) all();
@@ -115,7 +118,9 @@ class Completions {
   struct Of {
     int index;
     MPI_Request request;
+    std::shared_ptr<Buffers> buffers;
   };
+  static void complete_one(const Of& of);
   void look(int count, const MPI_Request* requests);
   std::vector<Of> ours_;
 };

@@ -330,8 +330,11 @@ std::string Twin::difference() const {
                                };
                                for (std::size_t i = 0; i < bytes / sizeof(Number) && found.empty(); ++i) {
                                  Number norm = 0;
-                                 for (std::size_t c = 0; c < components; ++c)
-                                   norm = std::hypot(norm, at(theirs, i / components * components + c));
+                                 for (std::size_t c = 0; c < components; ++c) {
+                                   const Number part = at(theirs, i / components * components + c);
+                                   norm += part * part;
+                                 }
+                                 norm = std::sqrt(norm);  // std::hypot would need glibc 2.35
                                  const Number sum = tolerance.of_sum ? at(magnitude, i) : Number{0};
                                  const Number one = at(ours.data, i), other = at(theirs, i);
                                  if (!close(one, other, sum, tolerance, state->p, norm))
