@@ -1,6 +1,7 @@
 // Requests that are under way or wait for their next start, and all the ways to complete them.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -34,7 +35,14 @@ inline void complete(std::vector<Outstanding*> which, Draw draw) {
   std::vector<int> indices(n);
   std::vector<MPI_Status> statuses(n);
   int done = 0, index = 0, count = 0;
-  switch (draw.below(9)) {
+  int way = draw.below(9);
+#ifdef MPICH
+  // Left out: with a persistent collective among others MPICH's own MPI_Testall reports errors, or forgets to take what is
+  // complete for inactive (4.0.2, seed 1795590239 of 3 ranks with --single).
+  const bool persistent = std::ranges::any_of(which, [](const Outstanding* one) { return one->persistent; });
+  if (persistent && (way == 3 || way == 8)) way = 2;
+#endif
+  switch (way) {
     case 0:
       for (int i = n; i-- > 0;) must(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), "MPI_Wait");
       break;
