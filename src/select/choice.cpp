@@ -1,8 +1,6 @@
 // Reading and writing choices, and the numbers in them.
 #include "select/choice.hpp"
 
-#include "topology/file.hpp"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,6 +9,7 @@
 #include <stdexcept>
 
 #include "schedule/hierarchy.hpp"
+#include "topology/file.hpp"
 
 namespace omnes::inline select {
 

@@ -1,6 +1,5 @@
 // Reads decision tables.
 #include "select/table.hpp"
-#include "topology/file.hpp"
 
 #include <toml++/toml.h>
 
@@ -11,6 +10,8 @@
 #include <set>
 #include <stdexcept>
 #include <variant>
+
+#include "topology/file.hpp"
 
 namespace omnes::inline select {
 

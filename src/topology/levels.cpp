@@ -1,9 +1,10 @@
 // Sets of levels as text.
 #include "topology/levels.hpp"
-#include "topology/file.hpp"
 
 #include <algorithm>
 #include <stdexcept>
+
+#include "topology/file.hpp"
 
 namespace omnes::inline topology {
 

@@ -96,6 +96,14 @@ void tell(const Buffers& buffers, const std::string& what, const std::string& ha
       ") " + happened);
 }
 
+/// With the mutex.
+void deactivate(Buffers& buffers) {
+  buffers.active = false;
+  table.active.erase(&buffers);
+  table.actives = table.active.size();
+  if (buffers.waiting != 0) stop_waiting(buffers.waiting);
+}
+
 std::string described(const Buffers& other) {
   return function_name(other.function) + ", which is under way (" + source_line(own_area(), other.site) + ")";
 }
@@ -169,10 +177,7 @@ void complete(Buffers& buffers) {
   {
     const std::lock_guard lock(table.mutex);
     if (!buffers.active) return;
-    buffers.active = false;
-    table.active.erase(&buffers);
-    table.actives = table.active.size();
-    if (buffers.waiting != 0) stop_waiting(buffers.waiting);
+    deactivate(buffers);
     if (checksum(buffers.sent) != buffers.checksum)
       tell(buffers, "the send buffer", "was changed before the operation was completed");
   }
@@ -207,25 +212,17 @@ void finish_twins_of(MPI_Comm comm) {
   const std::lock_guard lock(table.mutex);
   for (const std::unique_ptr<Twin>& twin : table.left)
     if (twin->comm == comm) twin->finish();
-  for (const auto& [request, buffers] : table.by_request)
+  for (const Buffers* const buffers : table.active)
     if (buffers->twin && buffers->twin->comm == comm) buffers->twin->finish();
-}
-
-void end_buffers(Buffers& buffers) {
-  const std::lock_guard lock(table.mutex);
-  if (buffers.active) {
-    table.active.erase(&buffers);
-    table.actives = table.active.size();
-    if (buffers.waiting != 0) stop_waiting(buffers.waiting);
-  }
-  if (buffers.twin) table.left.push_back(std::move(buffers.twin));
 }
 
 void forget_buffers(MPI_Request request) {
   const std::lock_guard lock(table.mutex);
   const auto found = table.by_request.find(request);
   if (found == table.by_request.end()) return;
-  end_buffers(*found->second);
+  Buffers& buffers = *found->second;
+  if (buffers.active) deactivate(buffers);
+  if (buffers.twin) table.left.push_back(std::move(buffers.twin));
   table.by_request.erase(found);
 }
 

@@ -48,8 +48,7 @@ void forget_buffers(MPI_Request request);
 /// For a call that may complete the request, after which another thread may have another one with its handle. Those of
 /// persistent operations stay where they are, too.
 std::shared_ptr<Buffers> take_buffers(MPI_Request request);
-/// It has completed it, or not.
-void end_buffers(Buffers& buffers);
+/// It has not completed it.
 void return_buffers(std::shared_ptr<Buffers> buffers, MPI_Request request);
 /// Its data are in use, and are in use no more: says if they have changed.
 void activate(Buffers& buffers);

@@ -252,20 +252,15 @@ Completions::~Completions() {
 }
 
 void Completions::all() {
-  for (const Of& of : ours_) complete_one(of);
+  for (const Of& of : ours_) complete(*of.buffers);
   ours_.clear();
-}
-
-void Completions::complete_one(const Of& of) {
-  complete(*of.buffers);
-  if (!of.buffers->persistent) end_buffers(*of.buffers);
 }
 
 void Completions::some(int count, const int* indices) {
   count = std::max(count, 0);  // none: MPI_UNDEFINED
   std::erase_if(ours_, [&](const Of& of) {
     const bool completed = std::find(indices, indices + count, of.index) != indices + count;
-    if (completed) complete_one(of);
+    if (completed) complete(*of.buffers);
     return completed;
   });
 }

@@ -108,10 +108,6 @@ class Completions {
   Completions(const Completions&) = delete;
   Completions& operator=(const Completions&) = delete;
   void all();
-  void all_if(int flag) {
-    if (flag) all();
-  }
-  void one(int index) { some(1, &index); }
   void some(int count, const int* indices);
 
  private:
@@ -120,7 +116,6 @@ class Completions {
     MPI_Request request;
     std::shared_ptr<Buffers> buffers;
   };
-  static void complete_one(const Of& of);
   void look(int count, const MPI_Request* requests);
   std::vector<Of> ours_;
 };

@@ -8,12 +8,6 @@ namespace omnes::interpose::check {
 
 namespace {
 
-constexpr const char* functions[] = {
-#define OMNES_NAMED(name) "MPI_" #name,
-    OMNES_CHECKED_FUNCTIONS(OMNES_NAMED)
-#undef OMNES_NAMED
-};
-
 constexpr std::uint8_t programs_own = 255;
 
 struct Reduction {
@@ -33,7 +27,7 @@ const Reduction (&reductions())[14] {
 
 std::string function_name(std::uint8_t number) {
   if (number == 0) return "no function of MPI";
-  if (!is_collective(number)) return functions[number - first_function];
+  if (!is_collective(number)) return std::string("MPI_") + check::name(static_cast<Function>(number - first_function));
   std::string name(omnes::name(operation_of(number)));
   switch (static_cast<Form>((number - 1) % form_count)) {
     case Form::nonblocking: return "MPI_I" + name;

@@ -9,7 +9,6 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <unwind.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -19,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "interpose/communicator/sites.hpp"
 #include "interpose/host/handle_cache.hpp"
 
 namespace omnes::interpose::check {
@@ -48,33 +48,10 @@ bool locate(const void* address, Place& place) {
   return true;
 }
 
-const void* base_of(const void* address) {
-  Dl_info info;
-  return dladdr(address, &info) ? info.dli_fbase : nullptr;
-}
-
-/// The MPI's own objects, and this one.
-bool is_mpis(const void* address) {
-  Dl_info info;
-  if (!dladdr(address, &info) || !info.dli_fname) return false;
-  static const void* const us = base_of(reinterpret_cast<const void*>(&site_of));
-  if (info.dli_fbase == us) return true;
-  const std::string_view path(info.dli_fname);
-  return path.substr(path.rfind('/') + 1).starts_with("libmpi");
-}
-
-/// The first caller outside of the MPI.
+/// Where the first caller outside of the MPI is returned to.
 const void* outer_caller() {
-  const void* found = nullptr;
-  _Unwind_Backtrace(
-      [](_Unwind_Context* frame, void* result) {
-        const auto* const at = reinterpret_cast<const void*>(_Unwind_GetIP(frame));
-        if (!at || is_mpis(at)) return _URC_NO_REASON;
-        *static_cast<const void**>(result) = at;
-        return _URC_END_OF_STACK;
-      },
-      &found);
-  return found;
+  const std::uintptr_t call = call_outside_mpi();
+  return call == 0 ? nullptr : reinterpret_cast<const void*>(call + 1);
 }
 
 /// The number of the object's name in this rank's area; -1: there is no room.
@@ -124,16 +101,12 @@ std::string output_of(const std::vector<std::string>& command) {
   return text;
 }
 
-}  // namespace
-
-namespace {
-
 std::uint64_t look_up_site(const void* caller) {
   static auto& mutex = *new std::mutex;
   static auto& known = *new std::unordered_map<const void*, std::uint64_t>;
   const std::lock_guard lock(mutex);
   const auto [at, is_new] = known.try_emplace(caller, unknown);
-  if (is_new && is_mpis(caller)) {
+  if (is_new && caller && is_of_mpi(reinterpret_cast<std::uintptr_t>(caller) - 1)) {
     at->second = in_mpi;
   } else if (Place place; is_new && caller && locate(caller, place)) {
     const int object = object_number(place.object);

@@ -45,9 +45,8 @@ std::uint64_t mixed(std::uint64_t x) {
 /// For one that some of its parent's members have made: the number of such communicators that the same ranks have made before, in order.
 /// 0: it has others than the world's ranks, or is an intercommunicator.
 std::uint64_t known_by_members(MPI_Comm comm) {
-  int inter = 0, size = 0;
-  if (host.Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter) return 0;
-  if (host.Comm_size(comm, &size) != MPI_SUCCESS) return 0;
+  const int size = size_of(comm);
+  if (size == 0) return 0;
   const std::vector<int> ranks = ranks_in_world(comm, size);
   if (ranks.empty()) return 0;
   const std::lock_guard lock(table().mutex);

@@ -377,8 +377,6 @@ void Watched::all() const {
   for (const Of& of : ours_) r.complete(of.request);
 }
 
-void Watched::one(int index) const { some(1, &index); }
-
 void Watched::some(int count, const int* indices) const {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);

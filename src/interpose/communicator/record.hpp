@@ -73,10 +73,6 @@ class Watched {
  public:
   Watched(int count, const MPI_Request* requests);
   void all() const;
-  void all_if(int flag) const {
-    if (flag) all();
-  }
-  void one(int index) const;
   void some(int count, const int* indices) const;
 
  private:

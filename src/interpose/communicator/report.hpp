@@ -52,7 +52,8 @@ class PassedCall {
 class InMpi {
  public:
   explicit InMpi(const char* name) {
-    if (reporting()) enter(name);
+    if (!straight() && reporting()) [[unlikely]]
+      enter(name);
   }
   ~InMpi() {
     if (function_) leave();

@@ -16,7 +16,6 @@ namespace {
 
 struct Sites {
   std::mutex mutex;
-  std::unordered_map<std::uintptr_t, bool> of_mpi;  // by return address
   std::unordered_map<std::uintptr_t, std::uint32_t> numbers;
   std::vector<Site> all;
 };
@@ -27,7 +26,7 @@ Sites& table() {
 }
 
 /// libmpi.so, libmpifort.so, libmpi_mpifh.so, libpmpi.so, ...; and this library.
-bool is_of_mpi(const Dl_info& info) {
+bool lies_in_mpi(const Dl_info& info) {
   static const void* const own = [] {
     Dl_info here;
     return dladdr(reinterpret_cast<const void*>(&find_site), &here) ? here.dli_fbase : nullptr;
@@ -38,31 +37,39 @@ bool is_of_mpi(const Dl_info& info) {
   return file.starts_with("libmpi") || file.starts_with("libpmpi");
 }
 
-/// With the mutex.
-bool is_of_mpi(Sites& t, std::uintptr_t address) {
-  const auto [at, is_new] = t.of_mpi.try_emplace(address, false);
-  if (is_new) {
-    Dl_info info;
-    at->second = dladdr(reinterpret_cast<const void*>(address), &info) && is_of_mpi(info);
-  }
-  return at->second;
-}
-
 _Unwind_Reason_Code look(_Unwind_Context* context, void* found) {
-  const std::uintptr_t address = _Unwind_GetIP(context) - 1;  // a return address may be the next function's
-  if (is_of_mpi(table(), address)) return _URC_NO_REASON;
+  const std::uintptr_t next = _Unwind_GetIP(context);
+  const std::uintptr_t address = next - 1;  // a return address may be the next function's
+  if (next == 0 || is_of_mpi(address)) return _URC_NO_REASON;
   *static_cast<std::uintptr_t*>(found) = address;
   return _URC_END_OF_STACK;
 }
 
 }  // namespace
 
-std::uint32_t find_site() {
-  Sites& t = table();
-  const std::lock_guard lock(t.mutex);
+bool is_of_mpi(std::uintptr_t address) {
+  static auto& mutex = *new std::mutex;
+  static auto& known = *new std::unordered_map<std::uintptr_t, bool>;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = known.try_emplace(address, false);
+  if (is_new) {
+    Dl_info info;
+    at->second = dladdr(reinterpret_cast<const void*>(address), &info) && lies_in_mpi(info);
+  }
+  return at->second;
+}
+
+std::uintptr_t call_outside_mpi() {
   std::uintptr_t address = 0;
   _Unwind_Backtrace(look, &address);
+  return address;
+}
+
+std::uint32_t find_site() {
+  const std::uintptr_t address = call_outside_mpi();
   if (address == 0) return 0;
+  Sites& t = table();
+  const std::lock_guard lock(t.mutex);
   const auto [at, is_new] = t.numbers.try_emplace(address, static_cast<std::uint32_t>(t.all.size() + 1));
   if (is_new) {
     Dl_info info{};

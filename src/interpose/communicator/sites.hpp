@@ -14,8 +14,13 @@ struct Site {
   std::string symbol;      ///< the nearest that the object exports; empty: none
 };
 
-/// The number, from 1 on, of where this thread's call was made: the innermost function that belongs neither to this library
-/// nor to the MPI, whose Fortran functions call its C functions; 0: not found.
+/// Whether the address lies in the MPI, or in this library.
+bool is_of_mpi(std::uintptr_t address);
+/// In the instruction of the innermost call in this thread's stack that neither this library nor the MPI makes, whose Fortran
+/// functions call its C functions; 0: not found.
+std::uintptr_t call_outside_mpi();
+
+/// The number, from 1 on, of call_outside_mpi(); 0: not found.
 std::uint32_t find_site();
 /// By number; one less is the index.
 std::vector<Site> sites();

@@ -6,9 +6,8 @@
 #include <atomic>
 #include <new>
 
-#include "interpose/check/check.hpp"
 #include "interpose/communicator/record.hpp"
-#include "interpose/communicator/report.hpp"
+#include "interpose/exports/inside.hpp"
 #include "interpose/exports/messages.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
@@ -102,7 +101,6 @@ struct Seen {
 #define OMNES_REQUESTS(name, parameters, arguments, requests, completed)                \
   static int name##_beside parameters;                                                  \
   [[gnu::noinline]] static int name##_seen parameters {                                 \
-    const check::Inside inside(check::Function::name);                                  \
     Seen seen requests;                                                                 \
     const int code = name##_beside arguments;                                           \
     if (code == MPI_SUCCESS) completed;                                                 \
@@ -111,7 +109,7 @@ struct Seen {
   OMNES_EXPORT(name, OMNES_LIST parameters) {                                           \
     if (straight()) [[likely]]                                                          \
       return host.name arguments;                                                       \
-    const InMpi in_mpi(#name);                                                          \
+    const InFunction inside(check::Function::name);                                     \
     return recording() || checking() ? name##_seen arguments : name##_beside arguments; \
   }                                                                                     \
   [[gnu::noinline]] static int name##_beside parameters

@@ -202,15 +202,20 @@ void send_to_self(int tag, int bytes) {
   host.Send(&nothing, bytes, handles.byte, 0, tag, process().self);
 }
 
+/// Behind the gate: completes it.
+void end_placeholder(Placeholder placeholder) {
+  send_to_self(placeholder.tag, 0);
+  host.Wait(&placeholder.request, MPI_STATUS_IGNORE);
+  tags.give_back(placeholder.tag);
+}
+
 /// Behind the gate.
 void return_placeholder(Placeholder placeholder) {
   if (idle_placeholders.size() < max_idle_placeholders) {
     idle_placeholders.push_back(placeholder);
-    return;
+  } else {
+    end_placeholder(placeholder);
   }
-  send_to_self(placeholder.tag, 0);
-  host.Wait(&placeholder.request, MPI_STATUS_IGNORE);
-  tags.give_back(placeholder.tag);
 }
 
 void ended(void* context, int code) {
@@ -621,10 +626,7 @@ void drain() {
     waiter.pause();
   }
   const Inside inside;
-  for (Placeholder& idle : idle_placeholders) {
-    send_to_self(idle.tag, 0);
-    host.Wait(&idle.request, MPI_STATUS_IGNORE);
-  }
+  for (const Placeholder& idle : idle_placeholders) end_placeholder(idle);
   idle_placeholders.clear();
 }
 
