@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from applications import HERE, RANKS, bring
+from applications import HERE, cases_of
 from lab.applications import description
 from lab.applications.running import OMNES, STOCK, Case, RunFailed, profile, run
 from omnes.bench.confidence import known, ratios
@@ -41,12 +41,7 @@ def main(
     bench/run advised scalapack-lu -n 2 --costs machine.toml
     """
     programs = [description.read(one) for one in toml_files.pick(HERE / "programs", list(names), "program")]
-    cases = [
-        Case(program, name, mpi, count, inputs)
-        for program, name, mpi, inputs in bring(programs, mpis, False, bool(names))
-        for count in ranks or RANKS
-        if program.runs_with(count)
-    ]
+    cases = cases_of(programs, mpis, ranks, bool(names))
     if not cases:
         raise OmnesError("nothing to measure: no program is installed (bench/run applications --install)")
     machine = MachineCosts.load(path)

@@ -62,12 +62,7 @@ def main(
     if only_page and not records.campaign:
         raise OmnesError(f"no results in {records.path}; name some: --results FILE, without its ending")
     if not only_page:
-        cases = [
-            Case(program, name, mpi, count, inputs)
-            for program, name, mpi, inputs in bring(programs, mpis, False, bool(names))
-            for count in ranks or RANKS
-            if program.runs_with(count)
-        ]
+        cases = cases_of(programs, mpis, ranks, bool(names))
         if not cases:
             raise OmnesError("nothing to measure: no program is installed (--install), or none runs with so many ranks")
         click.echo(f"== results: {records.path}", err=True)
@@ -76,6 +71,16 @@ def main(
     everything = {path.stem: description.read(path) for path in toml_files.pick(HERE / "programs", [], "program")}
     everything.update((program.name, program) for program in programs)
     click.echo(applications_page.write(records, list(everything.values())))
+
+
+def cases_of(programs, mpis, ranks, named):
+    """Each program that is there, by the numbers of ranks that it runs with."""
+    return [
+        Case(program, name, mpi, count, inputs)
+        for program, name, mpi, inputs in bring(programs, mpis, False, named)
+        for count in ranks or RANKS
+        if program.runs_with(count)
+    ]
 
 
 def bring(programs, mpis, install, named):

@@ -129,6 +129,12 @@ class Job:
         return told[0] if told else f"exit code {process.returncode}: {' | '.join(lines[-3:])}"
 
 
+def seed_in(complaint: str, otherwise: str) -> str:
+    """The seed that a complaint names: 'FAIL seed 17 step 3 ...'."""
+    words = complaint.split()
+    return words[2] if len(words) > 2 and words[2].isdigit() else otherwise
+
+
 def shortest(fails: Callable[[Sequence[str]], bool], steps: Sequence[str]) -> list[str]:
     """Steps are removed, halves first, then ever fewer at once, as long as what is left still fails."""
     left = list(steps)

@@ -13,7 +13,6 @@ import pytest
 import cli
 from launching import LIMIT, YIELDING
 from omnes.traces import shares, statistics, waiting
-from omnes.traces.members import parse_members
 
 SECOND = 1_000_000_000  # ns
 ROUNDS, LATE = 20, 100_000  # of late.c, and us: more than a busy machine keeps a rank from its CPU, added up
@@ -189,7 +188,7 @@ def test_clocks_of_nodes_are_set_by_the_calls(tmp_path):
 def test_calls_that_some_have_not_kept_are_left_out():
     first = a_file(0, {"allreduce": [(1, 0, 20, 0), (2, 100, 20, 0), (3, 200, 20, 0)]})
     second = a_file(1, {"allreduce": [(1, 10, 10, 0), (3, 210, 10, 0)]})
-    found = waiting.of_ranks([first, second], parse_members)
+    found = waiting.of_ranks([first, second])
     assert found is not None
     assert found.share(0, ("0,1", "allreduce", 8)) == 0.5 and found.share(1, ("0,1", "allreduce", 8)) == 0
     assert found.share(0, ("0,1", "bcast", 8)) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from randomly import SETTINGS, Job, build, installed, report, shortest
+from randomly import SETTINGS, Job, build, installed, report, seed_in, shortest
 
 UNDER = ["default", "messages", "heap", "few slots"]
 
@@ -31,7 +31,7 @@ def test_random_programs(job, name, setting):
     for seeds, options in (("1..8", ()), ("101..102", ("--single",))):
         run = job(name, setting, *options)
         complaint = run.run(seeds, limit=240)
-        assert complaint is None, report(run, complaint.split()[2] if "seed" in complaint else seeds, complaint, 1)
+        assert complaint is None, report(run, seed_in(complaint, seeds), complaint, 1)
 
 
 def test_the_shortest_sequence_that_fails():

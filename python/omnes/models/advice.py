@@ -17,6 +17,7 @@ from omnes.algorithms import catalogue
 from omnes.errors import OmnesError
 from omnes.models import prediction
 from omnes.models.prediction import MachineCosts, Ranks
+from omnes.terminal.units import format_share
 
 MATTERS = 0.02  # of the time: less is lost in the noise of a program's own runs
 _LONG = 64 * 1024  # bytes; from here on single copies pay off, which a shared heap makes shorter
@@ -42,10 +43,7 @@ class Kind:
         if self.predicted is None:
             return 0.0
         saved = self.moving - self.predicted
-        return max(saved, 0.0) if self.operation in _ROOTED else saved
-
-
-_ROOTED = ("bcast", "reduce", "gather", "gatherv", "scatter", "scatterv")
+        return max(saved, 0.0) if self.operation in catalogue.ROOTED else saved
 
 
 @dataclass
@@ -181,10 +179,10 @@ def answer(found: Advice) -> str:
     after = max(before - found.gain / found.wall, 0.0) if found.wall > 0 else 0.0
     if found.share_cpus:
         return (
-            f"What omnes would gain cannot be predicted where ranks share CPUs; at most the {_percent(before)} of the"
-            " time in which collectives move data and wait for CPUs: omnes compare measures it"
+            f"What omnes would gain cannot be predicted where ranks share CPUs; at most the {format_share(before)} of"
+            " the time in which collectives move data and wait for CPUs: omnes compare measures it"
         )
-    then = f"moving data in collectives takes {_percent(before)} of the time, {_percent(after)} then"
+    then = f"moving data in collectives takes {format_share(before)} of the time, {format_share(after)} then"
     who = "omnes" if found.of_stock else "Other algorithms"
     if found.gain < MATTERS * found.wall:
         return f"{who} would gain nothing that shows, as predicted: {then}"
@@ -198,13 +196,9 @@ def not_gained(found: Advice, late: Sequence[Mapping[str, Any]]) -> str:
     waits, rest = found.waiting / found.wall, max(found.wall - found.collectives, 0.0) / found.wall
     most = f", most for rank {late[0]['rank']}" if late else ""
     return (
-        f"Collectives cannot gain the {_percent(waits)} of the time that ranks wait for late ones{most}, and the"
-        f" {_percent(rest)} of computation and the rest of MPI"
+        f"Collectives cannot gain the {format_share(waits)} of the time that ranks wait for late ones{most}, and the"
+        f" {format_share(rest)} of computation and the rest of MPI"
     )
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.0f} %"
 
 
 def knows_machine(machine: MachineCosts) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from omnes.errors import OmnesError
 from omnes.reporting import page
 from omnes.reporting.page import Section
-from omnes.terminal.units import format_bytes, format_seconds
+from omnes.terminal.units import format_bytes, format_seconds, format_share
 from omnes.traces import shares
 
 _ROWS = 64  # ranks of a picture; of more, evenly chosen ones
@@ -28,9 +28,9 @@ def section(number: int, name: str, profile: Mapping[str, Any]) -> Section:
         *(f"<p>{escape(line)}.</p>" for line in shares.answer(profile)),
         page.facts(
             [
-                ("of the time in collectives", _percent(profile["in_collectives"]["mean"])),
-                ("of the time in MPI", _percent(profile["in_mpi"]["mean"])),
-                ("of the time waiting for late ranks", _percent(profile["waiting"]["mean"])),
+                ("of the time in collectives", format_share(profile["in_collectives"]["mean"])),
+                ("of the time in MPI", format_share(profile["in_mpi"]["mean"])),
+                ("of the time waiting for late ranks", format_share(profile["waiting"]["mean"])),
             ]
         ),
         _key(),
@@ -88,7 +88,7 @@ def _timeline(timeline: Mapping[str, Any]) -> str:
         width = _WIDTH / bins
         for i, (moving, waits) in enumerate(zip(timeline["moving"][at], timeline["waiting"][at])):
             if moving + waits > 0:
-                tip = f"rank {rank}: moving {_percent(moving)}, waiting {_percent(waits)}"
+                tip = f"rank {rank}: moving {format_share(moving)}, waiting {format_share(waits)}"
                 body.append(_bar(i * width, row, moving * width, _MOVING, tip))
                 body.append(_bar((i + moving) * width, row, min(waits, 1 - moving) * width, _WAITING, tip))
     return _picture("Ranks in collectives, as time goes by", len(chosen), body, format_seconds(timeline["seconds"]))
@@ -141,7 +141,3 @@ def _kinds(profile: Mapping[str, Any]) -> str:
         rows.append([name, format_bytes(row["bytes"]), f"{row['calls'] / row['ranks']:.0f}", *by_rank, *split])
     heads = ["", "bytes", "calls", "time", "min", "max", "waiting", "moving"]
     return page.table("Calls and times of a rank", heads, rows)
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.0f} %"

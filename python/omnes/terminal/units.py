@@ -101,6 +101,11 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds * 1e6:.2g} µs" if seconds else "0 s"
 
 
+def format_share(share: float) -> str:
+    """0.123 -> '12 %'."""
+    return f"{share * 100:.0f} %"
+
+
 def format_us(seconds: float) -> str:
     """Microseconds with three significant digits, without a unit, for tables."""
     us = seconds * 1e6

@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from omnes import _core
-from omnes.terminal.units import format_about, format_bytes, format_seconds
+from omnes.terminal.units import format_about, format_bytes, format_seconds, format_share
 from omnes.traces import waiting
 from omnes.traces.members import parse_members
 
@@ -30,7 +30,7 @@ _PATIENCE = 30.0  # seconds, for addr2line
 
 def of_ranks(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the report of all ranks says of it; nothing where they do not say when they began."""
-    found = waiting.of_ranks(files, parse_members)
+    found = waiting.of_ranks(files)
     if found is None:
         return {}
     of_each = [_of_rank(one, found) for one in files if "begun" in one]
@@ -214,15 +214,16 @@ def answer(report: Mapping[str, Any]) -> list[str]:
     """Two lines: the shares of the time, and what that in collectives consists of."""
     wall = report["seconds"]["mean"]
     lines = [
-        f"{_percent(report['in_collectives']['mean'])} of {format_seconds(wall)} in collectives"
-        f" ({_range(report['in_collectives'])} by rank), {_percent(report['in_mpi']['mean'])} in MPI"
+        f"{format_share(report['in_collectives']['mean'])} of {format_seconds(wall)} in collectives"
+        f" ({_range(report['in_collectives'])} by rank), {format_share(report['in_mpi']['mean'])} in MPI"
         f" ({_range(report['in_mpi'])})"
     ]
     collectives = report["in_collectives"]["mean"]
     if collectives > 0:
         waits = min(1.0, report["waiting"]["mean"] / collectives)
         lines.append(
-            f"of the time in collectives {_percent(waits)} is waiting for late ranks, {_percent(1 - waits)} moving data"
+            f"of the time in collectives {format_share(waits)} is waiting for late ranks,"
+            f" {format_share(1 - waits)} moving data"
         )
     return lines
 
@@ -311,9 +312,5 @@ def spoken(operation: str, form: str) -> str:
     return {"nonblocking": f"i{operation}", "persistent": f"{operation}_init"}.get(form, operation)
 
 
-def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %")
-
-
 def _range(spread: Mapping[str, float]) -> str:
-    return f"{spread['min'] * 100:.0f} to {_percent(spread['max'])}"
+    return f"{spread['min'] * 100:.0f} to {format_share(spread['max'])}"

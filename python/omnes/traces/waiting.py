@@ -19,6 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from omnes.traces.members import parse_members
+
 BINS = 100  # of a timeline
 _BY_ROOT = ("bcast", "scatter", "scatterv")
 _BY_EARLIER = ("scan", "exscan")
@@ -60,12 +62,12 @@ class Found:
         return self.waiting[rank][key] / spent if spent > 0 else None
 
 
-def of_ranks(files: Sequence[Mapping[str, Any]], members_of: Any) -> Found | None:
-    """None where no rank says when its calls were. `members_of`: of a text such as '0-7'."""
+def of_ranks(files: Sequence[Mapping[str, Any]]) -> Found | None:
+    """None where no rank says when its calls were."""
     by_rank = {one["rank"]: one for one in files if "begun" in one}
     if not by_rank:
         return None
-    kinds = list(_kinds(by_rank, members_of))
+    kinds = list(_kinds(by_rank))
     found = Found()
     offset = _clocks(by_rank, kinds, found)
     begun = min(one["begun"] + offset[rank] for rank, one in by_rank.items())
@@ -85,7 +87,7 @@ def of_ranks(files: Sequence[Mapping[str, Any]], members_of: Any) -> Found | Non
     return found
 
 
-def _kinds(by_rank: Mapping[int, Mapping[str, Any]], members_of: Any) -> Iterator[_Kind]:
+def _kinds(by_rank: Mapping[int, Mapping[str, Any]]) -> Iterator[_Kind]:
     found: dict[tuple[str, str, str, int], dict[int, tuple[dict[int, list[int]], int]]] = defaultdict(dict)
     for rank, one in by_rank.items():
         for communicator in one.get("timed", []):
@@ -96,7 +98,7 @@ def _kinds(by_rank: Mapping[int, Mapping[str, Any]], members_of: Any) -> Iterato
                 calls = {number: [begun + begin, ns, root, site] for number, begin, ns, root, site in kind["timed"]}
                 found[key][rank] = calls, kind["calls"]
     for (_, members, operation, size), by_member in found.items():
-        ranks = members_of(members)
+        ranks = parse_members(members)
         if all(rank in by_member for rank in ranks):
             of_each = [by_member[rank] for rank in ranks]
             timed, made = [timed for timed, _ in of_each], [calls for _, calls in of_each]
