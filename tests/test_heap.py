@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import re
 import sys
 
 import pytest
@@ -40,6 +42,20 @@ def test_all_reductions_read_in_place(mpi, build, forced):
     variables = {"OMNES_HEAP": "shared", "OMNES_DIRECT_COPY": "1", "OMNES_ALLREDUCE": forced, "OMNES_REDUCE": forced}
     run = mpirun(mpi, 3, build("reductions", mpi), "20000", variables=variables)
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("setting", ["auto", "alloc_mem"])
+def test_buffers_that_come_back_are_adopted(mpi, build, setting):
+    wanted = setting == "auto" and says_where_memory_is_mapped()
+    variables = {"OMNES_HEAP": setting, "OMNES_DIRECT_COPY": "16K"}
+    run = mpirun(mpi, 3, build("adopted", mpi), str(int(wanted)), variables=variables)
+    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+
+
+def says_where_memory_is_mapped() -> bool:
+    """Whether the kernel answers the question without which nothing is adopted."""
+    release = tuple(int(number) for number in re.findall(r"\d+", platform.release())[:2])
+    return release >= (6, 11)
 
 
 def test_numpy_and_threads():

@@ -185,9 +185,34 @@ inline Executor::Outcome Executor::move(const Step& step, Moving& moving) {
   return Outcome::done;
 }
 
+// What long messages are sent from and received into, of the program's buffers; not where others' data may lie between.
+void Executor::tell_buffers() {
+  buffers_told_ = true;
+  if (plan_->has_gaps) return;
+  struct Span {
+    std::size_t begin = SIZE_MAX, end = 0;
+  } spans[2];
+  for (const Step& step : plan_->steps) {
+    const bool sends = step.kind == OpKind::send, receives = step.kind == OpKind::recv || step.staged;
+    if (step.route != Route::shm || !(sends || receives) || step.bytes == 0) continue;
+    const Region& region = sends ? step.a : step.staged ? step.b : step.dst;
+    if (region.buffer == Buffer::temp) continue;
+    Span& span = spans[static_cast<int>(region.buffer)];
+    span.begin = std::min(span.begin, region.offset);
+    span.end = std::max(span.end, region.offset + step.bytes);
+  }
+  for (const Buffer buffer : {Buffer::send, Buffer::recv}) {
+    const Span& span = spans[static_cast<int>(buffer)];
+    if (span.begin < span.end)
+      endpoint_->use_buffer(bases_.of[static_cast<int>(buffer)] + span.begin, span.end - span.begin);
+  }
+}
+
 inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
   const std::byte* data = bases_[step.a];
   if (step.route == Route::shm) {
+    if (step.bytes >= buffers_matter_from_ && !buffers_told_) [[unlikely]]
+      tell_buffers();
     moving.transfer.busy = copies_left_;
     const bool done = step.published ? endpoint_->publish(data, step.bytes, moving.transfer)
                                      : endpoint_->send({plan_->readers.data() + step.first_reader, step.reader_count},
@@ -214,6 +239,8 @@ inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
     }
     outcome = moving.request.through ? Outcome::done : Outcome::started;
   } else if (step.kind == OpKind::recv || step.staged) {
+    if (step.bytes >= buffers_matter_from_ && !buffers_told_) [[unlikely]]
+      tell_buffers();
     moving.transfer.busy = copies_left_;
     const bool done = step.published ? endpoint_->recv_published(step.peer, into, step.bytes, moving.transfer)
                                      : endpoint_->recv(step.peer, into, step.bytes, moving.transfer);

@@ -36,6 +36,7 @@ class Executor {
     OMNES_ASSERT(finished());
     endpoint_ = endpoint;
     port_ = port;
+    buffers_matter_from_ = endpoint != nullptr ? endpoint->buffers_matter_from() : SIZE_MAX;
   }
 
   /// For plans of so many steps. Before they are run; it stays.
@@ -72,6 +73,7 @@ class Executor {
     reduction_ = reduction;
     error_ = 0;
     copies_left_ = plan.copies_beside;
+    buffers_told_ = false;
   }
   void make_room(std::size_t steps);
   int run_to_end(const shm::WaitPolicy& policy);
@@ -81,6 +83,7 @@ class Executor {
   Outcome move(const Step& step, Moving& moving);
   Outcome send(const Step& step, Moving& moving);
   Outcome receive(const Step& step, Moving& moving);
+  void tell_buffers();
   /// The first error stays.
   void note(int code) {
     if (error_ == 0) error_ = code;
@@ -98,7 +101,9 @@ class Executor {
   Bases bases_{};
   const Reduction* reduction_ = nullptr;
   int error_ = 0;
-  bool copies_left_ = false;  // of a plan that copies beside its messages: this rank's own part is not copied yet
+  bool copies_left_ = false;   // of a plan that copies beside its messages: this rank's own part is not copied yet
+  bool buffers_told_ = false;  // to the endpoint, of this plan
+  std::size_t buffers_matter_from_ = SIZE_MAX;
   std::vector<Moving> moving_;
   const Step* combining_ = nullptr;  // the recv_reduce whose fragments arrive
   std::size_t room_ = 0;             // steps that waits_for_ and moving_ have room for

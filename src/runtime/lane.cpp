@@ -11,15 +11,34 @@ namespace omnes::inline runtime {
 
 namespace {
 
-constexpr std::size_t arena_alignment = 64;  // bytes
+constexpr std::size_t arena_alignment = 64;       // bytes
+constexpr std::size_t worth_mapping = 16 * 1024;  // bytes: no shorter message is read in place
 
 }  // namespace
 
-Arena::~Arena() { std::free(data_); }
+Arena::~Arena() { give_back(); }
+
+void Arena::take_from(shm::Heap* heap) {
+  if (heap == heap_) return;
+  give_back();
+  heap_ = heap;
+}
+
+void Arena::give_back() {
+  if (heap_ != nullptr && heap_->holds(data_)) {
+    heap_->give_back(data_);
+  } else {
+    std::free(data_);
+  }
+  data_ = nullptr;
+  bytes_ = 0;
+}
 
 void Arena::grow(std::size_t bytes) {
-  std::free(data_);
+  give_back();
   bytes_ = (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+  if (heap_ != nullptr && bytes_ >= worth_mapping) data_ = static_cast<std::byte*>(heap_->take(bytes_));
+  if (data_ != nullptr) return;
   data_ = static_cast<std::byte*>(std::aligned_alloc(arena_alignment, bytes_));
   if (data_ != nullptr) return;
   bytes_ = 0;
@@ -30,6 +49,7 @@ void Lane::open(std::unique_ptr<shm::Endpoint> endpoint, const MessagePort& port
   OMNES_ASSERT(!is_open());
   endpoint_ = std::move(endpoint);
   executor_.use(endpoint_.get(), port);
+  arena_.take_from(endpoint_ ? endpoint_->heap() : nullptr);
   open_ = true;
 }
 
@@ -37,6 +57,13 @@ std::unique_ptr<shm::Endpoint> Lane::close() {
   OMNES_ASSERT(queue_.empty());
   open_ = false;
   return std::move(endpoint_);
+}
+
+// Also where the operation failed in another way, which then counts.
+int Lane::see_to_endpoint(int code) {
+  endpoint_->done_with_buffers();
+  const bool mismatch = endpoint_->take_mismatch();
+  return code == 0 && mismatch ? truncated : code;
 }
 
 void Lane::fail(int code) {

@@ -24,6 +24,8 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();
+  /// From now on memory that peers would rather map comes from there; null: none.
+  void take_from(shm::Heap* heap);
   /// Throws std::bad_alloc.
   void have_room(std::size_t bytes) {
     if (bytes > bytes_) [[unlikely]]
@@ -33,8 +35,10 @@ class Arena {
 
  private:
   void grow(std::size_t bytes);
+  void give_back();
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
+  shm::Heap* heap_ = nullptr;
 };
 
 /// An operation in a lane's queue. The lane sets the address of the temporary buffer.
@@ -98,10 +102,11 @@ class Lane {
     return bases;
   }
   int result_of(int code) {
-    if (code == 0 && endpoint_ && endpoint_->mismatch() && endpoint_->take_mismatch()) [[unlikely]]
-      return truncated;
+    if (endpoint_ && endpoint_->left_something()) [[unlikely]]
+      return see_to_endpoint(code);
     return code;
   }
+  int see_to_endpoint(int code);
 
   // What every run needs comes first, up to the first members of the executor.
   Arena arena_;

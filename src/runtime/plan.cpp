@@ -368,6 +368,7 @@ void resize_any(Plan& plan, const CallSizes& sizes) {
     arena = *at++ + places[like.end] - places[like.begin];
   }
   plan.element = element;
+  plan.has_gaps = !sizes.send.starts.empty() || !sizes.recv.starts.empty();
   plan.arena_bytes = arena;
 
   std::size_t longest = 0, shortest = SIZE_MAX;

@@ -113,6 +113,7 @@ struct Plan {
   // Of these sizes, too:
   std::size_t arena_bytes = 0;  ///< temporary blocks, then landing places
   std::size_t longest = 0;      ///< bytes of the longest step
+  bool has_gaps = false;        ///< something else may lie between the parts of a buffer
   /// From this step on there are only short messages to receive; the number of steps where some message is long or the host's.
   std::size_t only_short_receives_from = 0;
 
@@ -167,6 +168,7 @@ inline void resize_whole(Plan& plan, std::size_t count, std::size_t element) {
     ++multiple;
   }
   plan.element = element;
+  plan.has_gaps = false;
   plan.arena_bytes = plan.arena_parts * part;
   plan.settle(plan.longest_parts * part, plan.shortest_parts * part);
 }

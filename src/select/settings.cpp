@@ -113,8 +113,10 @@ constexpr Variable variables[] = {
     {"FAKE_NODES", [](S& s, Text text) { s.fake_nodes = parse_number(text, 1, max_fake_nodes); }},
     {"HEAP",
      [](S& s, Text text) {
-       s.heap = one_of<HeapUse>(
-           text, {{"off", HeapUse::off}, {"alloc_mem", HeapUse::alloc_mem}, {"shared", HeapUse::shared}});
+       s.heap = one_of<HeapUse>(text, {{"off", HeapUse::off},
+                                       {"alloc_mem", HeapUse::alloc_mem},
+                                       {"auto", HeapUse::automatic},
+                                       {"shared", HeapUse::shared}});
      }},
     {"LEVELS", [](S& s, Text text) { s.levels = parse_levels(text); }},
     {"MACHINE",

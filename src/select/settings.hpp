@@ -17,7 +17,7 @@ namespace omnes::inline select {
 
 enum class Transport { automatic, mpi };
 /// What lies in memory that the ranks of a node map: nothing; what MPI_Alloc_mem returns; large allocations, too.
-enum class HeapUse { off, alloc_mem, shared };
+enum class HeapUse { off, alloc_mem, automatic, shared };
 enum class Wait { automatic, spin, yield };
 /// Whether ranks play others of an algorithm that lie better for it, and how blocks come to where they belong then.
 enum class Remap { off, exchange, reorder, automatic };
@@ -55,7 +55,7 @@ struct Settings {
   /// OMNES_SLOTS, OMNES_SLOT_BYTES: of a rank's queue. OMNES_SINGLE_COPY, OMNES_DIRECT_COPY: from so many bytes on
   /// messages are read by a system call ("off": never), or in place, where they lie in a heap.
   shm::Policy shared_memory;
-  HeapUse heap = HeapUse::alloc_mem;  ///< OMNES_HEAP=off|alloc_mem|shared
+  HeapUse heap = HeapUse::alloc_mem;  ///< OMNES_HEAP=off|alloc_mem|auto|shared
   bool off = false;                   ///< OMNES_OFF=1: leave everything to the host MPI
   Wait wait = Wait::automatic;        ///< OMNES_WAIT=spin|yield|auto
   Remap remap = Remap::automatic;     ///< OMNES_REMAP=off|exch|reorder|auto

@@ -1,4 +1,10 @@
-// MPI_Alloc_mem, which hands out pieces of this rank's heap, and MPI_Free_mem.
+// MPI_Alloc_mem, which hands out pieces of this rank's heap, and MPI_Free_mem. And what the C library's functions would do otherwise to
+// pages of the program that have come into the heap.
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include <cstdarg>
+
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/process/own_memory.hpp"
@@ -35,5 +41,42 @@ OMNES_EXPORT(Free_mem, void* base) {
   }
   return call_host(host.Free_mem, base);
 }
+
+#ifndef OMNES_ABI_SMPI
+
+namespace {
+
+/// The C library's, which this library stands before.
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+// Without pages of their own behind them, private ones are zero afterwards, shared ones what they were.
+extern "C" __attribute__((visibility("default"))) int madvise(void* address, std::size_t bytes, int advice) noexcept {
+  static auto* const real = next<int(void*, std::size_t, int)>("madvise");
+  shm::Adoption* const adoption = adoption_if_made();
+  if (adoption && (advice == MADV_DONTNEED || advice == MADV_FREE)) adoption->before_discard(address, bytes);
+  return real(address, bytes, advice);
+}
+
+// What consists of several mappings cannot be moved.
+extern "C" __attribute__((visibility("default"))) void* mremap(void* address, std::size_t bytes, std::size_t new_bytes,
+                                                               int flags, ...) noexcept {
+  static auto* const real = next<void*(void*, std::size_t, std::size_t, int, void*)>("mremap");
+  void* to = nullptr;
+  if ((flags & MREMAP_FIXED) != 0) {
+    va_list more;
+    va_start(more, flags);
+    to = va_arg(more, void*);
+    va_end(more);
+  }
+  if (shm::Adoption* const adoption = adoption_if_made()) adoption->before_move(address, bytes);
+  return real(address, bytes, new_bytes, flags, to);
+}
+
+#endif
 
 }  // namespace omnes::interpose

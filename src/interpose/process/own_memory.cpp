@@ -15,6 +15,7 @@ std::atomic<bool> windows_made{false};
 namespace {
 
 std::atomic<shm::Heap*> made{nullptr};
+std::atomic<shm::Adoption*> adopting{nullptr};
 
 using Find = shm::Heap* (*)();
 
@@ -43,6 +44,16 @@ shm::Heap* own_heap() {
 }
 
 shm::Heap* own_heap_if_made() { return made; }
+
+shm::Adoption* adoption() {
+  static shm::Adoption* const once = adopting = [] {
+    shm::Heap* const heap = process().settings.heap == HeapUse::automatic ? own_heap() : nullptr;
+    return heap ? shm::Adoption::make(*heap).release() : nullptr;
+  }();
+  return once;
+}
+
+shm::Adoption* adoption_if_made() { return adopting; }
 
 bool shared_heap_is_loaded() { return find_shared_heap() != nullptr; }
 

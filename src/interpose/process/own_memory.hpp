@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "transport/shm/heap/adoption.hpp"
 #include "transport/shm/heap/heap.hpp"
 #include "transport/shm/heap/shared_windows.hpp"
 
@@ -15,6 +16,10 @@ bool memory_is_mapped();
 shm::Heap* own_heap();
 /// The same, but none is made.
 shm::Heap* own_heap_if_made();
+/// By which buffers of the program come into it; null where none are.
+shm::Adoption* adoption();
+/// The same, but none is made.
+shm::Adoption* adoption_if_made();
 /// Whether libomnes-heap.so is there, whose heap is ours, too.
 bool shared_heap_is_loaded();
 

@@ -101,7 +101,10 @@ void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = fal
     const shm::Sharing carried = sharing(state, blocking);
     endpoint->set_single_copy_from(policy.single_copy_from(carried));
     endpoint->set_direct_copy_from(policy.direct_copy_from(carried), own_heap());
-    if constexpr (!simulated) endpoint->use_windows(&shared_windows());
+    if constexpr (!simulated) {
+      endpoint->use_windows(&shared_windows());
+      endpoint->adopt_by(adoption());
+    }
     const shm::WaitPolicy& waiting = state.team->waiting();
     if ((waiting.oversubscribed && !waiting.yields_reach) || process().settings.async) endpoint->fence_wakes();
     if (waiting.oversubscribed) endpoint->let_peers_be_woken();

@@ -212,7 +212,8 @@ bool Endpoint::send_slowly(const Target& to, const std::byte* data, std::size_t 
       split(to, transfer);
       return send_split(to, data, bytes, transfer);
     } else if (room(to)) {
-      const RemoteBuffer source{reinterpret_cast<std::uint64_t>(data), bytes, transfer.busy, in_window(data, bytes)};
+      const RemoteBuffer source{reinterpret_cast<std::uint64_t>(bring_into_heap(data, bytes)), bytes, transfer.busy,
+                                in_window(data, bytes)};
       post(to, header(Carry::single, true, 0), &source, sizeof source);
       transfer.last = to.published ? published_.sent : peers_[to.readers[0]].out.sent;
       transfer.stage = Stage::posted;
@@ -361,7 +362,7 @@ bool Endpoint::receive_slowly(Inbox& in, int from, Into into, std::size_t bytes,
     advance(in, from);
     wake(from);
     if (is_last(header)) {
-      if (transfer.done != bytes) mismatch_ = true;
+      if (transfer.done != bytes) left_over_ |= left_mismatch;
       return true;
     }
   }

@@ -25,6 +25,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +37,7 @@
 #include "base/assert.hpp"
 #include "transport/shm/copy.hpp"
 #include "transport/shm/geometry.hpp"
+#include "transport/shm/heap/adoption.hpp"
 #include "transport/shm/heap/heap.hpp"
 #include "transport/shm/heap/shared_windows.hpp"
 #include "transport/shm/layout.hpp"
@@ -118,11 +120,20 @@ class alignas(line_bytes) Endpoint {
     limit_inline_messages();
   }
   /// Sends of at least so many bytes that lie in this heap, too, where the reader has it mapped.
-  void set_direct_copy_from(std::size_t bytes, const Heap* heap) {
+  void set_direct_copy_from(std::size_t bytes, Heap* heap) {
     direct_copy_from_ = bytes;
     heap_ = heap;
     limit_inline_messages();
   }
+  /// Null where there is none, or no peer has it mapped.
+  Heap* heap() const { return heap_; }
+  /// Buffers of the program may come into this heap.
+  void adopt_by(Adoption* adoption) { adoption_ = adoption; }
+  /// Who sends or receives messages of at least so many bytes says from or into which buffers.
+  std::size_t buffers_matter_from() const { return adoption_ != nullptr ? direct_copy_from_ : SIZE_MAX; }
+  /// Messages that follow are from or into this buffer, which belongs to a call, until done_with_buffers(). At most two.
+  void use_buffer(std::byte* buffer, std::size_t bytes);
+  void done_with_buffers();
 
   /// Sends of so many bytes that lie in a shared window are single copies, too.
   void use_windows(const SharedWindows* windows) { windows_ = windows; }
@@ -183,14 +194,17 @@ class alignas(line_bytes) Endpoint {
 
   /// True once a message has not arrived as its receiver expected it: it was longer or shorter (what was too much has
   /// been dropped), or its single copy failed.
-  bool mismatch() const { return mismatch_; }
+  bool mismatch() const { return (left_over_ & left_mismatch) != 0; }
+  /// Whether an operation that has ended left something to see to: take_mismatch(), done_with_buffers().
+  bool left_something() const { return left_over_ != 0; }
   /// The same for once: the next operation starts without blame.
-  bool take_mismatch() { return std::exchange(mismatch_, false); }
+  bool take_mismatch() { return (std::exchange(left_over_, left_over_ & ~left_mismatch) & left_mismatch) != 0; }
   /// The errno of the first single copy that failed, or 0.
   int copy_error() const { return copy_error_; }
 
  private:
   static constexpr std::uint32_t never_again = ~std::uint32_t{0};
+  static constexpr std::uint8_t left_mismatch = 1, left_buffers = 2;
 
   struct Outbox {  // own ring, as its writer knows it
     Line* lines = nullptr;
@@ -314,6 +328,10 @@ class alignas(line_bytes) Endpoint {
   void post(const Target& to, std::uint64_t header, const void* payload, std::size_t payload_bytes);
   bool single(const Target& to, const std::byte* data, std::size_t bytes) const;
   bool in_window(const void* data, std::size_t bytes) const;
+  std::byte* in_heap(const void* data, std::size_t bytes) const;
+  const Adopted* adopted(const void* data, std::size_t bytes) const;
+  std::byte* bring_into_heap(const std::byte* data, std::size_t bytes) const;
+  void take_from_heap(std::byte* into, std::size_t bytes, std::size_t from) const;
   bool may_be_read_by(const Target& to, std::uint32_t ways) const;
   bool room(const Target& to);
   bool idle(const Target& to);
@@ -339,7 +357,7 @@ class alignas(line_bytes) Endpoint {
   std::size_t inline_up_to_ = inline_message_bytes;  // bytes that go inline at once where there is room
   std::uint32_t pair_lines_;
   bool fence_wakes_ = false;
-  bool mismatch_ = false;
+  std::uint8_t left_over_ = 0;
   bool listed_ = false;  // among those whose peers may sleep
   Outbox published_;
   std::vector<std::int32_t> others_;
@@ -351,7 +369,9 @@ class alignas(line_bytes) Endpoint {
   int rank_;
   std::size_t single_copy_from_;
   std::size_t direct_copy_from_ = 0;
-  const Heap* heap_ = nullptr;              // own; null: none that peers know
+  Heap* heap_ = nullptr;                    // own; null: none that peers know
+  Adoption* adoption_ = nullptr;            // into it
+  std::array<Adopted*, 2> in_use_{};        // of the operation that runs
   const SharedWindows* windows_ = nullptr;  // of this process
   // What moves.
   std::vector<std::vector<Use>> slot_uses_;

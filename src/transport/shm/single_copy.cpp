@@ -86,7 +86,7 @@ int Endpoint::single_copy_peers() const {
 // Whether a message is read straight out of its buffer.
 bool Endpoint::single(const Target& to, const std::byte* data, std::size_t bytes) const {
   if (bytes <= inline_bytes) return false;
-  if (heap_ != nullptr && bytes >= direct_copy_from_ && heap_->holds(data) && may_be_read_by(to, by_mapping))
+  if (heap_ != nullptr && bytes >= direct_copy_from_ && in_heap(data, bytes) && may_be_read_by(to, by_mapping))
     return true;
   // Readers that are no ranks of the window read by calls.
   return (bytes >= single_copy_from_ || in_window(data, bytes)) && may_be_read_by(to, by_call);
@@ -94,6 +94,49 @@ bool Endpoint::single(const Target& to, const std::byte* data, std::size_t bytes
 
 bool Endpoint::in_window(const void* data, std::size_t bytes) const {
   return windows_ != nullptr && bytes >= direct_copy_from_ && windows_->holds(data, bytes);
+}
+
+void Endpoint::use_buffer(std::byte* buffer, std::size_t bytes) {
+  Adopted* const found = adoption_->use(buffer, bytes);
+  if (found == nullptr) return;
+  OMNES_ASSERT(in_use_[1] == nullptr);
+  in_use_[in_use_[0] != nullptr] = found;
+  left_over_ |= left_buffers;
+}
+
+void Endpoint::done_with_buffers() {
+  left_over_ &= ~left_buffers;
+  for (Adopted*& adopted : in_use_)
+    if (adopted != nullptr) adoption_->done(std::exchange(adopted, nullptr));
+}
+
+const Adopted* Endpoint::adopted(const void* data, std::size_t bytes) const {
+  for (const Adopted* const adopted : in_use_)
+    if (adopted != nullptr && adopted->in_heap(static_cast<const std::byte*>(data), bytes)) return adopted;
+  return nullptr;
+}
+
+// Where that lies in the own heap, once bring_into_heap() has been there; null: not in it.
+std::byte* Endpoint::in_heap(const void* data, std::size_t bytes) const {
+  if (heap_ == nullptr) return nullptr;
+  auto* const own = static_cast<std::byte*>(const_cast<void*>(data));
+  if (heap_->holds(own)) return own;
+  const Adopted* const found = adopted(own, bytes);
+  return found != nullptr ? found->in_heap(own, bytes) : nullptr;
+}
+
+// Where readers find it.
+std::byte* Endpoint::bring_into_heap(const std::byte* data, std::size_t bytes) const {
+  if (const Adopted* const found = adopted(data, bytes)) {
+    found->bring_ends(data, bytes);
+    return found->in_heap(data, bytes);
+  }
+  return const_cast<std::byte*>(data);
+}
+
+// What a peer has written there from byte `from` on, where in_heap() has said that it lies there.
+void Endpoint::take_from_heap(std::byte* into, std::size_t bytes, std::size_t from) const {
+  if (const Adopted* const found = adopted(into, bytes)) found->take_ends(into + from, bytes - from);
 }
 
 bool Endpoint::may_be_read_by(const Target& to, std::uint32_t way) const {
@@ -118,14 +161,14 @@ bool Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
   const int error = read_process(peers_[from].access.pid, source.address, into, source.bytes);
   if (error == 0) return true;
   if (copy_error_ == 0) copy_error_ = error;
-  mismatch_ = true;
+  left_over_ |= left_mismatch;
   return false;
 }
 
 // Both sides should copy equally fast: by mappings of each other's heaps, or by system calls.
 bool Endpoint::worth_sharing(int from, const RemoteBuffer& source, const void* into) const {
   if (source.bytes < shared_from || posted_ > 0) return false;
-  return mapped(from, source) == nullptr || (heap_ != nullptr && heap_->holds(into));
+  return mapped(from, source) == nullptr || in_heap(into, source.bytes) != nullptr;
 }
 
 bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void* into, std::size_t bytes,
@@ -138,7 +181,9 @@ bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void
   const std::uint32_t sequence = in.taken + 1;
   std::atomic<std::uint64_t>& offer = in.intake->offer;
   const auto make = [&](Offer what) {
-    in.intake->into.store(reinterpret_cast<std::uint64_t>(into) + start_of(what, bytes), std::memory_order_relaxed);
+    std::byte* const there = in_heap(into, bytes);
+    in.intake->into.store(reinterpret_cast<std::uint64_t>(there != nullptr ? there : into) + start_of(what, bytes),
+                          std::memory_order_relaxed);
     offer.store(offer_word(what, sequence), std::memory_order_release);
     wake(from);
   };
@@ -168,7 +213,12 @@ bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void
   }
   const std::uint64_t state = offer.load(std::memory_order_acquire);
   if (state == offer_word(Offer::claimed, sequence)) return false;
-  if (state == offer_word(Offer::failed, sequence)) pull_from(transfer.stage == Stage::offered_part ? start : 0);
+  const std::size_t offered = transfer.stage == Stage::offered_part ? start : 0;
+  if (state == offer_word(Offer::failed, sequence)) {
+    pull_from(offered);
+  } else {
+    take_from_heap(static_cast<std::byte*>(into), bytes, offered);
+  }
   return true;
 }
 

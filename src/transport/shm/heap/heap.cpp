@@ -101,6 +101,11 @@ std::unique_ptr<Heap> Heap::make(std::size_t max_bytes, std::string& error) {
 
 Heap::Heap(std::uintptr_t base, std::size_t bytes, int fd, std::uint64_t nonce)
     : base_(base), bytes_(bytes), fd_(fd), nonce_(nonce) {
+  struct stat status{};
+  if (fstat(fd, &status) == 0) {
+    inode_ = status.st_ino;
+    device_ = device_of(status.st_dev);
+  }
   clean_.add({page(), bytes - page()});  // the nonce has the first page
 }
 
@@ -177,7 +182,7 @@ void* Heap::take(std::size_t bytes, std::size_t alignment, bool zeroed) {
   return taken;
 }
 
-void Heap::give_back(void* piece) {
+void Heap::give_back(void* piece, bool keep_pages) {
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(piece) - base_;
   const std::lock_guard lock(mutex_);
   const auto used = used_.find(offset);
@@ -188,7 +193,7 @@ void Heap::give_back(void* piece) {
     madvise(piece, bytes, MADV_DONTNEED);
     return;
   }
-  const bool keep = dirty_bytes_ + bytes <= max_dirty_bytes;
+  const bool keep = keep_pages && dirty_bytes_ + bytes <= max_dirty_bytes;
   const bool dirty = keep || fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                                        static_cast<off_t>(bytes)) != 0;
   if (dirty) dirty_bytes_ += bytes;
@@ -224,26 +229,80 @@ void Heap::after_fork(bool child) {
   mutex_.unlock();
 }
 
+bool Heap::map_also(void* address, const void* piece, std::size_t bytes) {
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(piece) - base_;
+  OMNES_ASSERT(offset % page() == 0 && bytes % page() == 0 && offset + bytes <= bytes_);
+  const std::lock_guard lock(mutex_);
+  if (fd_ < 0) return false;
+  any_mapped_also_.store(true, std::memory_order_relaxed);
+  return mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE | MAP_POPULATE, fd_,
+              static_cast<off_t>(offset)) != MAP_FAILED;
+}
+
+bool Heap::is_mapped(const Mappings& mappings, const void* address, const void* piece, std::size_t bytes) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(piece) - base_;
+  const auto found = mappings.at(begin);
+  return found && is_own(*found) && found->shared && found->readable && found->writable &&
+         found->offset + (begin - found->begin) == offset && begin + bytes <= found->end;
+}
+
+std::byte* Heap::behind(const Mapping& mapping) const {
+  const bool elsewhere = is_own(mapping) && !holds(reinterpret_cast<const void*>(mapping.begin));
+  return elsewhere ? reinterpret_cast<std::byte*>(base_ + mapping.offset) : nullptr;
+}
+
+bool Heap::is_mapped_elsewhere(const Mappings& mappings, const void* piece, std::size_t bytes) const {
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(piece) - base_;
+  std::uintptr_t next = 0;
+  while (const auto found = mappings.of_file_from(next)) {
+    next = found->end;
+    if (behind(*found) != nullptr && found->offset < offset + bytes &&
+        offset < found->offset + (found->end - found->begin))
+      return true;
+  }
+  return false;
+}
+
 // In the child, while its parent waits (without a pipe it does not: what it writes meanwhile may be seen).
 void Heap::become_private() {
-  for (const auto& [offset, bytes] : used_) {
-    auto* const piece = reinterpret_cast<std::byte*>(base_ + offset);
-    if (mmap(piece, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-      raise(SIGKILL);  // as the kernel does when it has no memory for a child's copy: nothing else would be right
-    const auto end = static_cast<off_t>(offset + bytes);
-    for (off_t data = lseek(fd_, static_cast<off_t>(offset), SEEK_DATA); data >= 0 && data < end;) {
-      const off_t hole = std::min(lseek(fd_, data, SEEK_HOLE), end);
-      while (data < hole) {
-        const ssize_t n =
-            pread(fd_, reinterpret_cast<std::byte*>(base_) + data, static_cast<std::size_t>(hole - data), data);
-        if (n <= 0) raise(SIGKILL);
-        data += n;
-      }
-      data = lseek(fd_, hole, SEEK_DATA);
+  constexpr int plain = PROT_READ | PROT_WRITE;
+  if (any_mapped_also_) {
+    const Mappings mappings;
+    std::uintptr_t next = 0;
+    while (const auto found = mappings.of_file_from(next)) {
+      next = found->end;
+      if (behind(*found) == nullptr) continue;
+      const int protection =
+          (found->readable ? PROT_READ : 0) | (found->writable ? PROT_WRITE : 0) | (found->executable ? PROT_EXEC : 0);
+      copy_privately(found->begin, found->end - found->begin, found->offset, protection);
     }
+    any_mapped_also_ = false;
   }
+  for (const auto& [offset, bytes] : used_) copy_privately(base_ + offset, bytes, offset, plain);
   close(fd_);
   fd_ = -1;
+}
+
+// Puts a copy of what lies at `offset` in the file in place of what is mapped at `address`.
+void Heap::copy_privately(std::uintptr_t address, std::size_t bytes, std::size_t offset, int protection) const {
+  constexpr int plain = PROT_READ | PROT_WRITE;
+  auto* const copy = reinterpret_cast<std::byte*>(address);
+  // As the kernel does when it has no memory for a child's copy: nothing else would be right.
+  const auto end_it = [] { raise(SIGKILL); };
+  if (mmap(copy, bytes, plain, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) end_it();
+  const auto end = static_cast<off_t>(offset + bytes);
+  for (off_t data = lseek(fd_, static_cast<off_t>(offset), SEEK_DATA); data >= 0 && data < end;) {
+    const off_t hole = std::min(lseek(fd_, data, SEEK_HOLE), end);
+    while (data < hole) {
+      const ssize_t n =
+          pread(fd_, copy + (data - static_cast<off_t>(offset)), static_cast<std::size_t>(hole - data), data);
+      if (n <= 0) end_it();
+      data += n;
+    }
+    data = lseek(fd_, hole, SEEK_DATA);
+  }
+  if (protection != plain && mprotect(copy, bytes, protection) != 0) end_it();
 }
 
 std::shared_ptr<PeerHeap> PeerHeap::map(const HeapTicket& ticket) {

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "transport/shm/heap/mapped_memory.hpp"
+#include "transport/shm/heap/mappings.hpp"
 
 namespace omnes::shm {
 
@@ -46,8 +47,8 @@ class Heap {
 
   /// `bytes` (more than 0) at a multiple of `alignment` (a power of two), zeroed where asked for; null when there is no room.
   void* take(std::size_t bytes, std::size_t alignment = 1, bool zeroed = false);
-  /// What take() returned.
-  void give_back(void* piece);
+  /// What take() returned. Its pages stay for the next one, up to a limit, or go back to the system at once.
+  void give_back(void* piece, bool keep_pages = true);
   /// The bytes that may be used of what take() returned: at least as many as asked for.
   std::size_t room(const void* piece) const;
   bool holds(const void* address) const {
@@ -56,6 +57,18 @@ class Heap {
 
   /// All zero in a child of a fork.
   HeapTicket ticket() const;
+
+  // Pieces that also lie elsewhere in this process (adoption.hpp). All of it whole pages.
+  /// Maps what lies at `piece` at `address`, too, in place of what is mapped there. False: nothing has changed.
+  bool map_also(void* address, const void* piece, std::size_t bytes);
+  /// Whether all of that is still mapped there.
+  bool is_mapped(const Mappings& mappings, const void* address, const void* piece, std::size_t bytes) const;
+  /// Whether some of it is mapped anywhere but in the heap.
+  bool is_mapped_elsewhere(const Mappings& mappings, const void* piece, std::size_t bytes) const;
+  /// Where the first byte of a mapping elsewhere lies in the heap; null: it is of something else.
+  std::byte* behind(const Mapping& mapping) const;
+  /// Not in a child of a fork.
+  bool any_mapped_also() const { return any_mapped_also_.load(std::memory_order_relaxed); }
 
  private:
   Heap(std::uintptr_t base, std::size_t bytes, int fd, std::uint64_t nonce);
@@ -79,15 +92,19 @@ class Heap {
   void before_fork();
   void after_fork(bool child);
   void become_private();
+  void copy_privately(std::uintptr_t address, std::size_t bytes, std::size_t offset, int protection) const;
+  bool is_own(const Mapping& mapping) const { return mapping.is_of_file(inode_, device_); }
 
   const std::uintptr_t base_;
   std::atomic<std::size_t> bytes_;
   int fd_;
+  std::uint64_t inode_ = 0, device_ = 0;  // of its file
   const std::uint64_t nonce_;
   mutable std::mutex mutex_;
   Pieces clean_, dirty_;  // never touched or given back to the system, so zero; used before, with their pages
   std::map<std::size_t, std::size_t> used_;  // offset -> bytes
   std::size_t dirty_bytes_ = 0;
+  std::atomic<bool> any_mapped_also_{false};
   int gate_[2] = {-1, -1};  // during a fork: the child closes its end when it has its copies
 
   friend struct ForkHandlers;

@@ -1,0 +1,396 @@
+// What may be adopted, when it pays, and how pages change their place.
+#include "transport/shm/heap/adoption.hpp"
+
+#include <linux/mempolicy.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/assert.hpp"
+
+namespace omnes::shm {
+
+namespace {
+
+// Copied at once: so much memory more than before is needed while a buffer is adopted.
+constexpr std::size_t stride = std::size_t{1} << 20;
+
+// What a process may have in adopted buffers at a time.
+constexpr std::size_t max_adopted = 1024;
+
+// After which the price of a buffer does not double again.
+constexpr std::uint32_t max_losses = 20;
+
+std::size_t page() {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+std::uintptr_t rounded_up(std::uintptr_t address) { return (address + page() - 1) / page() * page(); }
+
+std::byte* page_from(std::byte* address) {
+  return reinterpret_cast<std::byte*>(rounded_up(reinterpret_cast<std::uintptr_t>(address)));
+}
+std::byte* page_up_to(std::byte* address) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) / page() * page());
+}
+
+/// Memory as malloc has it from the system.
+bool is_plain(const Mapping& mapping) {
+  return mapping.inode == 0 && !mapping.shared && mapping.readable && mapping.writable && !mapping.executable;
+}
+
+double nanoseconds() {
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Of memory that must stay where it is: locked, or pinned for a device or the kernel.
+bool some_memory_is_locked() {
+  std::ifstream status("/proc/self/status");
+  std::string name;
+  std::size_t kilobytes = 0;
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmLck:") || line.starts_with("VmPin:"))
+      if (std::sscanf(line.c_str() + 6, "%zu", &kilobytes) == 1 && kilobytes > 0) return true;
+  return false;
+}
+
+/// A driver may have been told of pages: RDMA, GPUs.
+bool some_device_is_mapped(const Mappings& mappings) {
+  struct stat devices{};
+  if (stat("/dev", &devices) != 0) return true;
+  const std::uint64_t there = device_of(devices.st_dev);
+  for (auto next = mappings.of_file_from(0); next; next = mappings.of_file_from(next->end))
+    if (next->device == there) return true;
+  return false;
+}
+
+bool is_on_own_stack(const std::byte* first, std::size_t bytes) {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return true;
+  void* stack = nullptr;
+  std::size_t room = 0;
+  pthread_attr_getstack(&attributes, &stack, &room);
+  pthread_attr_destroy(&attributes);
+  const auto* const begin = static_cast<const std::byte*>(stack);
+  return first < begin + room && begin < first + bytes;
+}
+
+/// Whether huge pages may be in use at all.
+bool may_be_huge() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string text;
+  return std::getline(file, text) && text.find("[never]") == std::string::npos;
+}
+
+// As <linux/fs.h> has it since Linux 6.7.
+struct PageScan {
+  std::uint64_t size, flags, begin, end, walked_to, results, result_count, max_pages;
+  std::uint64_t inverted, all_of, any_of, returned;
+};
+struct PageRegion {
+  std::uint64_t begin, end, categories;
+};
+constexpr unsigned long scan_pages = _IOWR('f', 16, PageScan);
+constexpr std::uint64_t page_is_huge = 1 << 6;
+
+bool some_are_huge(const std::byte* first, std::size_t bytes) {
+  static const bool possible = may_be_huge();
+  if (!possible) return false;
+  const int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  PageRegion found{};
+  const auto begin = reinterpret_cast<std::uintptr_t>(first);
+  PageScan scan{.size = sizeof scan,
+                .flags = 0,
+                .begin = begin,
+                .end = begin + bytes,
+                .walked_to = 0,
+                .results = reinterpret_cast<std::uintptr_t>(&found),
+                .result_count = 1,
+                .max_pages = 1,
+                .inverted = 0,
+                .all_of = page_is_huge,
+                .any_of = 0,
+                .returned = page_is_huge};
+  const int regions = fd < 0 ? -1 : ioctl(fd, scan_pages, &scan);
+  if (fd >= 0) close(fd);
+  return regions != 0;  // or not known
+}
+
+/// Whether all pages that are there are of the memory nearest to this CPU, where there are several.
+bool all_lie_near(std::byte* first, std::size_t bytes) {
+  static const bool several = [] {
+    std::string nodes;
+    std::ifstream("/sys/devices/system/node/has_memory") >> nodes;
+    return nodes.find_first_of(",-") != std::string::npos;
+  }();
+  if (!several) return true;
+  unsigned own = 0;
+  if (getcpu(nullptr, &own) != 0) return false;
+  std::vector<void*> pages;
+  for (std::size_t at = 0; at < bytes; at += page()) pages.push_back(first + at);
+  std::vector<int> nodes(pages.size(), -1);
+  if (syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, nodes.data(), 0) != 0) return false;
+  return std::ranges::all_of(nodes, [&](int node) { return node < 0 || node == static_cast<int>(own); });
+}
+
+/// Puts a private copy of what lies at `from` in place of the pages at `first`: so many bytes at once, so that who reads sees no difference.
+bool make_private(std::byte* first, const std::byte* from, std::size_t bytes, std::size_t at_once = stride) {
+  for (std::size_t done = 0; done < bytes; done += at_once) {
+    const std::size_t n = std::min(at_once, bytes - done);
+    void* const copy = mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED) return false;
+    std::memcpy(copy, from + done, n);
+    // Not the function, which this library exports.
+    const long moved = syscall(SYS_mremap, copy, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, first + done);
+    if (moved == -1) {
+      munmap(copy, n);
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The other way round; false: as before.
+bool move_into(Heap& heap, std::byte* first, std::byte* pages, std::size_t bytes) {
+  for (std::size_t done = 0; done < bytes; done += stride) {
+    const std::size_t n = std::min(stride, bytes - done);
+    std::memcpy(pages + done, first + done, n);
+    if (heap.map_also(first + done, pages + done, n)) continue;
+    make_private(first, pages, done);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::byte* Adopted::pages_in_heap() const { return piece_ + page(); }
+
+std::byte* Adopted::in_heap(const std::byte* data, std::size_t bytes) const {
+  const std::byte* const last = first_ + bytes_;
+  const bool fits = data + page() > first_ && data + bytes < last + page() && data < last && data + bytes > first_;
+  return fits ? pages_in_heap() + (data - first_) : nullptr;
+}
+
+template <class Copy>
+void Adopted::for_ends(std::byte* data, std::size_t bytes, Copy copy) const {
+  std::byte *const last = first_ + bytes_, *const end = data + bytes;
+  if (data < first_) copy(data, pages_in_heap() + (data - first_), static_cast<std::size_t>(first_ - data));
+  if (end > last) copy(last, pages_in_heap() + bytes_, static_cast<std::size_t>(end - last));
+}
+
+void Adopted::bring_ends(const std::byte* data, std::size_t bytes) const {
+  for_ends(const_cast<std::byte*>(data), bytes,
+           [](const std::byte* own, std::byte* in_heap, std::size_t n) { std::memcpy(in_heap, own, n); });
+}
+
+void Adopted::take_ends(std::byte* data, std::size_t bytes) const {
+  for_ends(data, bytes, [](std::byte* own, const std::byte* in_heap, std::size_t n) { std::memcpy(own, in_heap, n); });
+}
+
+std::unique_ptr<Adoption> Adoption::make(Heap& heap) {
+  std::unique_ptr<Adoption> adoption(new Adoption(heap));
+  if (!adoption->mappings_.answer()) return nullptr;
+  return adoption;
+}
+
+Adoption::~Adoption() {
+  const std::lock_guard lock(mutex_);
+  if (!heap_.any_mapped_also()) return;  // none, or in a child of a fork
+  while (!adopted_.empty() && give_back(adopted_.begin())) {
+  }
+}
+
+std::size_t Adoption::adopted_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return adopted_bytes_;
+}
+
+/// The first one that has pages of those.
+Adoption::ByAddress::iterator Adoption::find(std::byte* first, std::byte* end) {
+  auto at = adopted_.lower_bound(first);
+  if (at != adopted_.begin()) {
+    const auto before = std::prev(at);
+    if (before->first + before->second->bytes_ > first) at = before;
+  }
+  return at != adopted_.end() && at->first < end ? at : adopted_.end();
+}
+
+bool Adoption::is_whole(const Adopted& adopted) const {
+  return heap_.is_mapped(mappings_, adopted.first_, adopted.pages_in_heap(), adopted.bytes_);
+}
+
+Adopted* Adoption::use(std::byte* buffer, std::size_t bytes) {
+  if (bytes < min_bytes) return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (!adopted_.empty() && !heap_.any_mapped_also()) return nullptr;  // in a child of a fork
+  look_at_another();
+  std::byte *const first = page_from(buffer), *const end = page_up_to(buffer + bytes);
+  if (const auto at = find(first, end); at != adopted_.end()) {
+    Adopted& found = *at->second;
+    if (!is_whole(found)) {
+      if (found.users_ > 0 || !give_back(at)) return nullptr;
+    } else if (found.in_heap(buffer, bytes) != nullptr) {
+      ++found.users_;
+      found.saved_ += copying_ * static_cast<double>(bytes);
+      return &found;
+    }
+  }
+  if (!wanted(buffer, bytes)) return nullptr;
+  Adopted* const adopted = adopt(buffer, bytes);
+  if (adopted != nullptr) {
+    ++adopted->users_;
+  } else {
+    ++candidate(buffer).losses;
+  }
+  return adopted;
+}
+
+void Adoption::done(Adopted* adopted) {
+  const std::lock_guard lock(mutex_);
+  OMNES_ASSERT(adopted->users_ > 0);
+  --adopted->users_;
+}
+
+// What a program has freed is found out little by little, without a call that takes long.
+void Adoption::look_at_another() {
+  if (adopted_.size() < 2) return;
+  auto at = adopted_.upper_bound(looked_at_);
+  if (at == adopted_.end()) at = adopted_.begin();
+  looked_at_ = at->first;
+  if (at->second->users_ == 0 && !is_whole(*at->second)) give_back(at);
+}
+
+// An allocator may get here from within anything that allocates: without a lock, and without a look at what was adopted. Where
+// pages have become private, is_whole() will say so.
+void Adoption::before_discard(void* address, std::size_t bytes) {
+  if (!heap_.any_mapped_also()) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(address), end = rounded_up(begin + bytes);
+  for (auto found = mappings_.of_file_from(begin); found && found->begin < end;
+       found = mappings_.of_file_from(found->end)) {
+    if (heap_.behind(*found) == nullptr) continue;
+    const std::uintptr_t first = std::max(begin, found->begin), last = std::min(end, found->end);
+    mmap(reinterpret_cast<void*>(first), last - first, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+         -1, 0);
+  }
+}
+
+// Pages that have come back do not become one with those beside them, and what consists of several mappings cannot be moved. So
+// all of it becomes one, if it is what only adoption can have cut into pieces.
+void Adoption::before_move(void* address, std::size_t bytes) {
+  if (!heap_.any_mapped_also()) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(address), end = rounded_up(begin + bytes);
+  int pieces = 0;
+  for (std::uintptr_t next = begin; next < end; ++pieces) {
+    const auto found = mappings_.at(next);
+    if (!found || !(is_plain(*found) || heap_.behind(*found) != nullptr)) return;
+    next = found->end;
+  }
+  auto* const first = static_cast<std::byte*>(address);
+  if (pieces > 1 || heap_.behind(*mappings_.at(begin)) != nullptr) make_private(first, first, end - begin, end - begin);
+}
+
+// Where its pages are not all there any more, what is left of them stays as it is: its owner may have moved them.
+bool Adoption::give_back(ByAddress::iterator at) {
+  Adopted& adopted = *at->second;
+  if (is_whole(adopted) && !make_private(adopted.first_, adopted.pages_in_heap(), adopted.bytes_)) return false;
+  adopted_bytes_ -= adopted.bytes_;
+  const std::unique_ptr<Adopted> gone = std::move(at->second);
+  adopted_.erase(at);
+  if (Candidate& former = candidate(gone->buffer_); former.buffer == gone->buffer_)
+    former.losses = gone->saved_ < adopting_ * static_cast<double>(gone->bytes_) ? former.losses + 1 : 0;
+  // Else its memory is kept for ever: somebody uses it, at an address that is not known here.
+  if (gone->users_ == 0 && !heap_.is_mapped_elsewhere(mappings_, gone->piece_, gone->bytes_ + 2 * page()))
+    heap_.give_back(gone->piece_, false);
+  return true;
+}
+
+Adoption::Candidate& Adoption::candidate(const std::byte* buffer) {
+  return candidates_[reinterpret_cast<std::uintptr_t>(buffer) / 64 * 0x9e3779b97f4a7c15 >> 58];
+}
+
+// As one who may rent or buy skis: who buys once the rents have come to the price pays at most twice what was best.
+bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
+  Candidate& known = candidate(buffer);
+  if (known.buffer != buffer) {
+    known = {.buffer = buffer, .bytes = bytes};
+    return false;
+  }
+  known.bytes = std::max(known.bytes, bytes);
+  if (adopting_ == 0) measure();
+  known.spent += copying_ * static_cast<double>(bytes);
+  const auto doubled = static_cast<double>(1U << std::min(known.losses, max_losses));
+  if (known.spent < adopting_ * static_cast<double>(known.bytes) * doubled || bytes < known.bytes) return false;
+  known.spent = 0;
+  return true;
+}
+
+Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
+  std::byte *const first = page_from(buffer), *const end = page_up_to(buffer + bytes);
+  const auto pages = static_cast<std::size_t>(end - first);
+  if (adopted_.size() >= max_adopted) return nullptr;
+  for (auto at = find(first, end); at != adopted_.end(); at = find(first, end))
+    if (at->second->users_ > 0 || !give_back(at)) return nullptr;
+  if (!may_be_adopted(first, pages)) return nullptr;
+  auto* const piece = static_cast<std::byte*>(heap_.take(pages + 2 * page()));
+  if (piece == nullptr) return nullptr;
+  const double begin = nanoseconds();
+  if (!move_into(heap_, first, piece + page(), pages)) {
+    heap_.give_back(piece, false);
+    return nullptr;
+  }
+  adopting_ = (adopting_ + (nanoseconds() - begin) / static_cast<double>(pages)) / 2;
+  adopted_bytes_ += pages;
+  return (adopted_[first] = std::make_unique<Adopted>(buffer, first, pages, piece)).get();
+}
+
+bool Adoption::may_be_adopted(std::byte* first, std::size_t bytes) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(first), end = begin + bytes;
+  for (std::uintptr_t next = begin; next < end;) {
+    const auto found = mappings_.at(next);
+    if (!found || !is_plain(*found) || mappings_.is_stack(next)) return false;
+    next = found->end;
+  }
+  return !is_on_own_stack(first, bytes) && !some_are_huge(first, bytes) && all_lie_near(first, bytes) &&
+         !some_memory_is_locked() && !some_device_is_mapped(mappings_);
+}
+
+// On memory of its own: what it costs to adopt some, and to copy as much as a message less is copied.
+void Adoption::measure() {
+  constexpr std::size_t some = std::size_t{256} << 10;
+  auto* const piece = static_cast<std::byte*>(heap_.take(2 * some));
+  void* const own = mmap(nullptr, some, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  adopting_ = 1e9;  // never
+  copying_ = 0;
+  if (piece != nullptr && own != MAP_FAILED) {
+    std::memset(own, 1, some);
+    const double begin = nanoseconds();
+    const bool moved = move_into(heap_, static_cast<std::byte*>(own), piece, some);
+    const double middle = nanoseconds();
+    std::memcpy(piece + some, piece, some);  // and for the pages' first touch
+    const double again = nanoseconds();
+    std::memcpy(piece + some, own, some);
+    if (moved) {
+      adopting_ = (middle - begin) / static_cast<double>(some);
+      copying_ = (nanoseconds() - again) / static_cast<double>(some);
+    }
+  }
+  if (own != MAP_FAILED) munmap(own, some);
+  if (piece != nullptr) heap_.give_back(piece, false);
+}
+
+}  // namespace omnes::shm

@@ -1,0 +1,119 @@
+// Buffers of the program that come back again and again, and whose pages then lie in this process's heap: at the addresses
+// that they had, so the program sees no difference, and peers read and write them in place.
+//
+// How: while a rank is in a collective, the pages that lie wholly inside its buffer belong to the call: of what it sends
+// nobody may write, of what it receives nobody may read or write. They are copied into a piece of the heap, which is then
+// mapped in their place. The bytes before the first and behind the last whole page stay where they are: the piece has a
+// page more at either end, to which who sends copies them for each message, and from which who receives takes them.
+//
+// When: as soon as so much time was spent on a buffer that adopting it would have paid; twice as much after each time that it
+// did not pay. What it costs and what a copy less saves is measured.
+//
+// Why it is correct:
+// * Peers know nothing of it: they are told addresses in the heap, which they have mapped. Each rank decides alone.
+// * A program may unmap or move its memory at any time and have something else there later. So before each call the kernel
+//   is asked whether the pages are still mapped there. Where it cannot be asked cheaply (before Linux 6.11), nothing is
+//   adopted. During the call the program must leave them alone, as MPI says.
+// * A piece is not used for something else while it is mapped anywhere, or while a call uses it.
+// * Only private memory of no file is adopted that can be read and written and was not locked, pinned, made of huge pages,
+//   or put near another CPU; no stacks; and nothing in a process that has mapped a device, whose driver might know the old pages.
+// * What means something else on shared memory: a fork (heap.hpp); and MADV_DONTNEED, MADV_FREE and mremap, which the
+//   library sees first, and gives such pages back to the program: before_discard(), before_move().
+// Threads may call everything at any time.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "transport/shm/heap/heap.hpp"
+#include "transport/shm/heap/mappings.hpp"
+
+namespace omnes::shm {
+
+/// Pages of the program that lie in the heap.
+class Adopted {
+ public:
+  Adopted(std::byte* buffer, std::byte* first, std::size_t bytes, std::byte* piece)
+      : buffer_(buffer), first_(first), bytes_(bytes), piece_(piece) {}
+
+  /// Where that lies in the heap, perhaps but for bytes in the page before and in the page behind; else null.
+  std::byte* in_heap(const std::byte* data, std::size_t bytes) const;
+  /// Brings these bytes there, or from there. Nothing where it has all.
+  void bring_ends(const std::byte* data, std::size_t bytes) const;
+  void take_ends(std::byte* data, std::size_t bytes) const;
+
+ private:
+  friend class Adoption;
+  template <class Copy>
+  void for_ends(std::byte* data, std::size_t bytes, Copy copy) const;
+  std::byte* pages_in_heap() const;
+
+  std::byte* const buffer_;  // in which they lie
+  std::byte* const first_;
+  const std::size_t bytes_;
+  std::byte* const piece_;  // in the heap: a page, the pages, a page
+  int users_ = 0;
+  double saved_ = 0;  // ns
+};
+
+/// Who adopts, for one heap.
+class Adoption {
+ public:
+  /// Null where the kernel does not answer. The heap outlives it.
+  static std::unique_ptr<Adoption> make(Heap& heap);
+  /// Gives all back.
+  ~Adoption();
+  Adoption(const Adoption&) = delete;
+  Adoption& operator=(const Adoption&) = delete;
+
+  /// At the begin of a call that is about to send or receive long messages from or into all of that buffer: what of it lies
+  /// in the heap, perhaps from now on; null: nothing. Until done().
+  Adopted* use(std::byte* buffer, std::size_t bytes);
+  void done(Adopted* adopted);
+  // Before pages of the program change in a way that those of the heap do not: they become its own again. From anywhere.
+  /// What they hold is to be lost.
+  void before_discard(void* address, std::size_t bytes);
+  /// They are to lie elsewhere, or to be more.
+  void before_move(void* address, std::size_t bytes);
+
+  std::size_t adopted_bytes() const;
+
+  /// Shorter buffers never are.
+  static constexpr std::size_t min_bytes = std::size_t{64} << 10;
+
+ private:
+  using ByAddress = std::map<std::byte*, std::unique_ptr<Adopted>>;
+  struct Candidate {
+    std::byte* buffer = nullptr;
+    std::size_t bytes = 0;
+    double spent = 0;          // ns that would have been saved
+    std::uint32_t losses = 0;  // so often in a row it could not be adopted, or that did not pay
+  };
+
+  explicit Adoption(Heap& heap) : heap_(heap) {}
+  ByAddress::iterator find(std::byte* first, std::byte* end);
+  bool is_whole(const Adopted& adopted) const;
+  bool give_back(ByAddress::iterator at);
+  void look_at_another();
+  Candidate& candidate(const std::byte* buffer);
+  bool wanted(std::byte* buffer, std::size_t bytes);
+  Adopted* adopt(std::byte* buffer, std::size_t bytes);
+  bool may_be_adopted(std::byte* first, std::size_t bytes) const;
+  void measure();
+
+  Heap& heap_;
+  const Mappings mappings_;
+  mutable std::mutex mutex_;
+  ByAddress adopted_;  // by their first page; they do not overlap
+  std::size_t adopted_bytes_ = 0;
+  std::array<Candidate, 64> candidates_{};
+  double adopting_ = 0, copying_ = 0;  // ns for a byte
+  std::byte* looked_at_ = nullptr;     // last
+};
+
+}  // namespace omnes::shm

@@ -1,0 +1,406 @@
+// Pages of a program's own buffers come into a heap, and leave it, without the program seeing a difference.
+#include "transport/shm/heap/adoption.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "transport/shm/endpoint.hpp"
+
+namespace omnes::shm {
+namespace {
+
+constexpr std::size_t megabyte = 1 << 20, page = 4096;
+
+/// Memory of its own, as the system gives it.
+struct Memory {
+  explicit Memory(std::size_t bytes, int flags = MAP_PRIVATE | MAP_ANONYMOUS, int fd = -1)
+      : bytes(bytes), data(static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, 0))) {
+    madvise(data, bytes, MADV_NOHUGEPAGE);
+  }
+  ~Memory() { munmap(data, bytes); }
+  void fill(unsigned seed) const {
+    for (std::size_t i = 0; i < bytes; ++i) data[i] = value(seed, i);
+  }
+  bool is_filled(unsigned seed) const { return holds(data, seed, 0, bytes); }
+  static bool holds(const std::byte* at, unsigned seed, std::size_t first, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+      if (at[i] != value(seed, first + i)) return false;
+    return true;
+  }
+  static std::byte value(unsigned seed, std::size_t i) { return std::byte(seed + i * 7 + i / 4099); }
+  const std::size_t bytes;
+  std::byte* const data;
+};
+
+class AdoptionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string error;
+    heap = Heap::make(256 * megabyte, error);
+    ASSERT_TRUE(heap) << error;
+    adoption = Adoption::make(*heap);
+    if (!adoption) GTEST_SKIP() << "this kernel does not say where memory is mapped (Linux 6.11 does)";
+  }
+  /// As a program that comes with it again and again. Null: it is not adopted.
+  Adopted* come_back(std::byte* buffer, std::size_t bytes, int times = 100000) {
+    for (int i = 0; i < times; ++i)
+      if (Adopted* const adopted = adoption->use(buffer, bytes)) return adopted;
+    return nullptr;
+  }
+  bool is_adopted(std::byte* buffer, std::size_t bytes) {
+    Adopted* const adopted = adoption->use(buffer, bytes);
+    if (adopted != nullptr) adoption->done(adopted);
+    return adopted != nullptr;
+  }
+  void adopt(std::byte* buffer, std::size_t bytes) {
+    Adopted* const adopted = come_back(buffer, bytes);
+    ASSERT_NE(adopted, nullptr);
+    adoption->done(adopted);
+  }
+  /// What the heap's file has of memory.
+  std::size_t heap_bytes() const {
+    struct stat status{};
+    const std::string file = "/proc/self/fd/" + std::to_string(heap->ticket().fd);
+    EXPECT_EQ(stat(file.c_str(), &status), 0);
+    return static_cast<std::size_t>(status.st_blocks) * 512;
+  }
+  std::unique_ptr<Heap> heap;
+  std::unique_ptr<Adoption> adoption;
+};
+
+/// The exit code of a child that runs this; 0 is success.
+int in_child(const std::function<int()>& run) {
+  const pid_t child = fork();
+  if (child == 0) _exit(run());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(AdoptionTest, WhatComesBackLiesInTheHeapAndWhereItWas) {
+  const Memory memory(megabyte);
+  memory.fill(1);
+  EXPECT_EQ(adoption->use(memory.data, megabyte), nullptr);  // once is not often
+  Adopted* const adopted = come_back(memory.data, megabyte);
+  ASSERT_NE(adopted, nullptr);
+  EXPECT_TRUE(memory.is_filled(1));
+  std::byte* const inside = adopted->in_heap(memory.data, megabyte);
+  ASSERT_TRUE(heap->holds(inside) && heap->holds(inside + megabyte - 1));
+  EXPECT_TRUE(Memory::holds(inside, 1, 0, megabyte));
+  memory.fill(2);
+  EXPECT_TRUE(Memory::holds(inside, 2, 0, megabyte));
+  inside[5] = std::byte{99};
+  EXPECT_EQ(memory.data[5], std::byte{99});
+  EXPECT_EQ(adoption->adopted_bytes(), megabyte);
+  adoption->done(adopted);
+}
+
+TEST_F(AdoptionTest, PeersSeeIt) {
+  const Memory memory(megabyte);
+  adopt(memory.data, megabyte);
+  memory.fill(3);
+  Adopted* const adopted = adoption->use(memory.data, megabyte);
+  ASSERT_NE(adopted, nullptr);
+  const auto address = reinterpret_cast<std::uint64_t>(adopted->in_heap(memory.data, megabyte));
+  const HeapTicket ticket = heap->ticket();
+  EXPECT_EQ(in_child([&] {
+              const auto peer = PeerHeap::map(ticket);
+              return peer && Memory::holds(peer->here(address, megabyte), 3, 0, megabyte) ? 0 : 1;
+            }),
+            0);
+  adoption->done(adopted);
+}
+
+TEST_F(AdoptionTest, OnlyWholePagesAreAdoptedAndTheEndsAreBrought) {
+  const Memory memory(megabyte);
+  memory.fill(1);
+  constexpr std::size_t before = 16, bytes = 200'000;
+  std::byte* const buffer = memory.data + before;
+  Adopted* const adopted = come_back(buffer, bytes);
+  ASSERT_NE(adopted, nullptr);
+  EXPECT_EQ(adoption->adopted_bytes(), (before + bytes) / page * page - page);
+  std::byte* const inside = adopted->in_heap(buffer, bytes);
+  adopted->bring_ends(buffer, bytes);
+  EXPECT_TRUE(Memory::holds(inside, 1, before, bytes));
+  // What a peer has written comes back; what lies beside stays.
+  for (std::size_t i = 0; i < bytes; ++i) inside[i] = std::byte{42};
+  adopted->take_ends(buffer, bytes);
+  for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(buffer[i], std::byte{42}) << i;
+  EXPECT_TRUE(Memory::holds(memory.data, 1, 0, before));
+  EXPECT_TRUE(Memory::holds(buffer + bytes, 1, before + bytes, megabyte - before - bytes));
+  // Not more than a page on either side.
+  EXPECT_NE(adopted->in_heap(memory.data + 1, page), nullptr);
+  EXPECT_EQ(adopted->in_heap(memory.data, 2 * page), nullptr);
+  EXPECT_EQ(adopted->in_heap(buffer, bytes + 2 * page), nullptr);
+  adoption->done(adopted);
+}
+
+TEST_F(AdoptionTest, ShortBuffersAreLeftAlone) {
+  const Memory memory(megabyte);
+  EXPECT_EQ(come_back(memory.data, Adoption::min_bytes - 1), nullptr);
+}
+
+TEST_F(AdoptionTest, WhatIsMappedThereLaterIsNotTakenForIt) {
+  Memory memory(megabyte);
+  memory.fill(1);
+  adopt(memory.data, megabyte);
+  void* const again =
+      mmap(memory.data, megabyte, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  ASSERT_EQ(again, memory.data);
+  memory.fill(2);
+  EXPECT_FALSE(is_adopted(memory.data, megabyte));
+  EXPECT_EQ(adoption->adopted_bytes(), 0u);
+  EXPECT_LT(heap_bytes(), megabyte);  // its pages are the system's again
+  EXPECT_TRUE(memory.is_filled(2));
+  // One page in the middle is enough.
+  adopt(memory.data, megabyte);
+  mmap(memory.data + megabyte / 2, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  EXPECT_FALSE(is_adopted(memory.data, megabyte));
+}
+
+TEST_F(AdoptionTest, WhatTheProgramHasMovedStaysItsOwn) {
+  const Memory memory(megabyte);
+  memory.fill(1);
+  adopt(memory.data, megabyte);
+  const Memory elsewhere(megabyte);
+  ASSERT_EQ(mremap(memory.data, megabyte, megabyte, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere.data), elsewhere.data);
+  EXPECT_FALSE(is_adopted(memory.data, megabyte));
+  // Whatever is taken from the heap now, it is not that memory.
+  std::vector<void*> pieces;
+  for (int i = 0; i < 100; ++i) {
+    pieces.push_back(heap->take(megabyte));
+    ASSERT_NE(pieces.back(), nullptr);
+    std::memset(pieces.back(), 9, megabyte);
+  }
+  EXPECT_TRUE(elsewhere.is_filled(1));
+  // A child gets a copy of it, too.
+  EXPECT_EQ(in_child([&] {
+              elsewhere.fill(7);
+              return elsewhere.is_filled(7) ? 0 : 1;
+            }),
+            0);
+  EXPECT_TRUE(elsewhere.is_filled(1));
+}
+
+TEST_F(AdoptionTest, FreedBuffersAreFoundOut) {
+  const Memory other(megabyte), third(megabyte);
+  {
+    const Memory memory(8 * megabyte);
+    adopt(memory.data, memory.bytes);
+    EXPECT_GE(heap_bytes(), memory.bytes);
+  }
+  adopt(other.data, megabyte);
+  adopt(third.data, megabyte);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(is_adopted(other.data, megabyte));
+  EXPECT_LT(heap_bytes(), 4 * megabyte);
+  EXPECT_EQ(adoption->adopted_bytes(), 2 * megabyte);
+}
+
+TEST_F(AdoptionTest, DiscardedPagesAreZeroAndMovedOnesWhatTheyWere) {
+  const Memory memory(megabyte);
+  memory.fill(1);
+  adopt(memory.data, megabyte);
+  adoption->before_discard(memory.data + page, page);
+  for (std::size_t i = 0; i < page; ++i) ASSERT_EQ(memory.data[page + i], std::byte{0});
+  EXPECT_TRUE(Memory::holds(memory.data, 1, 0, page));
+  EXPECT_TRUE(Memory::holds(memory.data + 2 * page, 1, 2 * page, megabyte - 2 * page));
+  EXPECT_FALSE(is_adopted(memory.data, megabyte));
+  // Without a word of it, the kernel would leave what was there.
+  const Memory another(megabyte);
+  another.fill(5);
+  adopt(another.data, megabyte);
+  madvise(another.data, megabyte, MADV_DONTNEED);
+  EXPECT_TRUE(another.is_filled(5));
+  adoption->before_move(another.data, megabyte);
+  EXPECT_TRUE(another.is_filled(5));
+  madvise(another.data, megabyte, MADV_DONTNEED);
+  EXPECT_EQ(another.data[77], std::byte{0});
+  // Of several mappings one is made.
+  const Memory third(4 * megabyte);
+  third.fill(6);
+  adopt(third.data + megabyte, megabyte);
+  EXPECT_EQ(mremap(third.data, 4 * megabyte, 8 * megabyte, MREMAP_MAYMOVE), MAP_FAILED);
+  adoption->before_move(third.data, 4 * megabyte);
+  void* const moved = mremap(third.data, 4 * megabyte, 8 * megabyte, MREMAP_MAYMOVE);
+  ASSERT_NE(moved, MAP_FAILED);
+  EXPECT_TRUE(Memory::holds(static_cast<std::byte*>(moved), 6, 0, 4 * megabyte));
+  munmap(moved, 8 * megabyte);
+}
+
+TEST_F(AdoptionTest, AForkedChildHasACopy) {
+  const Memory memory(4 * megabyte);
+  memory.fill(1);
+  adopt(memory.data + 100, memory.bytes - 200);
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    char go;
+    if (read(ready[0], &go, 1) != 1) _exit(1);  // the parent has written to its own by now
+    if (!memory.is_filled(1)) _exit(2);
+    memory.fill(9);
+    for (int i = 0; i < 100; ++i)
+      if (adoption->use(memory.data + 100, memory.bytes - 200) != nullptr) _exit(3);
+    _exit(0);
+  }
+  memory.fill(2);
+  ASSERT_EQ(write(ready[1], "g", 1), 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  close(ready[0]);
+  close(ready[1]);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(memory.is_filled(2));
+  EXPECT_TRUE(is_adopted(memory.data + 100, memory.bytes - 200));
+}
+
+TEST_F(AdoptionTest, OnlyPrivateMemoryOfNoFileIsAdopted) {
+  const Memory shared(megabyte, MAP_SHARED | MAP_ANONYMOUS);
+  EXPECT_EQ(come_back(shared.data, megabyte), nullptr);
+  const int file = memfd_create("file", 0);
+  ASSERT_EQ(ftruncate(file, megabyte), 0);
+  const Memory of_file(megabyte, MAP_PRIVATE, file);
+  close(file);
+  EXPECT_EQ(come_back(of_file.data, megabyte), nullptr);
+  const Memory constant(megabyte);
+  mprotect(constant.data + megabyte / 2, page, PROT_READ);
+  EXPECT_EQ(come_back(constant.data, megabyte), nullptr);
+  const Memory gone(megabyte);
+  munmap(gone.data + megabyte / 2, page);
+  EXPECT_EQ(come_back(gone.data, megabyte), nullptr);
+  std::byte on_stack[3 * Adoption::min_bytes];
+  EXPECT_EQ(come_back(on_stack, sizeof on_stack), nullptr);
+  std::thread([&] {
+    std::byte on_its_stack[3 * Adoption::min_bytes];
+    EXPECT_EQ(come_back(on_its_stack, sizeof on_its_stack), nullptr);
+  }).join();
+}
+
+TEST_F(AdoptionTest, LockedMemoryKeepsItsPlace) {
+  const Memory memory(megabyte), locked(page);
+  if (mlock(locked.data, page) != 0) GTEST_SKIP() << "memory cannot be locked here";
+  EXPECT_EQ(come_back(memory.data, megabyte), nullptr);
+}
+
+TEST_F(AdoptionTest, HugePagesStayHuge) {
+  const Memory memory(8 * megabyte);
+  if (madvise(memory.data, memory.bytes, MADV_HUGEPAGE) != 0) GTEST_SKIP() << "no huge pages here";
+  memory.fill(1);
+  FILE* const smaps = fopen("/proc/self/smaps", "r");
+  std::size_t kilobytes = 0;
+  for (char line[256]; fgets(line, sizeof line, smaps) != nullptr;) {
+    std::size_t huge = 0;
+    if (sscanf(line, "AnonHugePages: %zu", &huge) == 1) kilobytes += huge;
+  }
+  fclose(smaps);
+  if (kilobytes < 6 * 1024) GTEST_SKIP() << "the kernel gave no huge pages";
+  EXPECT_EQ(come_back(memory.data, memory.bytes), nullptr);
+}
+
+TEST_F(AdoptionTest, ABufferThatGrowsIsAdoptedAnew) {
+  const Memory memory(4 * megabyte);
+  memory.fill(1);
+  adopt(memory.data, megabyte);
+  Adopted* const first = adoption->use(memory.data, megabyte);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(come_back(memory.data, 2 * megabyte), nullptr);  // not while a call uses the first
+  adoption->done(first);
+  adopt(memory.data, 2 * megabyte);
+  EXPECT_EQ(adoption->adopted_bytes(), 2 * megabyte);
+  EXPECT_TRUE(memory.is_filled(1));
+  EXPECT_TRUE(is_adopted(memory.data + megabyte, megabyte));
+}
+
+TEST_F(AdoptionTest, WhoReadsABufferMeanwhileSeesNoDifference) {
+  const Memory memory(2 * megabyte);
+  memory.fill(1);
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  std::thread reader([&] {
+    while (!stop.load())
+      if (!memory.is_filled(1)) ++wrong;
+  });
+  for (int i = 0; i < 5; ++i) {
+    adopt(memory.data, memory.bytes);
+    adoption->before_move(memory.data, memory.bytes);
+  }
+  stop = true;
+  reader.join();
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+TEST_F(AdoptionTest, ItLeavesNothing) {
+  const Memory memory(megabyte), other(megabyte);
+  memory.fill(1);
+  adopt(memory.data, megabyte);
+  adopt(other.data, megabyte);
+  adoption.reset();
+  EXPECT_TRUE(memory.is_filled(1));
+  EXPECT_LT(heap_bytes(), megabyte);
+  madvise(memory.data, megabyte, MADV_DONTNEED);
+  EXPECT_EQ(memory.data[5], std::byte{0});
+}
+
+// Two endpoints of one segment, whose buffers come into heaps that both have mapped.
+TEST_F(AdoptionTest, MessagesArriveWhicheverBuffersAreAdopted) {
+  std::string error;
+  const auto segment = Segment::in_process({2, 2, 64}, error);
+  ASSERT_TRUE(segment) << error;
+  Endpoint sender(segment, 0), reader(segment, 1);
+  const auto other_heap = Heap::make(64 * megabyte, error);
+  const auto other_adoption = Adoption::make(*other_heap);
+  std::vector<Access> access(2);
+  access[0].heap = PeerHeap::map(heap->ticket());
+  access[1].heap = PeerHeap::map(other_heap->ticket());
+  sender.know_access(access);
+  reader.know_access(access);
+  sender.set_direct_copy_from(100, heap.get());
+  reader.set_direct_copy_from(100, other_heap.get());
+  sender.adopt_by(adoption.get());
+  reader.adopt_by(other_adoption.get());
+
+  const Memory from(megabyte), to(megabyte);
+  constexpr std::size_t at = 1000, bytes = megabyte - 3000;
+  const std::int32_t readers[] = {1};
+  bool adopted_by_sender = false, adopted_by_reader = false;
+  for (unsigned round = 0; round < 300; ++round) {
+    from.fill(round);
+    to.fill(round + 1);
+    if (round >= 100) sender.use_buffer(from.data + at, bytes);
+    if (round >= 200) reader.use_buffer(to.data + at, bytes);
+    adopted_by_sender |= sender.left_something();
+    adopted_by_reader |= reader.left_something();
+    // Of the whole buffer, or of a part of it.
+    const std::size_t start = round % 3 == 0 ? at : at + round * 100, length = round % 3 == 0 ? bytes : bytes / 2;
+    Transfer out{}, in{};
+    in.busy = round % 2 == 0;
+    bool sent = false, received = false;
+    for (int step = 0; step < 1'000'000 && !(sent && received); ++step) {
+      if (!sent) sent = sender.send(readers, from.data + start, length, out);
+      if (step % 5 == 4) in.busy = false;
+      if (!received) received = reader.recv(0, to.data + start, length, in);
+    }
+    ASSERT_TRUE(sent && received);
+    ASSERT_TRUE(Memory::holds(to.data + start, round, start, length)) << round;
+    ASSERT_TRUE(Memory::holds(to.data, round + 1, 0, start)) << round;
+    ASSERT_TRUE(Memory::holds(to.data + start + length, round + 1, start + length, megabyte - start - length)) << round;
+    sender.done_with_buffers();
+    reader.done_with_buffers();
+    ASSERT_FALSE(sender.left_something() || reader.left_something());
+  }
+  EXPECT_TRUE(adopted_by_sender);
+  EXPECT_TRUE(adopted_by_reader);
+}
+
+}  // namespace
+}  // namespace omnes::shm
