@@ -220,6 +220,7 @@ inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
     if (done) return Outcome::done;
     return moving.transfer.posted() ? Outcome::started : Outcome::busy;
   }
+  if (step.bytes == 0 && !plan_->synchronizes) return Outcome::done;  // its receiver knows that, too
   if (!moving.started) {
     note(port_.isend(port_.context, step.peer, step.published ? ChannelKind::published : ChannelKind::pair, data,
                      step.bytes, &moving.request));
@@ -232,6 +233,7 @@ inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
   std::byte* into = bases_[step.staged ? step.b : step.dst];
   Outcome outcome = Outcome::busy;
   if (step.route == Route::port) {
+    if (step.bytes == 0 && !plan_->synchronizes) return Outcome::done;
     if (!moving.started) {
       note(port_.irecv(port_.context, step.peer, step.published ? ChannelKind::published : ChannelKind::pair, into,
                        step.bytes, &moving.request));

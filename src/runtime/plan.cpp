@@ -421,6 +421,7 @@ Plan bind(const Schedule& schedule, const Reach& reach, Combining combining) {
   Plan plan = Binder(schedule, reach, combining).bind();
   const auto first_message = std::ranges::find(plan.steps, Route::port, &Step::route);
   plan.messages = first_message != plan.steps.end();
+  plan.synchronizes = schedule.problem.operation == Operation::barrier;
   plan.first_message = static_cast<std::size_t>(first_message - plan.steps.begin());
   plan.only_copies_and_moves = only_copies_and_moves(plan);
   const auto last_send =

@@ -100,6 +100,7 @@ struct Plan {
   bool copies_beside = false;  ///< with these sizes
   bool truncates = false;      ///< this rank expects other sizes than its partners send
   bool messages = false;       ///< some step goes through the port
+  bool synchronizes = false;   ///< messages without data count: of a barrier
   /// Some region holds several parts, or pieces of them, so that parts must lie one behind the other.
   bool joins_parts = false;
   /// Beside copies of its own, this rank only sends or only receives in shared memory, all at once.
