@@ -114,6 +114,7 @@ void State::begin_anew() {
   unclean = detached = false;
   broken = 0;
   if (!lanes) begun = formed = false;
+  calls_before = 0;
 }
 
 std::shared_ptr<State> State::shared(std::unique_ptr<State> state) {

@@ -2,6 +2,7 @@
 //
 // Cost: for a communicator that this thread knows, a look-up of a few nanoseconds before the operation's own
 // function.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -81,6 +82,33 @@ struct Made {
   MPI_Request* request = nullptr;
 };
 
+/// Whether the host's own first collective of a communicator over several nodes costs no more than a later one. Open MPI 5 then makes
+/// communicators for its coll/han, which takes longer than to open lanes.
+bool host_begins_quickly() {
+  if constexpr (built_for != Family::ompi) return true;
+#ifdef OMNES_PERSISTENT
+  return host.Barrier_init == nullptr;
+#endif
+  return true;
+}
+
+/// Why a call is left to the host that is among the first on its communicator: over several nodes, lanes are opened by an exchange of all
+/// ranks, which takes as long as some calls, and many communicators are used for no more. Null: it is not. Alike on all ranks. Not
+/// where the program wants to know what runs, nor of reductions, where the same call is to give the same bits again.
+const char* too_new(State& state, MPI_Comm comm, Operation operation, Form form) {
+  constexpr std::uint8_t calls_by_host = 4;
+  if (state.begun || !state.messages || simulated || comm == handles.comm_world || form == Form::persistent)
+    return nullptr;
+  const Settings& settings = process().settings;
+  const auto any = [](const auto& forced) {
+    return std::ranges::any_of(forced, [](const auto& choice) { return choice.has_value(); });
+  };
+  if (reduces(operation) || state.own_choices || settings.fake_nodes > 1 || settings.transport == Transport::mpi ||
+      any(settings.forced) || any(settings.forced_not_blocking) || checking() || recording() || !host_begins_quickly())
+    return nullptr;
+  return state.calls_before++ < calls_by_host ? "one of the first calls of a communicator over several nodes" : nullptr;
+}
+
 /// Serves a call: `serve` does so with the communicator's state and returns null, or why `pass` has to do it. `describe`: as below.
 template <class Describe, class Serve, class Size, class Pass>
 int dispatch(const Made& made, Wide wide_comm, Describe describe, Serve serve, Size size, Pass pass) {
@@ -102,7 +130,8 @@ int dispatch(const Made& made, Wide wide_comm, Describe describe, Serve serve, S
         describe(*state, checked->call);
         checked->post();
       }
-      reason = revoked(comm) ? revoked_communicator : serve(*state, comm);
+      reason = revoked(comm) ? revoked_communicator : too_new(*state, comm, operation, form);
+      if (!reason) reason = serve(*state, comm);
       if (!reason) [[likely]] {
         if (checked) checked->served(request);
         return MPI_SUCCESS;
