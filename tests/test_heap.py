@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import platform
 import re
 import sys
@@ -49,6 +50,19 @@ def test_buffers_that_come_back_are_adopted(mpi, build, setting):
     wanted = setting == "auto" and says_where_memory_is_mapped()
     variables = {"OMNES_HEAP": setting, "OMNES_DIRECT_COPY": "16K"}
     run = mpirun(mpi, 3, build("adopted", mpi), str(int(wanted)), variables=variables)
+    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("allocator", ["jemalloc", "mimalloc", "tcmalloc_minimal"])
+def test_buffers_of_other_allocators_are_adopted(build, allocator):
+    """They discard pages, and count on zeros in them afterwards."""
+    library = ctypes.util.find_library(allocator)
+    if library is None:
+        pytest.skip(f"no {allocator} here")
+    wanted = str(int(says_where_memory_is_mapped()))
+    variables = {"OMNES_HEAP": "auto", "OMNES_DIRECT_COPY": "16K", "LD_PRELOAD": library}
+    of = the_mpi("openmpi")
+    run = mpirun(of, 3, build("adopted", of), wanted, variables=variables)
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
 

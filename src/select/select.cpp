@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "algorithms/levels.hpp"
+#include "transport/shm/heap/adoption.hpp"
 #include "transport/shm/policy.hpp"
 
 namespace omnes::inline select {
@@ -44,7 +45,7 @@ std::array<std::span<const Rule>, 2> Selector::rules_for(Operation operation) co
 }
 
 Question Selector::asked(Question question) const {
-  question.shared_heap = shared_heap_;
+  question.shared_heap = shared_heap_ || (question.adopts && question.bytes >= shm::Adoption::min_bytes);
   return question;
 }
 
@@ -89,6 +90,7 @@ Answer Selector::choose(const Question& question, const std::optional<Choice>& f
     if (const auto found = wanted(by_environment, variable_of(question.operation, for_all_forms))) return *found;
   }
   const Question here = asked(question);
+  if (here.adopts) sizes.narrow({shm::Adoption::min_bytes}, here.bytes);
   const Rule* last = nullptr;
   for (const std::span<const Rule> rules : rules_for(here.operation)) {
     for (const Rule& rule : rules) {

@@ -8,14 +8,14 @@ from typing import Any
 
 from lab.applications.description import Description, Figure
 from lab.applications.measuring import WALL, Key, Measured, Records
-from lab.applications.running import HEAP, OMNES, STOCK
+from lab.applications.running import ADOPTING, HEAP, OMNES, STOCK
 from omnes.bench.confidence import LEAST, Known, known, ratios
 from omnes.terminal import files
 from omnes.terminal.units import format_about, geometric_mean
 
 _HOW = f"""\
 Programs as Debian packages them, or built from their own source: the stock MPI, omnes preloaded (`{OMNES}`), and omnes
-with `OMNES_HEAP=shared` (`{HEAP}`). The three run in turn, once in each round. A ratio compares two runs of one round:
+with `OMNES_HEAP=auto` (`{ADOPTING}`) or `OMNES_HEAP=shared` (`{HEAP}`). They run in turn, once in each round. A ratio compares two runs of one round:
 above 1, omnes is faster; it is the median, with the interval that holds it with 95 % confidence, **bold** where 1 is
 outside. With fewer than {LEAST} rounds there is no such interval, and the least and the greatest ratio stand there, in
 parentheses. A figure is the program's own; wall time is from the launch to the end of the job. All runs passed the
@@ -24,7 +24,7 @@ program's checks, many of which compare numbers with the stock MPI's.
 Ranks that have a core each are bound to it. Where ranks share cores, Open MPI yields by itself, and MPICH is told to,
 on both sides. Each rank has one thread."""
 _MOST_OPERATIONS = 4
-_WAYS = (OMNES, HEAP)
+_WAYS = (OMNES, ADOPTING, HEAP)
 _WALL = Figure(WALL, "")
 
 
@@ -46,10 +46,11 @@ def lines(records: Records, programs: Sequence[Description]) -> Iterator[str]:
     yield _HOW
     of = {program.name: program for program in programs}
     cases = {key: measured for key, measured in sorted(records.cases.items(), key=_place) if key.program in of}
-    yield from ("", "## All programs", "", *_overview(cases, of), "", *_means(cases, of))
+    ways = [way for way in _WAYS if any(way in (*case.rounds, *case.failed) for case in cases.values())]
+    yield from ("", "## All programs", "", *_overview(cases, of, ways), "", *_means(cases, of, ways))
     for name in dict.fromkeys(key.program for key in cases):
         yield from ("", f"## {name}", "", " ".join(of[name].why.split()), "")
-        yield from _program({key: measured for key, measured in cases.items() if key.program == name}, of[name])
+        yield from _program({key: measured for key, measured in cases.items() if key.program == name}, of[name], ways)
 
 
 def _place(item: tuple[Key, Measured]) -> tuple[str, str, int]:
@@ -57,24 +58,24 @@ def _place(item: tuple[Key, Measured]) -> tuple[str, str, int]:
     return key.program, key.mpi, key.ranks
 
 
-def _overview(cases: Mapping[Key, Measured], of: Mapping[str, Description]) -> Iterator[str]:
+def _overview(cases: Mapping[Key, Measured], of: Mapping[str, Description], ways: Sequence[str]) -> Iterator[str]:
     rows = []
     for key, measured in cases.items():
         first = of[key.program].figures[0]
         row = [key.program, key.mpi, str(key.ranks), _share(measured.profile), str(measured.done())]
-        rows.append(row + [_ratio(measured, way, figure) for way in _WAYS for figure in (first, _WALL)])
+        rows.append(row + [_ratio(measured, way, figure) for way in ways for figure in (first, _WALL)])
     heads = ["program", "MPI", "ranks", "in collectives", "rounds"]
-    heads += [f"{way}, {what}" for way in _WAYS for what in ("its own figure", "wall time")]
+    heads += [f"{way}, {what}" for way in ways for what in ("its own figure", "wall time")]
     yield from _table(heads, rows)
 
 
-def _means(cases: Mapping[Key, Measured], of: Mapping[str, Description]) -> Iterator[str]:
+def _means(cases: Mapping[Key, Measured], of: Mapping[str, Description], ways: Sequence[str]) -> Iterator[str]:
     """Geometric means over programs, by MPI and ranks."""
     rows = []
     for mpi, ranks in sorted({(key.mpi, key.ranks) for key in cases}):
         row = [mpi, str(ranks)]
         count = 0
-        for way in _WAYS:
+        for way in ways:
             for wall in (False, True):
                 found = [
                     median.median
@@ -88,18 +89,18 @@ def _means(cases: Mapping[Key, Measured], of: Mapping[str, Description]) -> Iter
         rows.append([*row[:2], str(count), *row[2:]])
     yield f"Geometric means of these ratios, of cases with {LEAST} rounds or more:"
     yield ""
-    heads = [f"{way}, {what}" for way in _WAYS for what in ("its own figure", "wall time")]
+    heads = [f"{way}, {what}" for way in ways for what in ("its own figure", "wall time")]
     yield from _table(["MPI", "ranks", "programs", *heads], rows)
 
 
-def _program(cases: Mapping[Key, Measured], program: Description) -> Iterator[str]:
+def _program(cases: Mapping[Key, Measured], program: Description, ways: Sequence[str]) -> Iterator[str]:
     rows = []
     for key, measured in cases.items():
         for figure in (*program.figures, _WALL):
-            values = [_median(measured, way, figure) for way in (STOCK, *_WAYS)]
-            both = [_ratio(measured, way, figure) for way in _WAYS]
+            values = [_median(measured, way, figure) for way in (STOCK, *ways)]
+            both = [_ratio(measured, way, figure) for way in ways]
             rows.append([key.mpi, str(key.ranks), f"{figure.name}, {figure.unit}", *values, *both])
-    yield from _table(["MPI", "ranks", "figure", STOCK, *_WAYS, f"ratio {OMNES}", f"ratio {HEAP}"], rows)
+    yield from _table(["MPI", "ranks", "figure", STOCK, *ways, *(f"ratio {way}" for way in ways)], rows)
     yield ""
     for key, measured in cases.items():
         if measured.profile:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.applications.running import HEAP, OMNES, STOCK, WAYS, Case, RunFailed, profile, run
+from lab.applications.running import OMNES, STOCK, WAYS, Case, RunFailed, profile, run
 from omnes.bench import host
 from omnes.errors import OmnesError
 from omnes.terminal import files
@@ -152,8 +152,8 @@ def _tried(case: Case, key: Key, records: Records, progress: Callable[[str], Non
         records.add("failed", key, way=way, what=fault.message)
         return None
     measured = records.case(key)
-    for way in (OMNES, HEAP):
-        if way in measured.failed or (way == OMNES and measured.profile) or (way == HEAP and measured.rounds.get(HEAP)):
+    for way in (way for way in WAYS if way != STOCK):
+        if way in measured.failed or (measured.profile if way == OMNES else measured.rounds.get(way)):
             continue
         progress(f"{key}: first run, {way}")
         try:

@@ -21,10 +21,11 @@ from omnes.launching.processes import last_words, to_the_end
 from omnes.traces import statistics
 
 # How a program is run: the name of the way, and what is set; no variables: without omnes.
-STOCK, OMNES, HEAP = "stock", "omnes", "omnes heap"
+STOCK, OMNES, ADOPTING, HEAP = "stock", "omnes", "omnes auto", "omnes heap"
 WAYS: Mapping[str, Mapping[str, str] | None] = {
     STOCK: None,
     OMNES: COMPILED_IN,
+    ADOPTING: {**COMPILED_IN, "OMNES_HEAP": "auto"},
     HEAP: {**COMPILED_IN, "OMNES_HEAP": "shared"},
 }
 

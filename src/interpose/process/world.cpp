@@ -100,6 +100,7 @@ Introduction introduce(int rank, int size) {
   }
   me.pid = getpid();
   if (const shm::Heap* heap = own_heap()) me.heap = heap->ticket();
+  me.adopts = adoption() != nullptr;
   me.address = reinterpret_cast<std::uint64_t>(&nonce);
   me.nonce = nonce;
   return me;

@@ -34,6 +34,7 @@ struct Introduction {
   shm::Ticket ticket;  ///< to try whether it is of use: of the first rank that has this memory
   Whereabouts whereabouts;
   Unattended unattended;
+  bool adopts;  ///< buffers of its program into its heap
 };
 
 struct World {

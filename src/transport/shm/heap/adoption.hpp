@@ -114,6 +114,7 @@ class Adoption {
   std::array<Candidate, 64> candidates_{};
   double adopting_ = 0, copying_ = 0;  // ns for a byte
   std::byte* looked_at_ = nullptr;     // last
+  unsigned looks_ = 0;
 };
 
 }  // namespace omnes::shm
