@@ -15,11 +15,11 @@ from omnes.terminal.units import format_about, geometric_mean
 
 _HOW = f"""\
 Programs as Debian packages them, or built from their own source: the stock MPI, omnes preloaded (`{OMNES}`), and omnes
-with `OMNES_HEAP=auto` (`{ADOPTING}`) or `OMNES_HEAP=shared` (`{HEAP}`). They run in turn, once in each round. A ratio compares two runs of one round:
-above 1, omnes is faster; it is the median, with the interval that holds it with 95 % confidence, **bold** where 1 is
-outside. With fewer than {LEAST} rounds there is no such interval, and the least and the greatest ratio stand there, in
-parentheses. A figure is the program's own; wall time is from the launch to the end of the job. All runs passed the
-program's checks, many of which compare numbers with the stock MPI's.
+with `OMNES_HEAP=auto` (`{ADOPTING}`) or `OMNES_HEAP=shared` (`{HEAP}`). They run in turn, once in each round. A ratio
+compares two runs of one round: above 1, omnes is faster; it is the median, with the interval that holds it with 95 %
+confidence, **bold** where 1 is outside. With fewer than {LEAST} rounds there is no such interval, and the least and the
+greatest ratio stand there, in parentheses. A figure is the program's own; wall time is from the launch to the end of
+the job. All runs passed the program's checks, many of which compare numbers with the stock MPI's.
 
 Ranks that have a core each are bound to it. Where ranks share cores, Open MPI yields by itself, and MPICH is told to,
 on both sides. Each rank has one thread."""
