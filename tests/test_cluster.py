@@ -71,6 +71,16 @@ def test_results_across_hosts(cluster, mpi, build, program, tmp_path):
     assert not ran or "all_to_all" not in ran  # which the table has for one node
 
 
+def test_the_first_calls_of_a_communicator_are_the_mpis(cluster, mpi, build, tmp_path):
+    """Except reductions, which give the same bits from the first call on, and where the MPI itself begins slowly."""
+    expect_ok(on_hosts(cluster, mpi, build("first_calls", mpi), folder=tmp_path))
+    begins_slowly = mpi.kind == "prrte"
+    for rank in reports(tmp_path):
+        left = sum(entry["calls"] for entry in rank["passed"] if "first calls of a communicator" in entry["reason"])
+        assert left == (0 if begins_slowly else 4)
+        assert {entry["operation"] for entry in rank["passed"]} <= {"bcast"}
+
+
 def test_the_catalogue_across_hosts(cluster, mpi, build, tmp_path):
     """Three ranks on each host; all forms."""
     expect_ok(on_hosts(cluster, mpi, build("catalogue", mpi), "all", "bcast", "knomial", folder=tmp_path, ranks=12))

@@ -2,6 +2,8 @@
 //
 // Cost: for a communicator that this thread knows, a look-up of a few nanoseconds before the operation's own
 // function.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -86,10 +88,8 @@ struct Made {
 /// communicators for its coll/han, which takes longer than to open lanes.
 bool host_begins_quickly() {
   if constexpr (built_for != Family::ompi) return true;
-#ifdef OMNES_PERSISTENT
-  return host.Barrier_init == nullptr;
-#endif
-  return true;
+  static const bool is_open_mpi_4 = dlsym(RTLD_DEFAULT, "MPI_Session_init") == nullptr;
+  return is_open_mpi_4;
 }
 
 /// Why a call is left to the host that is among the first on its communicator: over several nodes, lanes are opened by an exchange of all
