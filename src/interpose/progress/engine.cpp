@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <climits>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -18,10 +17,10 @@
 #include "interpose/communicator/report.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
-#include "interpose/process/tag_pool.hpp"
 #include "interpose/process/world.hpp"
 #include "interpose/progress/background.hpp"
 #include "interpose/progress/formation.hpp"
+#include "interpose/progress/placeholder.hpp"
 
 namespace omnes::interpose {
 
@@ -170,54 +169,6 @@ class Persistent {
 };
 auto& persistent = *new Persistent;
 
-auto& tags = *new TagPool(1, 1, INT_MAX);  // of Process::self; 0 is that of Process::idle
-
-/// A receive of no bytes from oneself that waits for its message: what a nonblocking operation gives the program.
-struct Placeholder {
-  MPI_Request request;
-  int tag;
-};
-constexpr std::size_t max_idle_placeholders = 32;
-auto& idle_placeholders = *new std::vector<Placeholder>;  // behind the gate
-
-/// Behind the gate. Throws Failure.
-Placeholder take_placeholder() {
-  if (!idle_placeholders.empty()) {
-    const Placeholder last = idle_placeholders.back();
-    idle_placeholders.pop_back();
-    return last;
-  }
-  Placeholder made{.request = {}, .tag = tags.take()};
-  const int code = host.Irecv(nullptr, 0, handles.byte, 0, made.tag, process().self, &made.request);
-  if (code != MPI_SUCCESS) {
-    tags.give_back(made.tag);
-    throw Failure{code};
-  }
-  return made;
-}
-
-/// Behind the gate.
-void send_to_self(int tag, int bytes) {
-  static const std::byte nothing{};
-  host.Send(&nothing, bytes, handles.byte, 0, tag, process().self);
-}
-
-/// Behind the gate: completes it.
-void end_placeholder(Placeholder placeholder) {
-  send_to_self(placeholder.tag, 0);
-  host.Wait(&placeholder.request, MPI_STATUS_IGNORE);
-  tags.give_back(placeholder.tag);
-}
-
-/// Behind the gate.
-void return_placeholder(Placeholder placeholder) {
-  if (idle_placeholders.size() < max_idle_placeholders) {
-    idle_placeholders.push_back(placeholder);
-  } else {
-    end_placeholder(placeholder);
-  }
-}
-
 void ended(void* context, int code) {
   auto* pending = static_cast<Pending*>(context);
   pending->code = code;
@@ -274,11 +225,6 @@ bool advance_inside(Unattended allowed = Unattended::everything) {
   return moved;
 }
 
-/// Completes the program's request: with the message of no bytes that it waits for, or one that does not fit.
-void complete_request(const Pending& pending) {
-  if (pending.tag >= 0) send_to_self(pending.tag, pending.code == 0 ? 0 : 1);
-}
-
 /// Brings the result to where the program wants it.
 void land(Pending& pending) {
   if (pending.code == 0 && !pending.job.nothing) {
@@ -311,7 +257,7 @@ void settle(Pending& pending) {
   if (pending.freed || (!pending.own && pending.told)) last_use.reset(&pending);
   if (pending.told) {
     known.remove(pending.request);
-    complete_request(pending);
+    complete_placeholder(pending);
   } else {
     pending.over.store(true, std::memory_order_release);
   }
@@ -422,7 +368,7 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
 
 Pending::~Pending() {
   if (own) own->released = true;
-  if (tag >= 0) tags.give_back(tag);
+  forget_placeholder(*this);
 }
 
 void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
@@ -437,9 +383,8 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
     if (!over) {
       Pending& started = *pending.release();  // also without a request it goes on
       started.told = true;
-      const Placeholder placeholder = take_placeholder();
-      started.tag = placeholder.tag;
-      request = started.request = placeholder.request;
+      take_placeholder(started);
+      request = started.request;
       started.told = !known.add(request, &started);
     }
   }
@@ -452,7 +397,7 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
     }
     request = handles.request_null;
     check_own(pending->code);
-    check_own(host.Irecv(nullptr, 0, handles.byte, MPI_PROC_NULL, 0, process().self, &request));
+    request = completed_request();
   } else {
     wake_background();
     settle_all();
@@ -463,9 +408,8 @@ void prepare(std::unique_ptr<Pending> pending, MPI_Request& request) {
   start_background();
   pending->own = &take_lane(*pending->state, pending->comm);
   get_ready(*pending, Form::persistent, pending->own->lane);
-  pending->tag = tags.take();
-  check_own(host.Recv_init(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
-  pending->request = request;
+  make_persistent_placeholder(*pending);
+  request = pending->request;
   persistent.add(std::move(pending));
 }
 
@@ -503,13 +447,13 @@ void tell(Pending& pending) {
   std::unique_ptr<Pending> last_use;
   const Inside inside;
   pending.told = true;
-  if (pending.own) host.Start(&pending.request);
+  if (pending.own) start_placeholder(pending);
   if (pending.over.load(std::memory_order_relaxed)) {
     if (!pending.own) {
       known.remove(pending.request);
       last_use.reset(&pending);
     }
-    complete_request(pending);
+    complete_placeholder(pending);
   } else if (pending.own) {
     known.add(pending.request, nullptr);
   } else {
@@ -523,7 +467,7 @@ int complete(Pending& pending, MPI_Request& request) {
   const std::unique_ptr<Pending> last_use(&pending);
   const Inside inside;
   known.remove(request);
-  return_placeholder({request, std::exchange(pending.tag, -1)});
+  return_placeholder(pending);
   request = handles.request_null;
   return pending.code;
 }
@@ -626,8 +570,7 @@ void drain() {
     waiter.pause();
   }
   const Inside inside;
-  for (const Placeholder& idle : idle_placeholders) end_placeholder(idle);
-  idle_placeholders.clear();
+  end_idle_placeholders();
 }
 
 const shm::WaitPolicy& waiting() {
