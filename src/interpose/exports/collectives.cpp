@@ -16,6 +16,7 @@
 #include "interpose/exports/entry.hpp"
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/failure.hpp"
+#include "interpose/host/inside.hpp"
 #include "interpose/process/own_memory.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/progress/engine.hpp"
@@ -85,6 +86,7 @@ struct Made {
 template <class Describe, class Serve, class Size, class Pass>
 int dispatch(const Made& made, On on, Describe describe, Serve serve, Size size, Pass pass) {
   const auto [operation, form, caller, request] = made;
+  if (component && called_by_host()) return pass();
   const record::Within within;
   std::optional<check::Entry> checked;
   const MPI_Comm comm = communicator(on);

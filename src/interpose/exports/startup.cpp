@@ -112,6 +112,11 @@ const char* set_up() {
         "LD_PRELOAD, too";
     return "wrong OMNES_ variable";
   }
+  if (component && (p.settings.check != Check::off || p.settings.record)) {
+    complaint = std::string(p.settings.record ? "OMNES_RECORD" : "OMNES_CHECK") +
+                ": not served by a component of Open MPI; preload libomnes-ompi.so, as omnes run does";
+    return "wrong OMNES_ variable";
+  }
   for (const std::string& line : p.settings.ignored) note(line);
   p.fingerprint = fingerprint_of(p.settings);
   host.Comm_rank(handles.comm_world, &p.rank);
@@ -153,7 +158,7 @@ int initialised() {
   const int met = meet();  // also with OMNES_OFF, which other ranks may not have
   if (met == MPI_SUCCESS && serves && process().settings.check != Check::off) check::begin();
   begin_report();
-  if (met == MPI_SUCCESS && serves && engine::waiting().oversubscribed) hook_into_host();
+  if (met == MPI_SUCCESS && serves && (component || engine::waiting().oversubscribed)) hook_into_host();
   return met;
 }
 

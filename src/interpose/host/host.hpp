@@ -114,6 +114,13 @@ inline constexpr Family built_for = Family::abi;
 /// may spin, and the host serves all but the blocking collectives.
 inline constexpr bool simulated = built_for == Family::smpi;
 
+/// Whether this is a component of the host, which calls it, rather than a library in front of it (src/component).
+#ifdef OMNES_COMPONENT
+inline constexpr bool component = true;
+#else
+inline constexpr bool component = false;
+#endif
+
 extern Host host;
 extern Handles handles;
 

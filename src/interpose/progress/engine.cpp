@@ -51,12 +51,35 @@ class Gate {
   std::atomic_flag busy_;
 } gate;
 
-struct Inside {
-  Inside() { gate.enter(); }
-  explicit Inside(std::adopt_lock_t) {}
-  ~Inside() { gate.leave(); }
+/// Of a component: the host, called from inside, calls its own collectives (MPI_Comm_idup does), and with them us.
+OMNES_FAST_THREAD_LOCAL bool within = false;
+void take_off_late();
+
+class Inside {
+ public:
+  Inside() : again_(component && within) {
+    if (again_) return;
+    gate.enter();
+    if constexpr (component) within = true;
+  }
+  explicit Inside(std::adopt_lock_t) : again_(false) {
+    if constexpr (component) within = true;
+  }
+  ~Inside() {
+    if (again_) return;
+    if constexpr (component) {
+      take_off_late();
+      within = false;
+    }
+    gate.leave();
+  }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
+
+  bool again() const { return again_; }
+
+ private:
+  const bool again_;
 };
 
 struct Active {
@@ -68,6 +91,7 @@ struct Active {
 auto& lanes = *new std::vector<Active>;
 auto& forming = *new std::vector<std::shared_ptr<State>>;
 std::atomic<int> moving_count{0};           // of lanes
+auto& late = *new std::vector<Pending*>;    // started from inside: they take off when the thread leaves
 auto& landed = *new std::vector<Pending*>;  // has ended, but for what the calling thread must do
 std::atomic<int> landed_count{0};
 std::atomic<unsigned> visit_count{0};  // written behind the gate
@@ -204,7 +228,7 @@ bool advance_inside(Unattended allowed = Unattended::everything) {
     }
   }
   for (std::size_t i = 0; i < lanes.size();) {
-    Active& active = lanes[i];
+    const Active active = lanes[i];
     try {
       if (const int code = active.state->broken) throw Failure{code};
       if (!active.lane->is_open() && active.state->formed) open_nonblocking(*active.state);
@@ -217,7 +241,7 @@ bool advance_inside(Unattended allowed = Unattended::everything) {
     if (active.lane->front()) {
       ++i;
     } else {
-      active = std::move(lanes.back());
+      lanes[i] = lanes.back();
       lanes.pop_back();
     }
   }
@@ -250,7 +274,7 @@ void count_end(Pending& pending) {
 void settle(Pending& pending) {
   land(pending);
   if (pending.code != 0) pending.state->unclean = true;
-  if (pending.code != 0) raise(pending.state->detached ? handles.comm_self : pending.comm, pending.code);
+  if (pending.code != 0 && !component) raise(pending.state->detached ? handles.comm_self : pending.comm, pending.code);
   std::unique_ptr<Pending> last_use;
   const Inside inside;
   count_end(pending);
@@ -288,8 +312,27 @@ bool for_the_thread(const Pending& pending) {
   return process().settings.async && !pending.flight.calls_host && pending.flight.plan->longest >= long_step;
 }
 
-/// Puts a loaded job on its way; behind the gate.
-void take_off(Pending& pending) {
+/// Behind the gate.
+void depart(Pending& pending) {
+  if (pending.lane->front() == nullptr) lanes.push_back({pending.state.get(), pending.lane});
+  pending.lane->enqueue(pending.flight);
+  if (for_the_thread(pending)) {
+    count_moving();
+  } else {
+    advance_inside();
+  }
+}
+
+void take_off_late() {
+  while (!late.empty()) {
+    Pending* const first = late.front();
+    late.erase(late.begin());
+    depart(*first);
+  }
+}
+
+/// Puts a loaded job on its way.
+void take_off(Pending& pending, const Inside& inside) {
   OMNES_ASSERT(gate.is_entered());
   const Call& call = pending.job.call;
   pending.flight.bases = bases_of(pending.flight.go_on ? exchange_of_counts(call, pending.all_counts.data()) : call);
@@ -301,12 +344,10 @@ void take_off(Pending& pending) {
     ended(&pending, 0);
     return;
   }
-  if (pending.lane->front() == nullptr) lanes.push_back({pending.state.get(), pending.lane});
-  pending.lane->enqueue(pending.flight);
-  if (for_the_thread(pending)) {
-    count_moving();
+  if (inside.again()) {
+    late.push_back(&pending);
   } else {
-    advance_inside();
+    depart(pending);
   }
 }
 
@@ -378,14 +419,14 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
   bool over = false;
   {
     const Inside inside;
-    take_off(*pending);
+    take_off(*pending, inside);
     over = !recording() && !checking() && take_back(*pending);  // else its request has to be known by its handle
     if (!over) {
       Pending& started = *pending.release();  // also without a request it goes on
       started.told = true;
       take_placeholder(started);
       request = started.request;
-      started.told = !known.add(request, &started);
+      started.told = component || !known.add(request, &started);
     }
   }
   if (over) {
@@ -419,12 +460,13 @@ bool start(MPI_Request request) {
   if (pending->started_by_program && !pending->told) throw Failure{MPI_ERR_REQUEST};
   if (!pending->job.nothing) pending->job.load(pending->prepared->in_rows);
   pending->started_by_program = true;
-  pending->told = false;
+  pending->told = component;
   pending->over.store(false, std::memory_order_relaxed);
+  if constexpr (component) start_placeholder(*pending);
   bool over = false;
   {
     const Inside inside;
-    take_off(*pending);
+    take_off(*pending, inside);
     over = take_back(*pending);
   }
   if (over) {
