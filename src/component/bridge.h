@@ -50,7 +50,7 @@ struct ompi_request_t* omnes_completed_request(void);
 
 /* Whether a datatype tells how it was made. */
 bool omnes_has_envelope(void* type);
-/* One more who uses a datatype or an operation, and one less. */
+/* One more who uses a datatype, an operation or a communicator, and one less. */
 void omnes_retain(void* object);
 void omnes_release(void* object);
 

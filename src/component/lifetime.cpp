@@ -6,14 +6,12 @@
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/host/host.hpp"
-#include "interpose/host/inside.hpp"
 #include "interpose/progress/engine.hpp"
 
 using namespace omnes::interpose;
 
 extern "C" void omnes_initialised() {
   if (find_host() != built_for) return;
-  const InsideHost guard;
   if (const int code = initialised(); code != MPI_SUCCESS) host.Comm_call_errhandler(handles.comm_world, code);
 }
 

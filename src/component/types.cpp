@@ -1,4 +1,4 @@
-// Datatypes and operators: what operations under way need is kept by Open MPI's own counts of who uses it.
+// Datatypes, operators, communicators: what operations under way need is kept by Open MPI's own counts of who uses it.
 #include "component/bridge.h"
 #include "interpose/types/blocks.hpp"
 #include "interpose/types/holds.hpp"
@@ -13,6 +13,8 @@ void take_type(MPI_Datatype type) { omnes_retain(type); }
 void take_op(MPI_Op op) { omnes_retain(op); }
 void give_back_type(MPI_Datatype type) { omnes_release(type); }
 void give_back_op(MPI_Op op) { omnes_release(op); }
+void take_communicator(MPI_Comm comm) { omnes_retain(comm); }
+void give_back_communicator(MPI_Comm comm) { omnes_release(comm); }
 
 }  // namespace holds
 

@@ -19,6 +19,7 @@
 #include "interpose/host/inside.hpp"
 #include "interpose/process/own_memory.hpp"
 #include "interpose/process/process.hpp"
+#include "interpose/process/world.hpp"
 #include "interpose/progress/engine.hpp"
 #include "interpose/progress/formation.hpp"
 
@@ -86,7 +87,7 @@ struct Made {
 template <class Describe, class Serve, class Size, class Pass>
 int dispatch(const Made& made, On on, Describe describe, Serve serve, Size size, Pass pass) {
   const auto [operation, form, caller, request] = made;
-  if (component && called_by_host()) return pass();
+  if (component && (!world() || called_by_host())) return pass();  // MPI_Init is not over, or it is one of ours
   const record::Within within;
   std::optional<check::Entry> checked;
   const MPI_Comm comm = communicator(on);
