@@ -45,6 +45,8 @@ def tree(tmp_path_factory) -> Path:
     (folder / "lib").mkdir(exist_ok=True)
     for library in libraries.folder().glob("*.so"):
         shutil.copy(library, folder / "lib")
+    if (libraries.folder() / "openmpi").exists():
+        shutil.copytree(libraries.folder() / "openmpi", folder / "lib/openmpi")
     for module in ("_core", "_hwloc", "_metis"):
         found = importlib.util.find_spec(f"omnes.{module}")
         if found and found.origin:

@@ -8,8 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Persistent collectives came with MPI 4; Open MPI 5 has them, though it says that it is MPI 3.
-#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+// Persistent collectives came with MPI 4; Open MPI 5 has them, though it says that it is MPI 3, and Open MPI 4.1 under other names.
+#if defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION == 4
+#include <mpi-ext.h>
+#endif
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define HAS_PERSISTENT 1
+#include "extension.h"
+#elif MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
 #define HAS_PERSISTENT 1
 #else
 #define HAS_PERSISTENT 0

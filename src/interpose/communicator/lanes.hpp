@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "interpose/host/port.hpp"
+#include "interpose/types/holds.hpp"
 #include "transport/shm/endpoint.hpp"
 #include "transport/shm/segment.hpp"
 
@@ -33,8 +34,13 @@ struct Contact {
   bool made = false;    ///< and did: the ticket is of use
 };
 
-/// The exchange while it is under way.
+/// The exchange while it is under way, on a communicator that the program may free meanwhile.
 struct Formation {
+  explicit Formation(MPI_Comm its_comm) : comm(its_comm) { holds::take_communicator(comm); }
+  ~Formation() { holds::give_back_communicator(comm); }
+  Formation(const Formation&) = delete;
+  Formation& operator=(const Formation&) = delete;
+  MPI_Comm comm;
   std::unique_ptr<Lanes> lanes;
   Contact mine;
   std::vector<Contact> all;

@@ -45,8 +45,12 @@ inline void keep_state(MPI_Comm, std::shared_ptr<State>) {}
 Origin origin_of(MPI_Comm comm);
 /// Before the communicator is freed: nothing is known of it any more.
 Origin take_origin(MPI_Comm comm);
+#ifdef OMNES_COMPONENT
+inline Origin keep_origin(MPI_Comm, Origin) { return {}; }  // as freeing one does not fail
+#else
 /// Returns what was known of it until now.
 Origin keep_origin(MPI_Comm comm, Origin origin);
+#endif
 /// Of one whose origin has_state().
 void keep_state(MPI_Comm comm, std::shared_ptr<State> state);
 

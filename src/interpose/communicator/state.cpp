@@ -12,7 +12,9 @@
 
 namespace omnes::interpose {
 
+#ifndef OMNES_COMPONENT
 OMNES_FAST_THREAD_LOCAL StateCache state_cache;
+#endif
 
 namespace {
 

@@ -72,11 +72,22 @@ struct Found {
 
 /// The state of the communicator, for a call in that form; made if there is none. Nothing is communicated. Throws Failure.
 Found state_of(MPI_Comm comm, Form form);
+#ifdef OMNES_COMPONENT
+/// Our module of the communicator (host/module.h), which the host hands over.
+struct StateCache {
+  void put(MPI_Comm comm, State* state, std::uint64_t generation);
+  static std::uint64_t generation(MPI_Comm) { return 0; }  // nobody frees a communicator while it is in a call
+  static void forget(MPI_Comm comm);
+  static void forget_all();
+};
+inline StateCache state_cache;
+#else
 using StateCache = HandleCache<MPI_Comm, State, 512>;
 extern OMNES_FAST_THREAD_LOCAL StateCache state_cache;
 
 /// The communicator's state if this thread knows it and its lanes are open, else null. This is the fast path.
 inline State* known_state(MPI_Comm comm) { return state_cache.find(comm); }
+#endif
 
 /// Calls `free`, by which the host frees the communicator, and lets its state go unless that fails. Returns its code.
 int free_communicator(MPI_Comm comm, const std::function<int()>& free);

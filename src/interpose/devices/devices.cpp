@@ -113,7 +113,7 @@ void cannot(const std::string& why) {
       code_saying("buffers in a GPU's memory cannot be served: " + why + "; OMNES_OFF=1 leaves them to the MPI")};
 }
 
-#ifndef OMNES_ABI_SMPI
+#if !defined(OMNES_ABI_SMPI) && !defined(OMNES_COMPONENT)
 using Open = void* (*)(const char*, int);
 
 /// Before a library is loaded. Returns the real dlopen.

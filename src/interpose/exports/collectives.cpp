@@ -16,11 +16,13 @@
 #include "interpose/describe/aliases.hpp"
 #include "interpose/describe/describe.hpp"
 #include "interpose/devices/devices.hpp"
+#include "interpose/exports/entry.hpp"
 #include "interpose/exports/startup.hpp"
-#include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
+#include "interpose/host/inside.hpp"
 #include "interpose/process/own_memory.hpp"
 #include "interpose/process/process.hpp"
+#include "interpose/process/world.hpp"
 #include "interpose/progress/engine.hpp"
 #include "interpose/progress/formation.hpp"
 
@@ -111,13 +113,14 @@ const char* too_new(State& state, MPI_Comm comm, Operation operation, Form form)
 
 /// Serves a call: `serve` does so with the communicator's state and returns null, or why `pass` has to do it. `describe`: as below.
 template <class Describe, class Serve, class Size, class Pass>
-int dispatch(const Made& made, Wide wide_comm, Describe describe, Serve serve, Size size, Pass pass) {
+int dispatch(const Made& made, On on, Describe describe, Serve serve, Size size, Pass pass) {
   const auto [operation, form, caller, request] = made;
+  if (component && (!world() || called_by_host())) return pass();  // MPI_Init is not over, or it is one of ours
   const record::Within within;
   std::optional<check::Entry> checked;
-  const MPI_Comm comm = narrow<MPI_Comm>(wide_comm);
+  const MPI_Comm comm = communicator(on);
   const char* reason = nullptr;
-  State* state = known_state(comm);
+  State* state = known_state(on);
   try {
     if (!state || !state->team) [[unlikely]] {
       const Found found = find_state(comm, form);
@@ -246,15 +249,15 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
 }
 
 template <class... Arguments, class Describe, class Pass>
-int blocking(Operation operation, const void* caller, Wide comm, const Given<Arguments...>& given, Describe describe,
+int blocking(Operation operation, const void* caller, On on, const Given<Arguments...>& given, Describe describe,
              Pass pass) {
-  const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
+  const auto serve = [&](State& state, MPI_Comm comm) -> const char* {
     const bool asked = asks(given);
-    if (const auto known = serve_known(state, narrow_comm, operation, given, asked)) return *known;
-    return serve_first(state, narrow_comm, operation, given, asked, describe);
+    if (const auto known = serve_known(state, comm, operation, given, asked)) return *known;
+    return serve_first(state, comm, operation, given, asked, describe);
   };
   const auto size = [&] { return size_of(operation, given); };
-  return dispatch({operation, Form::blocking, caller}, comm, describe, serve, size, pass);
+  return dispatch({operation, Form::blocking, caller}, on, describe, serve, size, pass);
 }
 
 /// Apart, so that it costs calls that repeat nothing.
@@ -267,9 +270,9 @@ int blocking(Operation operation, const void* caller, Wide comm, const Given<Arg
 /// Serves a blocking call that was made before with such arguments, or such as differ in the count alone; returns `unlike_any` where there was none, and
 /// `left_to_host` where that is to serve it. Inlined, so that arguments are compared where they are: in registers.
 template <class... Arguments>
-[[gnu::always_inline]] inline int repeat(Operation operation, Wide wide_comm, const Given<Arguments...>& given) {
-  const MPI_Comm comm = narrow<MPI_Comm>(wide_comm);
-  State* const state = known_state(comm);
+[[gnu::always_inline]] inline int repeat(Operation operation, On on, const Given<Arguments...>& given) {
+  const MPI_Comm comm = communicator(on);
+  State* const state = known_state(on);
   if (!state || revoked(comm)) [[unlikely]]
     return unlike_any;
   if (state->repeats.left_to_host(operation)) [[unlikely]]
@@ -313,19 +316,19 @@ const char* would_stop(const State& state, const Job& job) {
 
 /// Nonblocking and persistent: `begin` takes the described operation and makes its request.
 template <class Describe, class Pass>
-int requested(const Made& call, Wide comm, Describe describe, Pass pass) {
+int requested(const Made& call, On on, Describe describe, Pass pass) {
   const auto [operation, form, caller, request] = call;
   if constexpr (simulated)
-    return pass_on(narrow<MPI_Comm>(comm), nullptr, operation, form, "only blocking calls are served in a simulation",
+    return pass_on(communicator(on), nullptr, operation, form, "only blocking calls are served in a simulation",
                    no_size, pass);
-  const auto serve = [&](State& state, MPI_Comm narrow_comm) -> const char* {
-    auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), narrow_comm);
-    if (const char* reason = describe(state, pending->job)) return refused(state, narrow_comm, reason);
+  const auto serve = [&](State& state, MPI_Comm comm) -> const char* {
+    auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), comm);
+    if (const char* reason = describe(state, pending->job)) return refused(state, comm, reason);
     if (const char* reason = would_stop(state, pending->job)) return reason;
-    if (recording()) record::call(state, narrow_comm, form, pending->job);
+    if (recording()) record::call(state, comm, form, pending->job);
     pending->job.hold();
     pending->job.copy_small_contribution(state.p);
-    open_lanes(state, narrow_comm, form == Form::persistent);
+    open_lanes(state, comm, form == Form::persistent);
     MPI_Request& made = *request;
     if (form == Form::nonblocking) {
       engine::launch(std::move(pending), made);
@@ -335,7 +338,7 @@ int requested(const Made& call, Wide comm, Describe describe, Pass pass) {
     if (recording()) record::requested(made);
     return nullptr;
   };
-  return dispatch(call, comm, describe, serve, no_size, pass);
+  return dispatch(call, on, describe, serve, no_size, pass);
 }
 
 Exchange exchange(const void* send, MPI_Count send_count, Wide send_type, void* recv, MPI_Count recv_count,
@@ -365,50 +368,42 @@ Parted parted(const void* buffer, Integers counts, Integers displacements, const
 // The three forms of one operation: its parameters before the communicator, the same as arguments, and what describes
 // them as a job of `state`.
 #define OMNES_FORMS(blocking_name, nonblocking_name, persistent_name, operation, parameters, arguments, description) \
-  OMNES_EXPORT(blocking_name, OMNES_BEFORE parameters Wide comm) {                                                   \
-    if (const int code = repeat(Operation::operation, comm, Given(Operation::operation OMNES_AFTER arguments));      \
+  OMNES_ENTRY(blocking_name, OMNES_BEFORE parameters Wide comm) {                                                    \
+    const On on{comm OMNES_MODULE};                                                                                  \
+    if (const int code = repeat(Operation::operation, on, Given(Operation::operation OMNES_AFTER arguments));        \
         code >= 0) [[likely]]                                                                                        \
       return code;                                                                                                   \
     else if (code == left_to_host)                                                                                   \
-      return call_host(host.blocking_name, OMNES_BEFORE arguments comm);                                             \
-    const auto first = [](OMNES_BEFORE parameters Wide comm, const void* caller) __attribute__((noinline)) {         \
+      return call_host(OMNES_HOST(blocking_name), OMNES_BEFORE arguments comm);                                      \
+    const auto first = [](OMNES_BEFORE parameters On on, const void* caller) __attribute__((noinline)) {             \
+      const Wide comm = handle(on);                                                                                  \
       return blocking(                                                                                               \
-          Operation::operation, caller, comm, Given(Operation::operation OMNES_AFTER arguments),                     \
+          Operation::operation, caller, on, Given(Operation::operation OMNES_AFTER arguments),                       \
           [&]([[maybe_unused]] State& state, auto& job) { return description; },                                     \
-          [&] { return call_host(host.blocking_name, OMNES_BEFORE arguments comm); });                               \
+          [&] { return call_host(OMNES_HOST(blocking_name), OMNES_BEFORE arguments comm); });                        \
     };                                                                                                               \
-    return first(OMNES_BEFORE arguments comm, OMNES_CALLER);                                                         \
+    return first(OMNES_BEFORE arguments on, OMNES_CALLER);                                                           \
   }                                                                                                                  \
-  OMNES_EXPORT(nonblocking_name, OMNES_BEFORE parameters Wide comm, void* request) {                                 \
+  OMNES_ENTRY(nonblocking_name, OMNES_BEFORE parameters Wide comm, void* request) {                                  \
+    const On on{comm OMNES_MODULE};                                                                                  \
     return requested(                                                                                                \
-        {Operation::operation, Form::nonblocking, OMNES_CALLER, static_cast<MPI_Request*>(request)}, comm,           \
+        {Operation::operation, Form::nonblocking, OMNES_CALLER, static_cast<MPI_Request*>(request)}, on,             \
         [&]([[maybe_unused]] State& state, auto& job) { return description; },                                       \
-        [&] { return call_host(host.nonblocking_name, OMNES_BEFORE arguments comm, request); });                     \
+        [&] { return call_host(OMNES_HOST(nonblocking_name), OMNES_BEFORE arguments comm, request); });              \
   }                                                                                                                  \
   OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)
 
 #ifdef OMNES_PERSISTENT
-#define OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)             \
-  OMNES_EXPORT_PERSISTENT(persistent_name, OMNES_BEFORE parameters Wide comm, Wide info, void* request) { \
-    return requested(                                                                                     \
-        {Operation::operation, Form::persistent, OMNES_CALLER, static_cast<MPI_Request*>(request)}, comm, \
-        [&]([[maybe_unused]] State& state, auto& job) { return description; },                            \
-        [&] { return call_host(host.persistent_name, OMNES_BEFORE arguments comm, info, request); });     \
+#define OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)                \
+  OMNES_ENTRY_PERSISTENT(persistent_name, OMNES_BEFORE parameters Wide comm, Wide info, void* request) {     \
+    const On on{comm OMNES_MODULE};                                                                          \
+    return requested(                                                                                        \
+        {Operation::operation, Form::persistent, OMNES_CALLER, static_cast<MPI_Request*>(request)}, on,      \
+        [&]([[maybe_unused]] State& state, auto& job) { return description; },                               \
+        [&] { return call_host(OMNES_HOST(persistent_name), OMNES_BEFORE arguments comm, info, request); }); \
   }
 #else
 #define OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)
-#endif
-
-#ifdef OMNES_ABI_OMPI
-#define OMNES_EXPORT_PERSISTENT(name, ...)                                                                        \
-  OMNES_EXPORT(name, __VA_ARGS__);                                                                                \
-  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) int omnes_MPIX_##name(__VA_ARGS__) asm(  \
-      "MPIX_" #name);                                                                                             \
-  extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) int omnes_PMPIX_##name(__VA_ARGS__) asm( \
-      "PMPIX_" #name);                                                                                            \
-  extern "C" int omnes_MPI_##name(__VA_ARGS__)
-#else
-#define OMNES_EXPORT_PERSISTENT OMNES_EXPORT
 #endif
 
 OMNES_FORMS(Barrier, Ibarrier, Barrier_init, barrier, (), (), barrier(state, job))

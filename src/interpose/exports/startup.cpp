@@ -15,7 +15,6 @@
 #include "interpose/communicator/record.hpp"
 #include "interpose/communicator/report.hpp"
 #include "interpose/communicator/state.hpp"
-#include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/host/inside.hpp"
 #include "interpose/process/notes.hpp"
@@ -113,6 +112,11 @@ const char* set_up() {
         "LD_PRELOAD, too";
     return "wrong OMNES_ variable";
   }
+  if (component && (p.settings.check != Check::off || p.settings.record)) {
+    complaint = std::string(p.settings.record ? "OMNES_RECORD" : "OMNES_CHECK") +
+                ": not served by a component of Open MPI; preload libomnes-ompi.so, as omnes run does";
+    return "wrong OMNES_ variable";
+  }
   for (const std::string& line : p.settings.ignored) note(line);
   p.fingerprint = fingerprint_of(p.settings);
   host.Comm_rank(handles.comm_world, &p.rank);
@@ -135,17 +139,6 @@ const char* set_up() {
   return nullptr;
 }
 
-int initialised(int code) {
-  if (code != MPI_SUCCESS || find_host() != built_for) return code;
-  const bool serves = prepare_process() == nullptr;
-  if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(handles.comm_world, complaint);
-  const int met = meet();  // also with OMNES_OFF, which other ranks may not have
-  if (met == MPI_SUCCESS && serves && process().settings.check != Check::off) check::begin();
-  begin_report();
-  if (met == MPI_SUCCESS && serves && engine::waiting().oversubscribed) hook_into_host();
-  return met;
-}
-
 /// Also MPI_Finalize is called by all: what some have called before it and others have not, comes to light now.
 void check_end(const void* caller) {
   if (!checking()) return;
@@ -158,6 +151,27 @@ void check_end(const void* caller) {
 }
 
 }  // namespace
+
+int initialised() {
+  const bool serves = prepare_process() == nullptr;
+  if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(handles.comm_world, complaint);
+  const int met = meet();  // also with OMNES_OFF, which other ranks may not have
+  if (met == MPI_SUCCESS && serves && process().settings.check != Check::off) check::begin();
+  begin_report();
+  if (met == MPI_SUCCESS && serves && (component || engine::waiting().oversubscribed)) hook_into_host();
+  return met;
+}
+
+void begin_end(const void* caller) {
+  if (!world()) return;
+  check_end(caller);
+  engine::drain();
+}
+
+void finalised() {
+  ready = false;
+  forget_states();
+}
 
 const char* prepare_process() {
   if (ready.load(std::memory_order_acquire)) return nullptr;
@@ -182,32 +196,6 @@ Found find_state(MPI_Comm comm, Form form) {
   if (const char* reason = prepare_process()) return {nullptr, reason};
   if (!world()) return {nullptr, "MPI_Init did not pass through omnes"};
   return state_of(comm, form);
-}
-
-OMNES_EXPORT(Init, int* argc, char*** argv) {
-  int provided = 0;
-  if (find_host() == built_for)
-    if (const int level = level_to_ask_for(MPI_THREAD_SINGLE); level != MPI_THREAD_SINGLE)
-      return initialised(host.Init_thread(argc, argv, level, &provided));
-  return initialised(host.Init(argc, argv));
-}
-
-OMNES_EXPORT(Init_thread, int* argc, char*** argv, int required, int* provided) {
-  if (find_host() == built_for) required = level_to_ask_for(required);
-  return initialised(host.Init_thread(argc, argv, required, provided));
-}
-
-OMNES_EXPORT(Finalize, void) {
-  if (find_host() != built_for)
-    report_wrong_family(find_host());
-  else if (world()) {
-    check_end(OMNES_CALLER);
-    engine::drain();
-  }
-  const int code = host.Finalize();
-  ready = false;
-  forget_states();
-  return code;
 }
 
 }  // namespace omnes::interpose

@@ -78,10 +78,12 @@ class HandleCache : public Generations<Handle, size> {
   Entry entries_[size] = {};
 };
 
-/// For thread-local caches: reached without a call, as this library is loaded with the program. In a simulation all ranks
+/// For thread-local caches: reached without a call, as this library is loaded with the program; a component is not. In a simulation all ranks
 /// are one thread, and each has globals of its own.
-#ifdef OMNES_ABI_SMPI
+#if defined(OMNES_ABI_SMPI)
 #define OMNES_FAST_THREAD_LOCAL constinit
+#elif defined(OMNES_COMPONENT)
+#define OMNES_FAST_THREAD_LOCAL constinit thread_local
 #else
 #define OMNES_FAST_THREAD_LOCAL constinit thread_local __attribute__((tls_model("initial-exec")))
 #endif

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "interpose/host/abi.hpp"
+#include "interpose/host/collectives.h"
 
 // Every function of the host that this library calls.
 // clang-format off
@@ -16,16 +17,6 @@
 #define OMNES_THREE_FORMS(X, name, operation) X(name) X(I##operation)
 #endif
 #define OMNES_THREE_FORMS_C(X, name, operation) X(name##_c) X(I##operation##_c) X(name##_init_c)
-// T(X, name, operation) for each collective operation with counts.
-#define OMNES_COLLECTIVES(T, X)                                                                           \
-  T(X, Bcast, bcast) T(X, Reduce, reduce) T(X, Allreduce, allreduce) T(X, Allgather, allgather)           \
-  T(X, Gather, gather) T(X, Scatter, scatter) T(X, Alltoall, alltoall) T(X, Gatherv, gatherv)             \
-  T(X, Scatterv, scatterv) T(X, Allgatherv, allgatherv) T(X, Alltoallv, alltoallv)                        \
-  T(X, Alltoallw, alltoallw) T(X, Reduce_scatter, reduce_scatter)                                         \
-  T(X, Reduce_scatter_block, reduce_scatter_block) T(X, Scan, scan) T(X, Exscan, exscan)                  \
-  T(X, Neighbor_allgather, neighbor_allgather) T(X, Neighbor_allgatherv, neighbor_allgatherv)             \
-  T(X, Neighbor_alltoall, neighbor_alltoall) T(X, Neighbor_alltoallv, neighbor_alltoallv)                 \
-  T(X, Neighbor_alltoallw, neighbor_alltoallw)
 
 #define OMNES_MESSAGES(X)                                                                                 \
   X(Send) X(Ssend) X(Rsend) X(Recv) X(Mrecv) X(Sendrecv) X(Isend) X(Issend) X(Irsend) X(Irecv) X(Imrecv)  \
@@ -122,6 +113,13 @@ inline constexpr Family built_for = Family::abi;
 /// Whether the host is a simulator: all ranks are one process and take turns. There is no shared memory to find, nobody
 /// may spin, and the host serves all but the blocking collectives.
 inline constexpr bool simulated = built_for == Family::smpi;
+
+/// Whether this is a component of the host, which calls it, rather than a library in front of it (src/component).
+#ifdef OMNES_COMPONENT
+inline constexpr bool component = true;
+#else
+inline constexpr bool component = false;
+#endif
 
 extern Host host;
 extern Handles handles;

@@ -1,7 +1,10 @@
 // Calls of the host by us that may come back to us.
 #pragma once
 
+#include <utility>
+
 #include "interpose/host/handle_cache.hpp"
+#include "interpose/host/host.hpp"
 
 namespace omnes::interpose {
 
@@ -14,7 +17,7 @@ struct InsideHost {
   const bool before = inside_host;
 };
 
-/// Then what comes back to us is the host's to run.
-inline bool called_by_host() { return inside_host; }
+/// Then what comes back to us is the host's to run. Only what is called first, where the host, while it waits, may also call us for others.
+inline bool called_by_host() { return component ? std::exchange(inside_host, false) : inside_host; }
 
 }  // namespace omnes::interpose

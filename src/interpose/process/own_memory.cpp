@@ -31,6 +31,15 @@ shm::Heap* find_or_make() {
   return shm::Heap::make(shm::Heap::usual_bytes(), error).release();
 }
 
+/// Whether the program's calls of madvise and mremap come to this library first (exports/memory.cpp): a component of the host, or
+/// a library that was loaded too late, does not see them.
+bool sees_what_becomes_of_memory() {
+  Dl_info called, own;
+  void* const function = dlsym(RTLD_DEFAULT, "madvise");
+  return function != nullptr && dladdr(function, &called) != 0 && dladdr(&adopting, &own) != 0 &&
+         called.dli_fbase == own.dli_fbase;
+}
+
 }  // namespace
 
 bool memory_is_mapped() {
@@ -47,7 +56,8 @@ shm::Heap* own_heap_if_made() { return made; }
 
 shm::Adoption* adoption() {
   static shm::Adoption* const once = adopting = [] {
-    shm::Heap* const heap = process().settings.heap == HeapUse::automatic ? own_heap() : nullptr;
+    const bool wanted = process().settings.heap == HeapUse::automatic && sees_what_becomes_of_memory();
+    shm::Heap* const heap = wanted ? own_heap() : nullptr;
     return heap ? shm::Adoption::make(*heap).release() : nullptr;
   }();
   return once;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <climits>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -18,10 +17,10 @@
 #include "interpose/communicator/report.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
-#include "interpose/process/tag_pool.hpp"
 #include "interpose/process/world.hpp"
 #include "interpose/progress/background.hpp"
 #include "interpose/progress/formation.hpp"
+#include "interpose/progress/placeholder.hpp"
 
 namespace omnes::interpose {
 
@@ -52,12 +51,35 @@ class Gate {
   std::atomic_flag busy_;
 } gate;
 
-struct Inside {
-  Inside() { gate.enter(); }
-  explicit Inside(std::adopt_lock_t) {}
-  ~Inside() { gate.leave(); }
+/// Of a component: the host, called from inside, calls its own collectives (MPI_Comm_idup does), and with them us.
+OMNES_FAST_THREAD_LOCAL bool within = false;
+void take_off_late();
+
+class Inside {
+ public:
+  Inside() : again_(component && within) {
+    if (again_) return;
+    gate.enter();
+    if constexpr (component) within = true;
+  }
+  explicit Inside(std::adopt_lock_t) : again_(false) {
+    if constexpr (component) within = true;
+  }
+  ~Inside() {
+    if (again_) return;
+    if constexpr (component) {
+      take_off_late();
+      within = false;
+    }
+    gate.leave();
+  }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
+
+  bool again() const { return again_; }
+
+ private:
+  const bool again_;
 };
 
 struct Active {
@@ -69,6 +91,7 @@ struct Active {
 auto& lanes = *new std::vector<Active>;
 auto& forming = *new std::vector<std::shared_ptr<State>>;
 std::atomic<int> moving_count{0};           // of lanes
+auto& late = *new std::vector<Pending*>;    // started from inside: they take off when the thread leaves
 auto& landed = *new std::vector<Pending*>;  // has ended, but for what the calling thread must do
 std::atomic<int> landed_count{0};
 std::atomic<unsigned> visit_count{0};  // written behind the gate
@@ -170,54 +193,6 @@ class Persistent {
 };
 auto& persistent = *new Persistent;
 
-auto& tags = *new TagPool(1, 1, INT_MAX);  // of Process::self; 0 is that of Process::idle
-
-/// A receive of no bytes from oneself that waits for its message: what a nonblocking operation gives the program.
-struct Placeholder {
-  MPI_Request request;
-  int tag;
-};
-constexpr std::size_t max_idle_placeholders = 32;
-auto& idle_placeholders = *new std::vector<Placeholder>;  // behind the gate
-
-/// Behind the gate. Throws Failure.
-Placeholder take_placeholder() {
-  if (!idle_placeholders.empty()) {
-    const Placeholder last = idle_placeholders.back();
-    idle_placeholders.pop_back();
-    return last;
-  }
-  Placeholder made{.request = {}, .tag = tags.take()};
-  const int code = host.Irecv(nullptr, 0, handles.byte, 0, made.tag, process().self, &made.request);
-  if (code != MPI_SUCCESS) {
-    tags.give_back(made.tag);
-    throw Failure{code};
-  }
-  return made;
-}
-
-/// Behind the gate.
-void send_to_self(int tag, int bytes) {
-  static const std::byte nothing{};
-  host.Send(&nothing, bytes, handles.byte, 0, tag, process().self);
-}
-
-/// Behind the gate: completes it.
-void end_placeholder(Placeholder placeholder) {
-  send_to_self(placeholder.tag, 0);
-  host.Wait(&placeholder.request, MPI_STATUS_IGNORE);
-  tags.give_back(placeholder.tag);
-}
-
-/// Behind the gate.
-void return_placeholder(Placeholder placeholder) {
-  if (idle_placeholders.size() < max_idle_placeholders) {
-    idle_placeholders.push_back(placeholder);
-  } else {
-    end_placeholder(placeholder);
-  }
-}
-
 void ended(void* context, int code) {
   auto* pending = static_cast<Pending*>(context);
   pending->code = code;
@@ -253,7 +228,7 @@ bool advance_inside(Unattended allowed = Unattended::everything) {
     }
   }
   for (std::size_t i = 0; i < lanes.size();) {
-    Active& active = lanes[i];
+    const Active active = lanes[i];
     try {
       if (const int code = active.state->broken) throw Failure{code};
       if (!active.lane->is_open() && active.state->formed) open_nonblocking(*active.state);
@@ -266,17 +241,12 @@ bool advance_inside(Unattended allowed = Unattended::everything) {
     if (active.lane->front()) {
       ++i;
     } else {
-      active = std::move(lanes.back());
+      lanes[i] = lanes.back();
       lanes.pop_back();
     }
   }
   count_moving();
   return moved;
-}
-
-/// Completes the program's request: with the message of no bytes that it waits for, or one that does not fit.
-void complete_request(const Pending& pending) {
-  if (pending.tag >= 0) send_to_self(pending.tag, pending.code == 0 ? 0 : 1);
 }
 
 /// Brings the result to where the program wants it.
@@ -304,14 +274,14 @@ void count_end(Pending& pending) {
 void settle(Pending& pending) {
   land(pending);
   if (pending.code != 0) pending.state->unclean = true;
-  if (pending.code != 0) raise(pending.state->detached ? handles.comm_self : pending.comm, pending.code);
+  if (pending.code != 0 && !component) raise(pending.state->detached ? handles.comm_self : pending.comm, pending.code);
   std::unique_ptr<Pending> last_use;
   const Inside inside;
   count_end(pending);
   if (pending.freed || (!pending.own && pending.told)) last_use.reset(&pending);
   if (pending.told) {
     known.remove(pending.request);
-    complete_request(pending);
+    complete_placeholder(pending);
   } else {
     pending.over.store(true, std::memory_order_release);
   }
@@ -342,8 +312,27 @@ bool for_the_thread(const Pending& pending) {
   return process().settings.async && !pending.flight.calls_host && pending.flight.plan->longest >= long_step;
 }
 
-/// Puts a loaded job on its way; behind the gate.
-void take_off(Pending& pending) {
+/// Behind the gate.
+void depart(Pending& pending) {
+  if (pending.lane->front() == nullptr) lanes.push_back({pending.state.get(), pending.lane});
+  pending.lane->enqueue(pending.flight);
+  if (for_the_thread(pending)) {
+    count_moving();
+  } else {
+    advance_inside();
+  }
+}
+
+void take_off_late() {
+  while (!late.empty()) {
+    Pending* const first = late.front();
+    late.erase(late.begin());
+    depart(*first);
+  }
+}
+
+/// Puts a loaded job on its way.
+void take_off(Pending& pending, const Inside& inside) {
   OMNES_ASSERT(gate.is_entered());
   const Call& call = pending.job.call;
   pending.flight.bases = bases_of(pending.flight.go_on ? exchange_of_counts(call, pending.all_counts.data()) : call);
@@ -355,12 +344,10 @@ void take_off(Pending& pending) {
     ended(&pending, 0);
     return;
   }
-  if (pending.lane->front() == nullptr) lanes.push_back({pending.state.get(), pending.lane});
-  pending.lane->enqueue(pending.flight);
-  if (for_the_thread(pending)) {
-    count_moving();
+  if (inside.again()) {
+    late.push_back(&pending);
   } else {
-    advance_inside();
+    depart(pending);
   }
 }
 
@@ -422,7 +409,7 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
 
 Pending::~Pending() {
   if (own) own->released = true;
-  if (tag >= 0) tags.give_back(tag);
+  forget_placeholder(*this);
 }
 
 void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
@@ -432,15 +419,14 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
   bool over = false;
   {
     const Inside inside;
-    take_off(*pending);
+    take_off(*pending, inside);
     over = !recording() && !checking() && take_back(*pending);  // else its request has to be known by its handle
     if (!over) {
       Pending& started = *pending.release();  // also without a request it goes on
       started.told = true;
-      const Placeholder placeholder = take_placeholder();
-      started.tag = placeholder.tag;
-      request = started.request = placeholder.request;
-      started.told = !known.add(request, &started);
+      take_placeholder(started);
+      request = started.request;
+      started.told = component || !known.add(request, &started);
     }
   }
   if (over) {
@@ -452,7 +438,7 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
     }
     request = handles.request_null;
     check_own(pending->code);
-    check_own(host.Irecv(nullptr, 0, handles.byte, MPI_PROC_NULL, 0, process().self, &request));
+    request = completed_request();
   } else {
     wake_background();
     settle_all();
@@ -463,9 +449,8 @@ void prepare(std::unique_ptr<Pending> pending, MPI_Request& request) {
   start_background();
   pending->own = &take_lane(*pending->state, pending->comm);
   get_ready(*pending, Form::persistent, pending->own->lane);
-  pending->tag = tags.take();
-  check_own(host.Recv_init(nullptr, 0, handles.byte, 0, pending->tag, process().self, &request));
-  pending->request = request;
+  make_persistent_placeholder(*pending);
+  request = pending->request;
   persistent.add(std::move(pending));
 }
 
@@ -475,12 +460,13 @@ bool start(MPI_Request request) {
   if (pending->started_by_program && !pending->told) throw Failure{MPI_ERR_REQUEST};
   if (!pending->job.nothing) pending->job.load(pending->prepared->in_rows);
   pending->started_by_program = true;
-  pending->told = false;
+  pending->told = component;
   pending->over.store(false, std::memory_order_relaxed);
+  if constexpr (component) start_placeholder(*pending);
   bool over = false;
   {
     const Inside inside;
-    take_off(*pending);
+    take_off(*pending, inside);
     over = take_back(*pending);
   }
   if (over) {
@@ -503,13 +489,13 @@ void tell(Pending& pending) {
   std::unique_ptr<Pending> last_use;
   const Inside inside;
   pending.told = true;
-  if (pending.own) host.Start(&pending.request);
+  if (pending.own) start_placeholder(pending);
   if (pending.over.load(std::memory_order_relaxed)) {
     if (!pending.own) {
       known.remove(pending.request);
       last_use.reset(&pending);
     }
-    complete_request(pending);
+    complete_placeholder(pending);
   } else if (pending.own) {
     known.add(pending.request, nullptr);
   } else {
@@ -523,7 +509,7 @@ int complete(Pending& pending, MPI_Request& request) {
   const std::unique_ptr<Pending> last_use(&pending);
   const Inside inside;
   known.remove(request);
-  return_placeholder({request, std::exchange(pending.tag, -1)});
+  return_placeholder(pending);
   request = handles.request_null;
   return pending.code;
 }
@@ -626,8 +612,7 @@ void drain() {
     waiter.pause();
   }
   const Inside inside;
-  for (const Placeholder& idle : idle_placeholders) end_placeholder(idle);
-  idle_placeholders.clear();
+  end_idle_placeholders();
 }
 
 const shm::WaitPolicy& waiting() {

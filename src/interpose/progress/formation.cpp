@@ -83,8 +83,14 @@ void accept(State& state, Lanes& lanes, const std::vector<Contact>& contacts) {
   if (!lanes.segment) throw Failure{MPI_ERR_NO_MEM};
 }
 
-/// Runs a collective of the host to its end, while ours go on.
-void finish(MPI_Request request) {
+/// Runs a collective of the host, which `start(request)` starts, to its end, while ours go on.
+template <class Start>
+void run_by_host(Start start) {
+  MPI_Request request;
+  {
+    const InsideHost guard;
+    check_raised(start(&request));
+  }
   for (int flag = 0; !flag; engine::advance()) check_raised(host.Test(&request, &flag, MPI_STATUS_IGNORE));
 }
 
@@ -186,7 +192,6 @@ bool try_formation(State& state) {
   if (state.broken != 0) throw Failure{state.broken};
   const bool by_host = forms_by_host(state);
   if (by_host && inside_progress() && !is_complete(state.formation->request)) return false;
-  const InsideHost guard;
   int flag = 0;
   try {
     if (!by_host) return try_agreement(state);
@@ -223,21 +228,24 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool w
     engine::forms(shared);
     return;
   }
-  const InsideHost guard;
   if constexpr (simulated) {
+    const InsideHost guard;
     auto lanes = std::make_unique<Lanes>();
     accept(state, *lanes, *table_of_all(make_contact(state, *lanes, first_lanes), state.rank, state.p, comm));
     open_first_lanes(state, std::move(lanes));
     return;
   }
   seal_segments();
-  auto formation = std::make_unique<Formation>();
+  auto formation = std::make_unique<Formation>(comm);
   formation->lanes = std::make_unique<Lanes>();
   formation->mine = make_contact(state, *formation->lanes, first_lanes);
   formation->all.resize(state.p);
   constexpr int bytes = sizeof(Contact);
-  check_raised(host.Iallgather(&formation->mine, bytes, handles.byte, formation->all.data(), bytes, handles.byte, comm,
-                               &formation->request));
+  {
+    const InsideHost guard;
+    check_raised(host.Iallgather(&formation->mine, bytes, handles.byte, formation->all.data(), bytes, handles.byte,
+                                 comm, &formation->request));
+  }
   state.formation = std::move(formation);
   engine::forms(shared);
 }
@@ -281,22 +289,22 @@ void open_lanes(State& state, MPI_Comm comm, bool wait) {
 void open_nonblocking(State& state) { open(state, *state.lanes, nonblocking_lane, state.nonblocking); }
 
 void gather_from_all(const void* mine, void* all, std::size_t bytes, MPI_Comm comm) {
-  const InsideHost guard;
   const int count = static_cast<int>(bytes);
-  MPI_Request request;
-  check_raised(host.Iallgather(mine, count, handles.byte, all, count, handles.byte, comm, &request));
-  finish(request);
+  run_by_host([&](MPI_Request* request) {
+    return host.Iallgather(mine, count, handles.byte, all, count, handles.byte, comm, request);
+  });
 }
 
 State::Own& take_lane(State& state, MPI_Comm comm) {
-  const InsideHost guard;
-  MPI_Request request;
+  const auto least_of_all = [comm](const int* mine, int* all, int count) {
+    run_by_host([&](MPI_Request* request) {
+      return host.Iallreduce(mine, all, count, handles.integer, handles.min, comm, request);
+    });
+  };
   if (state.free.empty() && !state.own.empty()) {
     std::vector<int> mine, all(state.own.size());
     for (const State::Own& own : state.own) mine.push_back(own.released);
-    const int count = static_cast<int>(all.size());
-    check_raised(host.Iallreduce(mine.data(), all.data(), count, handles.integer, handles.min, comm, &request));
-    finish(request);
+    least_of_all(mine.data(), all.data(), static_cast<int>(all.size()));
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!all[i]) continue;
       state.own[i].released = false;
@@ -315,8 +323,7 @@ State::Own& take_lane(State& state, MPI_Comm comm) {
       } catch (const Failure&) {
         accepted = 0;
       }
-      check_raised(host.Iallreduce(&accepted, &by_all, 1, handles.integer, handles.min, comm, &request));
-      finish(request);
+      least_of_all(&accepted, &by_all, 1);
       if (lanes->segment) lanes->segment->everyone_attached();
       if (!by_all) throw Failure{MPI_ERR_NO_MEM};
     }

@@ -13,6 +13,7 @@ struct Envelope {
 };
 
 bool envelope(MPI_Datatype type, Envelope& e) {
+  if (!has_envelope(type)) return false;
 #ifdef OMNES_LARGE_COUNTS
   if (host.Type_get_envelope_c)
     return host.Type_get_envelope_c(type, &e.integers, &e.addresses, &e.counts, &e.types, &e.combiner) == MPI_SUCCESS;

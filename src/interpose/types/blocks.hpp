@@ -14,6 +14,13 @@ struct Block {
   MPI_Aint displacement;  ///< bytes from where the whole begins
 };
 
+/// Whether the host can be asked how it was made. Open MPI makes types for itself, and it is an error to ask for theirs.
+#ifdef OMNES_COMPONENT
+bool has_envelope(MPI_Datatype type);
+#else
+inline bool has_envelope(MPI_Datatype) { return true; }
+#endif
+
 /// How a type was made (MPI_COMBINER_...), or -1 where the host cannot tell.
 int combiner_of(MPI_Datatype type);
 

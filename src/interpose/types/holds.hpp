@@ -16,4 +16,14 @@ void give_back_op(MPI_Op op);
 bool put_off_type(MPI_Datatype type);
 bool put_off_op(MPI_Op op);
 
+/// Open MPI's own nonblocking collectives need their communicator until they end, though a program may free it at once. Only a component can
+/// keep it for them.
+#ifdef OMNES_COMPONENT
+void take_communicator(MPI_Comm comm);
+void give_back_communicator(MPI_Comm comm);
+#else
+inline void take_communicator(MPI_Comm) {}
+inline void give_back_communicator(MPI_Comm) {}
+#endif
+
 }  // namespace omnes::interpose::holds

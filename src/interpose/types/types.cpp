@@ -168,7 +168,7 @@ bool committed(MPI_Datatype type) {
 const TypeInfo* examine(MPI_Datatype type) {
   const int combiner = combiner_of(type);
   auto info = std::make_unique<TypeInfo>();
-  if (combiner < 0 || !measure(type, *info)) return nullptr;
+  if ((combiner < 0 && has_envelope(type)) || !measure(type, *info)) return nullptr;
   info->kind = class_of(combiner);
   info->contiguous = is_contiguous(type, combiner);
   info->element = element_of(info->kind, info->size);

@@ -1,0 +1,97 @@
+// Placeholders: receives of no bytes from oneself, which wait for their messages.
+#include "interpose/progress/placeholder.hpp"
+
+#include <climits>
+#include <utility>
+#include <vector>
+
+#include "interpose/host/failure.hpp"
+#include "interpose/process/process.hpp"
+#include "interpose/process/tag_pool.hpp"
+#include "interpose/progress/engine.hpp"
+
+namespace omnes::interpose::engine {
+
+namespace {
+
+struct Placeholder {
+  MPI_Request request;
+  int tag;
+};
+
+// Never destroyed: MPI may be finalised by a destructor.
+auto& tags = *new TagPool(1, 1, INT_MAX);  // of Process::self; 0 is that of Process::idle
+constexpr std::size_t max_idle = 32;
+auto& idle = *new std::vector<Placeholder>;  // behind the gate
+
+Placeholder take() {
+  if (!idle.empty()) {
+    const Placeholder last = idle.back();
+    idle.pop_back();
+    return last;
+  }
+  Placeholder made{.request = {}, .tag = tags.take()};
+  const int code = host.Irecv(nullptr, 0, handles.byte, 0, made.tag, process().self, &made.request);
+  if (code != MPI_SUCCESS) {
+    tags.give_back(made.tag);
+    throw Failure{code};
+  }
+  return made;
+}
+
+void send_to_self(int tag, int bytes) {
+  static const std::byte nothing{};
+  host.Send(&nothing, bytes, handles.byte, 0, tag, process().self);
+}
+
+void end(Placeholder placeholder) {
+  send_to_self(placeholder.tag, 0);
+  host.Wait(&placeholder.request, MPI_STATUS_IGNORE);
+  tags.give_back(placeholder.tag);
+}
+
+}  // namespace
+
+void take_placeholder(Pending& pending) {
+  const Placeholder taken = take();
+  pending.tag = taken.tag;
+  pending.request = taken.request;
+}
+
+void make_persistent_placeholder(Pending& pending) {
+  pending.tag = tags.take();
+  check_own(host.Recv_init(nullptr, 0, handles.byte, 0, pending.tag, process().self, &pending.request));
+}
+
+void start_placeholder(Pending& pending) { host.Start(&pending.request); }
+
+/// With the message of no bytes that it waits for, or one that does not fit.
+void complete_placeholder(Pending& pending) {
+  if (pending.tag >= 0) send_to_self(pending.tag, pending.code == 0 ? 0 : 1);
+}
+
+void return_placeholder(Pending& pending) {
+  const Placeholder returned{pending.request, std::exchange(pending.tag, -1)};
+  if (idle.size() < max_idle) {
+    idle.push_back(returned);
+  } else {
+    end(returned);
+  }
+}
+
+MPI_Request completed_request() {
+  MPI_Request request = handles.request_null;
+  check_own(host.Irecv(nullptr, 0, handles.byte, MPI_PROC_NULL, 0, process().self, &request));
+  return request;
+}
+
+void forget_placeholder(Pending& pending) {
+  if (pending.tag >= 0) tags.give_back(pending.tag);
+}
+
+void end_idle_placeholders() {
+  for (const Placeholder& one : idle) end(one);
+  idle.clear();
+}
+
+}  // namespace omnes::interpose::engine
