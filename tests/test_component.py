@@ -162,7 +162,9 @@ def test_a_parameter_is_a_setting(run, report):
     ],
 )
 def test_a_wrong_setting_is_an_error_of_mpi_init(run, variable, value, said):
-    done = run(2, "movement", "10", **{variable: value})
+    done = run(
+        2, "movement", "10", OMPI_MCA_orte_base_help_aggregate="0", **{variable: value}
+    )  # said by the rank itself
     assert done.returncode != 0
     assert said in done.stdout + done.stderr
 
