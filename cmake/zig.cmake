@@ -3,7 +3,8 @@
 #
 #   cmake -S . -B build/arm64 --toolchain cmake/zig.cmake -DOMNES_TARGET=aarch64-linux-gnu.2.28
 set(OMNES_TARGET x86_64-linux-gnu.2.28 CACHE STRING "Zig's name of the machine to build for, and its oldest glibc")
-list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES OMNES_TARGET OMNES_ZIG)
+set(OMNES_INCLUDE "" CACHE PATH "Folder with more headers that each file may include")
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES OMNES_TARGET OMNES_ZIG OMNES_INCLUDE)
 
 if(NOT OMNES_ZIG)
   find_program(python NAMES python3 python NO_CACHE REQUIRED)
@@ -18,7 +19,8 @@ endif()
 set(CMAKE_SYSTEM_NAME Linux)
 string(REGEX MATCH "^[^-]+" CMAKE_SYSTEM_PROCESSOR ${OMNES_TARGET})
 set(CMAKE_CXX_COMPILER ${CMAKE_CURRENT_LIST_DIR}/zig-c++ ${OMNES_ZIG} -target ${OMNES_TARGET})
-set(CMAKE_CXX_FLAGS_INIT -g0)
+set(CMAKE_CXX_FLAGS_INIT "-g0 -include \"${CMAKE_CURRENT_LIST_DIR}/zig-glibc.h\"")
+set(CMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES ${OMNES_INCLUDE})
 set(CMAKE_CXX_COMPILER_LAUNCHER "")  # Zig caches by itself
 set(CMAKE_CXX_ARCHIVE_CREATE "\"${OMNES_ZIG}\" ar qc <TARGET> <OBJECTS>")
 set(CMAKE_CXX_ARCHIVE_FINISH "\"${OMNES_ZIG}\" ranlib <TARGET>")

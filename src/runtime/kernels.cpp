@@ -9,6 +9,7 @@
 #include "runtime/kernels.hpp"
 
 #include <array>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/processor.hpp"
 
 namespace omnes::inline runtime {
 
@@ -61,22 +63,42 @@ struct Computed<T, true> {
   using type = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 };
 
+// C's product, which finds the infinity in what the formula takes for no number.
+template <class T>
+[[gnu::noinline, gnu::cold]] std::complex<T> product(std::complex<T> l, std::complex<T> r) {
+  return l * r;
+}
+
+// Two numbers in one value are written by reference: Clang passes two floats in one register, which no loop over it survives. The result may
+// lie in an operand's place.
 template <ReduceOp op, class T>
-[[gnu::always_inline]] inline std::complex<T> combine(std::complex<T> l, std::complex<T> r) {
-  if constexpr (op == ReduceOp::sum) return l + r;
-  if constexpr (op == ReduceOp::prod) return l * r;
+[[gnu::always_inline]] inline void combine(const std::complex<T>& l, const std::complex<T>& r,
+                                           std::complex<T>& result) {
+  const T a = l.real(), b = l.imag(), c = r.real(), d = r.imag();
+  const bool sum = op == ReduceOp::sum;
+  const T real = sum ? a + c : a * c - b * d, imag = sum ? b + d : a * d + b * c;
+  if (!sum && std::isunordered(real, imag)) [[unlikely]] {
+    result = product(l, r);
+    return;
+  }
+  result.real(real);
+  result.imag(imag);
 }
 
 // Without branches: which operand wins cannot be foreseen.
 template <ReduceOp op, class Value, class Index>
-[[gnu::always_inline]] inline Pair<Value, Index> combine(Pair<Value, Index> l, Pair<Value, Index> r) {
+[[gnu::always_inline]] inline void combine(const Pair<Value, Index>& l, const Pair<Value, Index>& r,
+                                           Pair<Value, Index>& result) {
   const bool better = op == ReduceOp::minloc ? l.value < r.value : l.value > r.value;
   const bool left = better | ((l.value == r.value) & (l.index < r.index));
-  return {left ? l.value : r.value, left ? l.index : r.index};
+  const Value value = left ? l.value : r.value;
+  const Index index = left ? l.index : r.index;
+  result.value = value;
+  result.index = index;
 }
 
 template <ReduceOp op, class T>
-[[gnu::always_inline]] inline T combine(T l, T r) {
+[[gnu::always_inline]] inline T combined(T l, T r) {
   using U = typename Computed<T>::type;
   if constexpr (op == ReduceOp::sum) return static_cast<T>(static_cast<U>(l) + static_cast<U>(r));
   if constexpr (op == ReduceOp::prod) return static_cast<T>(static_cast<U>(l) * static_cast<U>(r));
@@ -88,6 +110,11 @@ template <ReduceOp op, class T>
   if constexpr (op == ReduceOp::band) return l & r;
   if constexpr (op == ReduceOp::bor) return l | r;
   if constexpr (op == ReduceOp::bxor) return l ^ r;
+}
+
+template <ReduceOp op, class T>
+[[gnu::always_inline]] inline void combine(const T& l, const T& r, T& result) {
+  result = combined<op>(l, r);
 }
 
 // What Clang and GCC call that no iteration touches what another one does, and vectors of 512 bits.
@@ -106,7 +133,7 @@ template <ReduceOp op, class T>
   auto* d = static_cast<T*>(dst);
   // dst may be left or right itself, which changes nothing in that.
   OMNES_INDEPENDENT
-  for (std::size_t i = 0; i < count; ++i) d[i] = combine<op>(l[i], r[i]);
+  for (std::size_t i = 0; i < count; ++i) combine<op>(l[i], r[i], d[i]);
 }
 
 template <ReduceOp op, class T>
@@ -166,9 +193,8 @@ std::size_t size_of(Element element) {
 
 Width widest() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return Width::avx512;
-  if (__builtin_cpu_supports("avx2")) return Width::avx2;
+  if (processor::has_avx512()) return Width::avx512;
+  if (processor::has_avx2()) return Width::avx2;
 #endif
   return Width::baseline;
 }

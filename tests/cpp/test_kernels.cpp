@@ -6,8 +6,13 @@
 #include <complex>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <random>
+#include <set>
+#include <sstream>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -226,6 +231,38 @@ TEST(ComplexKernelTest, AddsAndMultiplies) {
   expect_complex_arithmetic<float>(Element::c64);
   expect_complex_arithmetic<double>(Element::c128);
 }
+
+TEST(ComplexKernelTest, MultipliesInfinitiesAsCDoes) {
+  const double infinity = std::numeric_limits<double>::infinity(), none = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<std::complex<double>> left{{infinity, none}, {infinity, infinity}, {none, 1}, {none, none}};
+  const std::vector<std::complex<double>> right{{1, 1}, {1, -1}, {1, 0}, {1, 2}};
+  for (const Width width : widths()) {
+    auto got = left;
+    kernel(ReduceOp::prod, Element::c128, width)(nullptr, got.data(), right.data(), got.data(), got.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const std::complex<double> want = left[i] * right[i];
+      EXPECT_EQ(std::isinf(got[i].real()), std::isinf(want.real())) << i;
+      EXPECT_EQ(std::isnan(got[i].real()), std::isnan(want.real())) << i;
+      EXPECT_EQ(std::isinf(got[i].imag()), std::isinf(want.imag())) << i;
+      EXPECT_EQ(std::isnan(got[i].imag()), std::isnan(want.imag())) << i;
+    }
+  }
+}
+
+#if defined(__x86_64__)
+// Found without the compiler's help, so that it is found with each compiler.
+TEST(WidthTest, IsTheWidestThatTheSystemLists) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line) && line.rfind("flags", 0) != 0);
+  std::istringstream words(line);
+  const std::set<std::string> flags(std::istream_iterator<std::string>(words), {});
+  ASSERT_TRUE(flags.count("sse2")) << line;
+  const bool avx512 =
+      flags.count("avx512f") && flags.count("avx512bw") && flags.count("avx512dq") && flags.count("avx512vl");
+  EXPECT_EQ(widest(), avx512 ? Width::avx512 : flags.count("avx2") ? Width::avx2 : Width::baseline);
+}
+#endif
 
 TYPED_TEST(KernelTest, KnowsTheSize) { EXPECT_EQ(size_of(TypeParam::element), sizeof(typename TypeParam::type)); }
 

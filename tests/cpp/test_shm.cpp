@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/processor.hpp"
 #include "transport/shm/copy.hpp"
 #include "transport/shm/endpoint.hpp"
 
@@ -696,7 +697,7 @@ TEST(OutwardCopy, DoesWhatItsReaderIsFasterWith) {
     }
     EXPECT_EQ(to, from);
 #if defined(__x86_64__)
-    if (!__builtin_cpu_supports("avx2")) continue;
+    if (!processor::has_avx2()) continue;
     EXPECT_EQ(as_expected, copies - copies / 128);  // the other way now and then
     EXPECT_EQ(timed, copies / 8);
 #endif

@@ -176,7 +176,7 @@ Totals& totals() {
 
 std::atomic<bool> ended{false};
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -216,7 +216,7 @@ std::vector<int> all_ranks(int size) {
 
 std::string head(int rank, int size, int node) {
   return "{\"rank\":" + std::to_string(rank) + ",\"size\":" + std::to_string(size) +
-         ",\"node\":" + std::to_string(node) + ",\"library\":" + quoted(name(built_for));
+         ",\"node\":" + std::to_string(node) + ",\"library\":" + in_quotes(name(built_for));
 }
 
 void write(const std::string& folder, int rank, const std::string& text) {
@@ -252,32 +252,32 @@ std::string to_json(Totals& t, std::int64_t ended_at) {
     text += std::string(",\"shares_cpu\":") + (world()->shares_cpu[self.rank] ? "true" : "false");
     const Placed placed = world()->place(all_ranks(self.size));
     text += ",\n\"levels\":" + list(placed.placement.levels, [](const PlacementLevel& level) {
-              return "{\"level\":" + quoted(level.name) + ",\"units\":" + std::to_string(units(level)) + "}";
+              return "{\"level\":" + in_quotes(level.name) + ",\"units\":" + std::to_string(units(level)) + "}";
             });
     text += ",\n\"left_out\":" + list(placed.left_out, [](const LeftOut& left_out) {
-              return "{\"level\":" + quoted(left_out.level) + ",\"kind\":" + quoted(name(left_out.kind)) +
-                     ",\"why\":" + quoted(left_out.why) + "}";
+              return "{\"level\":" + in_quotes(left_out.level) + ",\"kind\":" + in_quotes(name(left_out.kind)) +
+                     ",\"why\":" + in_quotes(left_out.why) + "}";
             });
   }
   std::vector<std::string> groups(t.groups.size());
   for (const auto& [members, number] : t.groups) groups[number] = members;
-  text += ",\n\"groups\":" + list(groups, [](const std::string& members) { return quoted(members); });
+  text += ",\n\"groups\":" + list(groups, [](const std::string& members) { return in_quotes(members); });
   text += ",\n\"entries\":" + list(t.ran, [](const auto& item) {
             const auto& [operation, form, root, ranks, nodes, group, bytes, algorithm] = item.first;
             const Ran& ran = item.second;
-            return "{\"operation\":" + quoted(name(operation)) + ",\"form\":" + quoted(name(form)) +
+            return "{\"operation\":" + in_quotes(name(operation)) + ",\"form\":" + in_quotes(name(form)) +
                    ",\"root\":" + std::to_string(root) + ",\"size\":" + std::to_string(ranks) +
                    ",\"group\":" + std::to_string(group) + ",\"nodes\":" + std::to_string(nodes) +
-                   ",\"bytes\":" + std::to_string(bytes) + ",\"algorithm\":" + quoted(algorithm) +
-                   (ran.advice.empty() ? "" : ",\"model\":" + quoted(ran.advice)) +
+                   ",\"bytes\":" + std::to_string(bytes) + ",\"algorithm\":" + in_quotes(algorithm) +
+                   (ran.advice.empty() ? "" : ",\"model\":" + in_quotes(ran.advice)) +
                    ",\"volume\":" + std::to_string(ran.volume) + ",\"fastest\":" + seconds_text(ran.fastest) +
                    counted(ran.calls, ran.seconds);
           });
   text += ",\n\"passed\":" + list(t.passed, [](const auto& item) {
             const auto& [operation, form, reason, ranks, group, bytes] = item.first;
             const Prepared::Counted& sum = item.second;
-            return "{\"operation\":" + quoted(name(operation)) + ",\"form\":" + quoted(name(form)) +
-                   ",\"reason\":" + quoted(reason) + ",\"size\":" + std::to_string(ranks) +
+            return "{\"operation\":" + in_quotes(name(operation)) + ",\"form\":" + in_quotes(name(form)) +
+                   ",\"reason\":" + in_quotes(reason) + ",\"size\":" + std::to_string(ranks) +
                    ",\"group\":" + std::to_string(group) + ",\"bytes\":" + std::to_string(bytes) +
                    ",\"volume\":" + std::to_string(sum.volume) + ",\"fastest\":" + seconds_text(sum.fastest) +
                    counted(sum.calls, sum.all_seconds());
@@ -285,15 +285,15 @@ std::string to_json(Totals& t, std::int64_t ended_at) {
   text += ",\n\"seconds\":" + seconds_text(static_cast<double>(ended_at - t.begun) * 1e-9);
   text += ",\"begun\":" + std::to_string(t.begun);
   text += ",\n\"functions\":" + list(t.functions, [](const Function& function) {
-            return "{\"function\":" + quoted(function.name) +
+            return "{\"function\":" + in_quotes(function.name) +
                    counted(function.counted.calls, function.counted.all_seconds());
           });
   text += ",\n\"timed\":" + list(t.timed, [&](const Timed& of) {
-            return "{\"communicator\":" + quoted(hexadecimal(of.id)) + ",\"group\":" + std::to_string(of.group) +
+            return "{\"communicator\":" + in_quotes(hexadecimal(of.id)) + ",\"group\":" + std::to_string(of.group) +
                    ",\"kinds\":" +
                    list(of.samples.samples,
                         [&](const auto& item) {
-                          return "{\"operation\":" + quoted(name(item.first.first)) +
+                          return "{\"operation\":" + in_quotes(name(item.first.first)) +
                                  ",\"bytes\":" + std::to_string(item.first.second) +
                                  ",\"calls\":" + std::to_string(item.second.calls()) + ",\"timed\":[" +
                                  timed_text(item.second, t.begun) + "]}";
@@ -301,10 +301,10 @@ std::string to_json(Totals& t, std::int64_t ended_at) {
                    "}";
           });
   text += ",\n\"sites\":" + list(sites(), [](const Site& site) {
-            return "{\"object\":" + quoted(site.object) + ",\"offset\":" + std::to_string(site.offset) +
-                   ",\"address\":" + std::to_string(site.address) + ",\"symbol\":" + quoted(site.symbol) + "}";
+            return "{\"object\":" + in_quotes(site.object) + ",\"offset\":" + std::to_string(site.offset) +
+                   ",\"address\":" + std::to_string(site.address) + ",\"symbol\":" + in_quotes(site.symbol) + "}";
           });
-  text += ",\n\"notes\":" + list(all_notes(), [](const auto& item) { return quoted(item); });
+  text += ",\n\"notes\":" + list(all_notes(), [](const auto& item) { return in_quotes(item); });
   return text + "}\n";
 }
 
@@ -353,7 +353,7 @@ void report_wrong_family(Family theirs) {
     if (!folder || call_host(host.Comm_rank, world, &rank) != 0 || call_host(host.Comm_size, world, &size) != 0)
       continue;
     write(folder, rank,
-          head(rank, size, 0) + ",\"wrong_family\":" + quoted(name(theirs)) +
+          head(rank, size, 0) + ",\"wrong_family\":" + in_quotes(name(theirs)) +
               ",\"entries\":[],\"passed\":[],\"notes\":[]}\n");
   }
 }

@@ -6,13 +6,13 @@
 #include <cstring>
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
 #else
 #include <chrono>
 #endif
 
 #include "base/assert.hpp"
+#include "base/processor.hpp"
 
 namespace omnes::shm {
 
@@ -61,7 +61,7 @@ __attribute__((target("avx2"))) void copy_avx2(std::byte* to, const std::byte* f
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + bytes - block + i * vector), tail[i]);
 }
 
-const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+const bool has_avx2 = processor::has_avx2();
 
 // Overwrites whole lines without fetching them first, which counts where another core has them (Intel 64 and IA-32
 // Architectures Optimization Reference Manual, "Enhanced REP MOVSB and STOSB operation"). Between two cores of an Intel
@@ -73,11 +73,10 @@ void copy_string(void* to, const void* from, std::size_t bytes) {
 
 bool has_fast_string_copy() {
   constexpr unsigned fast_short_rep_mov = 1U << 4, zen_5 = 0x1A;
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  __get_cpuid(1, &a, &b, &c, &d);
-  const unsigned family = (a >> 8 & 0xF) + (a >> 20 & 0xFF);
-  if (!__builtin_cpu_is("intel") && !(__builtin_cpu_is("amd") && family >= zen_5)) return false;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & fast_short_rep_mov) != 0;
+  const unsigned model = processor::leaf(1).a, family = (model >> 8 & 0xF) + (model >> 20 & 0xFF);
+  const bool known =
+      processor::is_made_by("GenuineIntel") || (processor::is_made_by("AuthenticAMD") && family >= zen_5);
+  return known && (processor::leaf(7).d & fast_short_rep_mov) != 0;
 }
 const bool fast_string_copy = has_fast_string_copy();
 #endif

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "base/processor.hpp"
+
 namespace omnes::shm {
 
 #if defined(__x86_64__)
-const bool caches_are_fast = __builtin_cpu_is("amd") != 0;
+const bool caches_are_fast = processor::is_made_by("AuthenticAMD");
 #else
 const bool caches_are_fast = false;
 #endif
