@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 
+import click
 import pytest
 
 from cli import fails, omnes
@@ -124,7 +126,50 @@ def test_csv_has_a_column_for_each_figure():
         (("check-guidelines", "bcas"), "no guideline for 'bcas'; did you mean 'bcast'?"),
         (("report", "-o", "p.html", "--only", "scam"), "no operation 'scam'; did you mean 'scan'?"),
         (("bench", "redcue"), "no operation 'redcue'; did you mean 'reduce'?"),
+        (("predict", "allreduce/rng", "-n", "4"), "no allreduce algorithm 'rng'; did you mean 'ring'?"),
+        (("explain", "bcast", "--node", "2x4"), "no option '--node'; did you mean '--nodes'? omnes explain --help"),
+        (
+            ("bench", "--type", "flot"),
+            "'flot' is not one of 'int', 'float', 'double', 'double_int'; did you mean 'float'?",
+        ),
+        (
+            ("topology", "groups", "--rnk", "1"),
+            "no option '--rnk'; did you mean '--rank'? omnes topology groups --help",
+        ),
+        (("simulate", "--platform", "fat-tre:2x4"), "'fat-tre:2x4' is no platform; did you mean 'fat-tree'? valid: "),
     ],
 )
 def test_mistyped_names(words, meant):
     assert meant in fails(*words) and omnes(*words).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("bench", "--type"), "option '--type' requires an argument"),
+        (("run", "-n", "0", "./app"), "invalid value for '-n' / '-np' / '--np': 0 is not in the range"),
+        (("tune", "bcast"), "missing option '-o' / '--output' (omnes tune --help)"),
+        (("topology", "grops"), "no such command 'grops'"),
+        (("draw",), "missing argument 'OPERATION/ALGORITHM' (omnes draw --help)"),
+        (("info", "all"), "got unexpected extra argument (all) (omnes info --help)"),
+    ],
+)
+def test_wrong_usage_is_one_line(words, complaint):
+    result = omnes(*words)
+    assert result.exit_code == 2 and result.output.startswith(f"omnes: {complaint}") and result.output.count("\n") == 1
+
+
+def options_of(command: click.Command) -> Iterator[list[str]]:
+    for option in command.params:
+        if isinstance(option, click.Option):
+            yield option.opts
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            yield from options_of(command.get_command(click.Context(command), name))
+
+
+def test_short_options_have_one_long_name_in_all_commands():
+    found = list(options_of(main))
+    assert len(found) > 100
+    for short, long in (("-b", "--bytes"), ("-o", "--output")):
+        assert not [names for names in found if (short in names) != (long in names)]

@@ -12,7 +12,8 @@ from typing import IO, Any
 
 import click
 
-_MOST_ECHOED = 4000  # characters
+_MAX_ECHOED = 4000  # characters
+_HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # of a group alone; from click 8.2 on
 
 
 class OmnesError(click.ClickException):
@@ -33,9 +34,26 @@ def one_of(name: str, valid: Iterable[str], what: str) -> str:
     there = list(valid)
     if name in there:
         return name
+    raise UsageError(f"no {what} '{name}'; {guess(name, there)}there are {', '.join(there)}")
+
+
+def guess(name: str, there: Iterable[str]) -> str:
+    """The beginning of a sentence; nothing where no name is close."""
     close = get_close_matches(name, there, 1)
-    guess = f"did you mean '{close[0]}'? " if close else ""
-    raise UsageError(f"no {what} '{name}'; {guess}there are {', '.join(there)}")
+    return f"did you mean '{close[0]}'? " if close else ""
+
+
+def _of_options(fault: click.UsageError) -> UsageError:
+    """What click refuses, in the words of all other errors."""
+    command = f"{fault.ctx.command_path} --help" if fault.ctx else ""
+    if isinstance(fault, click.NoSuchOption):
+        meant = guess(fault.option_name, fault.possibilities or [])
+        return UsageError(f"no option '{fault.option_name}'; {meant}{command or '--help'} shows all")
+    text = fault.format_message().rstrip(".")
+    if isinstance(fault, click.BadParameter) and fault.param and isinstance(fault.param.type, click.Choice):
+        word = fault.message.split("'")[1]
+        text += f"; {guess(word, map(str, fault.param.type.choices))}".rstrip("; ")
+    return UsageError(f"{text[:1].lower()}{text[1:]}{command and f' ({command})'}")
 
 
 @contextmanager
@@ -58,6 +76,10 @@ def from_system() -> Iterator[None]:
         raise OmnesError(f"{fault.filename}: {said(fault)}" if fault.filename is not None else said(fault)) from None
     except (UnicodeError, OverflowError, MemoryError, RecursionError) as fault:
         raise OmnesError(said(fault)) from None
+    except click.UsageError as fault:
+        if isinstance(fault, _HELP):
+            raise
+        raise _of_options(fault) from None
     except click.ClickException as fault:
         fault.message = one_line(fault.message)  # type: ignore[misc]
         raise
@@ -93,8 +115,8 @@ def said(fault: BaseException) -> str:
 def one_line(text: str) -> str:
     """With what would end the line or move the cursor written as \\n, \\x1b and the like; very long text without its
     middle."""
-    if len(text) > _MOST_ECHOED:
-        text = f"{text[: _MOST_ECHOED // 2]} ... {text[-_MOST_ECHOED // 2 :]}"
+    if len(text) > _MAX_ECHOED:
+        text = f"{text[: _MAX_ECHOED // 2]} ... {text[-_MAX_ECHOED // 2 :]}"
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text
     )

@@ -33,13 +33,13 @@ _FORMATS = {".txt": "text", ".svg": "svg", ".html": "html", ".goal": "goal"}  # 
 @click.option("--segments", type=options.number(1), default=1, metavar="S", help="Number of pipeline segments.")
 @click.option(
     "-o",
-    "output",
+    "--output",
     type=options.OUTPUT,
     metavar="FILE",
     help="Write .svg, .html, .txt or .goal.",
 )
 @click.option("--format", "wanted", type=click.Choice(list(_FORMATS.values())), help="Instead of what FILE says.")
-@click.option("-b", "part", default="1K", metavar="BYTES", help="In GOAL: bytes of one part.")
+@click.option("-b", "--bytes", "part", default="1K", metavar="BYTES", help="In GOAL: bytes of one part.")
 @options.json_only
 def command(
     what: str,

@@ -146,12 +146,12 @@ def _show(answer: dict[str, Any], title: str) -> None:
             row.append(units.format_us(entry["measured"]) if entry["measured"] is not None else "-")
         table.add_row(*row, notes.get(entry["candidate"], ""))
     console = output.console()
-    console.print(table)
     console.print(f"Chosen: {answer['choice']}, by {answer['why']}", markup=False, highlight=False, soft_wrap=True)
     if answer["nodes"] > 1:
         ranks = answer["renumbering"]
         said = ranks["text"] if ranks["renumbered"] else "not renumbered"
         console.print(f"Ranks: {said}, {ranks['why']}", markup=False, highlight=False, soft_wrap=True)
+    console.print(table)
     by_reason: dict[str, list[str]] = {}
     for entry in answer["excluded"]:
         by_reason.setdefault(entry["why"], []).append(entry["candidate"])

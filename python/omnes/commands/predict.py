@@ -65,7 +65,7 @@ def command(
     omnes predict bcast --model hockney --alpha 2.37us --bandwidth 3183MB/s -n 8192 -b 128
     """
     operation, _, choice = what.partition("/")
-    catalogue.select(operation)  # refuses what is no operation
+    catalogue.select(what.partition(":")[0])  # refuses what is no operation, or no algorithm of it
     part_sizes = units.parse_sizes(sizes)
     if model == "hockney":
         machine = MachineCosts.load(None)

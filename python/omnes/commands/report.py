@@ -47,7 +47,7 @@ _REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) an
 @click.option("--only", metavar="OPERATION,...", help="These operations.  [default: all with equal parts]")
 @click.option("-n", "ranks", type=number(2), metavar="N", help="Ranks, for curves by size.  [default: 8, or measured]")
 @click.option("--scale", "counts", default="2..512", show_default=True, metavar="LIST", help="For curves by ranks.")
-@click.option("-b", "size", default="16K", show_default=True, metavar="BYTES", help="For curves by ranks.")
+@click.option("-b", "--bytes", "size", default="16K", show_default=True, metavar="BYTES", help="For curves by ranks.")
 @options.nodes("the machine's nodes")
 @click.option("--title", default="omnes report", show_default=True, metavar="TEXT")
 def command(

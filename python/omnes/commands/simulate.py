@@ -39,7 +39,9 @@ _USUAL_CORES = 16
 @click.option("-n", "ranks", metavar="LIST", help="Numbers of ranks: 64, or 64,256,1024.  [default: 64, or --nodes]")
 @click.option("--platform", "machine", required=True, metavar="P", help=f"The machine: {platforms.KINDS}.")
 @options.nodes("as many on a host as it has cores, or 16; 'x8 block,cyclic' are two cases")
-@click.option("-b", "sizes", default="8,1K,16K", metavar="SIZES", help="Bytes of one part, such as 8,1K or 8..1M:8.")
+@click.option(
+    "-b", "--bytes", "sizes", default="8,1K,16K", metavar="SIZES", help="Of one part, such as 8,1K or 8..1M:8."
+)
 @click.option("--selector", default=",".join(smpi.SELECTORS), metavar="LIST", help="SimGrid's rivals; or none.")
 @click.option(
     "--algorithm", "algorithms", multiple=True, metavar="A", help="Also omnes with this one: [OP/]NAME[:k=4], [OP/]all."
@@ -51,7 +53,7 @@ _USUAL_CORES = 16
 @click.option("--cfg", "settings", multiple=True, metavar="KEY:VALUE", help="A setting of SimGrid's.")
 @click.option(
     "-o",
-    "output",
+    "--output",
     type=files.Output(),
     metavar="FILE",
     help="Keep results here, and go on from there.",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from omnes.errors import OmnesError
+from omnes.errors import OmnesError, UsageError, guess
 from omnes.placement.patterns import MOST_RANKS
 from omnes.terminal import files, units
 
@@ -63,7 +63,7 @@ def parse(text: str) -> Platform:
         raise OmnesError(f"'{text}' is too large: at most {MOST_RANKS} hosts")
     wanted = {"fat-tree": (2, 2), "torus": (1, 6), "dragonfly": (4, 4)}[kind]
     if not wanted[0] <= len(numbers) <= wanted[1] or min(numbers) < 1:
-        raise OmnesError(f"'{text}' is no platform; valid: {KINDS}")
+        raise UsageError(f"'{text}' is no platform; valid: {KINDS}")
     own = dict(_OF_KIND[kind])
     parameters = dict(_PARAMETERS)
     for word in filter(None, words.split(",")):
@@ -76,7 +76,7 @@ def parse(text: str) -> Platform:
             valid = ", ".join(
                 [*(f"{name}=N" for name in own), *(f"{name}={example}" for name, example in _PARAMETERS.items())]
             )
-            raise OmnesError(f"'{word}' is no parameter of a {kind}; valid: {valid}")
+            raise UsageError(f"'{word}' is no parameter of a {kind}; valid: {valid}")
     count, cores, topology, shape_text = {"fat-tree": _fat_tree, "torus": _torus, "dragonfly": _dragonfly}[kind](
         numbers, own
     )
@@ -128,7 +128,7 @@ def _seconds(text: str) -> float:
 def _from_file(text: str) -> Platform:
     path = Path(text)
     if not path.is_file():
-        raise OmnesError(f"'{text}' is no platform; valid: {KINDS}")
+        raise UsageError(f"'{text}' is no platform; {guess(text.partition(':')[0], _OF_KIND)}valid: {KINDS}")
     try:
         root = ElementTree.fromstring(files.read(path))
     except ElementTree.ParseError as fault:
