@@ -135,6 +135,7 @@ int Init_thread(int*, char***, int required, int* provided) {
   Process& p = process();
   const std::lock_guard lock(p.mutex);
   p.level = *provided = required;
+  p.main = std::this_thread::get_id();
   p.initialized = true;
   p.world = std::make_unique<Comm>();
   for (int r = 0; r < job.ranks; ++r) p.world->ranks.push_back(r);
@@ -142,7 +143,7 @@ int Init_thread(int*, char***, int required, int* provided) {
   p.world->attributes[MPI_TAG_UB] = &tag_bound;
   p.self = std::make_unique<Comm>();
   p.self->ranks = {own};
-  p.self->context = 1;
+  p.self->context = -1 - own;  // nobody else's
   // So that programs learn of errors from the first call on.
   p.world->handler = p.self->handler = MPI_ERRORS_RETURN;
   return MPI_SUCCESS;

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "job.hpp"
@@ -74,7 +75,7 @@ struct Shared {
   std::pmr::vector<std::pmr::list<Message>> boxes;  ///< by receiver
   std::pmr::map<std::pair<int, long>, Gathering> gatherings;
   std::pmr::map<std::pair<std::pair<int, long>, int>, int> contexts;  ///< of children: by parent, its number of collectives, color
-  int next_context = 2;
+  int next_context = 1;
 
   // Of the job, by rank.
   struct Rank {
@@ -199,6 +200,7 @@ struct Process {
   std::recursive_mutex mutex;  ///< of what follows
   bool initialized = false, finalized = false;
   int level = MPI_THREAD_SINGLE;
+  std::thread::id main;  ///< that may call MPI, unless the level is MPI_THREAD_MULTIPLE
   Table<Comm> comms{static_cast<int>(0x84000000), "communicator"};
   std::unique_ptr<Comm> world, self;
   Table<std::vector<int>> groups{static_cast<int>(0x88000000), "group"};

@@ -16,6 +16,15 @@ enum Number : int {
 #undef FAKE_NUMBER
 };
 int places[count];
+constexpr const char* names[] = {
+#define FAKE_NAME(name, comm) #name,
+    FAKE_FUNCTIONS(FAKE_NAME)
+#undef FAKE_NAME
+};
+/// Whatever the level.
+bool may_any_thread(int number) {
+  return number == number_Initialized || number == number_Finalized || number == number_Query_thread;
+}
 
 /// The host's function, unless it is its turn to fail. Then nothing happens but what an MPI does with errors.
 template <auto function, int number, int comm_place>
@@ -25,6 +34,9 @@ struct Guarded<function, number, comm_place> {
   static int call(Arguments... arguments) {
     const bool fails = strikes(places[number]);
     const Safe host;
+    const Process& p = process();
+    if (p.initialized && p.level != MPI_THREAD_MULTIPLE && p.main != std::this_thread::get_id() && !may_any_thread(number))
+      misuse("a thread that may not calls %s", names[number]);
     if (!fails) return function(arguments...);
     MPI_Comm comm = MPI_COMM_SELF;
     if constexpr (comm_place >= 0) comm = (MPI_Comm)std::get<comm_place>(std::tuple(arguments...));
