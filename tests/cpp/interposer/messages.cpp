@@ -123,10 +123,9 @@ int start_send(const void* from, int count, MPI_Datatype type, int to, int tag, 
   return MPI_SUCCESS;
 }
 
-/// As a posted receive polls.
+/// As a posted receive polls, with the lock.
 std::function<bool(Request&)> receiving(int context, void* to, int count, std::shared_ptr<Type> type, int from, int tag) {
   return [=](Request& request) {
-    const std::lock_guard lock(shared->lock);
     const auto at = find(context, from, tag);
     if (at == shared->boxes[own].end()) return false;
     take(*at, to, count, *type, request.status);
@@ -183,18 +182,19 @@ void progress() {
   }
   const std::lock_guard lock(p.mutex);
   {
+    // One look for all: what comes meanwhile is for the first of them that it fits.
     const std::lock_guard of_all(shared->lock);
     for (Message& message : shared->boxes[own])
       if (message.late > 0) --message.late;
-  }
-  for (auto at = p.posted.begin(); at != p.posted.end();) {
-    Request& request = p.requests.at(*at);
-    if (request.poll(request)) {
-      request.complete = true;
-      if (request.freed) p.requests.remove(*at);
-      at = p.posted.erase(at);
-    } else {
-      ++at;
+    for (auto at = p.posted.begin(); at != p.posted.end();) {
+      Request& request = p.requests.at(*at);
+      if (request.poll(request)) {
+        request.complete = true;
+        if (request.freed) p.requests.remove(*at);
+        at = p.posted.erase(at);
+      } else {
+        ++at;
+      }
     }
   }
   p.requests.for_each([&](MPI_Request handle, Request& request) {

@@ -12,18 +12,28 @@ using Variables = std::map<std::string, std::string>;
 const std::map<std::string, Variables> transports = {
     {"shared", {}}, {"messages", {{"OMNES_TRANSPORT", "mpi"}}}, {"nodes", {{"OMNES_FAKE_NODES", "2"}}}};
 
-class Programs : public testing::TestWithParam<std::tuple<programs::Program, std::string, int>> {};
+class Programs : public testing::TestWithParam<std::tuple<programs::Program, std::string, int>> {
+ protected:
+  void (*program)() = std::get<0>(GetParam()).run;
+  fake::Job job{.ranks = std::get<2>(GetParam()), .variables = transports.at(std::get<1>(GetParam()))};
+};
 
-TEST_P(Programs, GiveWhatTheHostGives) {
-  const auto& [program, transport, ranks] = GetParam();
-  fake::Job job{.ranks = ranks, .variables = transports.at(transport)};
-  EXPECT_EQ(fake::run(job, program.run).wrong, "");
+TEST_P(Programs, GiveWhatTheHostGives) { EXPECT_EQ(fake::run(job, program).wrong, ""); }
+
+TEST_P(Programs, AlsoWhenMessagesAreLate) {
   job.late = 5;
   job.eager = 64;
-  EXPECT_EQ(fake::run(job, program.run).wrong, "") << "messages are late";
-  job.late = 0;
+  EXPECT_EQ(fake::run(job, program).wrong, "");
+}
+
+TEST_P(Programs, AlsoWithoutAHook) {
   job.hook = false;
-  EXPECT_EQ(fake::run(job, program.run).wrong, "") << "no hook";
+  EXPECT_EQ(fake::run(job, program).wrong, "");
+}
+
+TEST_P(Programs, AlsoWhereRequestsCannotBeLookedAt) {
+  job.looks_at_requests = false;
+  EXPECT_EQ(fake::run(job, program).wrong, "");
 }
 
 std::string name_of(const testing::TestParamInfo<Programs::ParamType>& info) {
