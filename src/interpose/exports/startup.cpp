@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -135,7 +136,7 @@ const char* set_up() {
   return nullptr;
 }
 
-int initialised(int code) {
+int initialised(int code) try {
   if (code != MPI_SUCCESS || find_host() != built_for) return code;
   const bool serves = prepare_process() == nullptr;
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(handles.comm_world, complaint);
@@ -144,6 +145,8 @@ int initialised(int code) {
   begin_report();
   if (met == MPI_SUCCESS && serves && engine::waiting().oversubscribed) hook_into_host();
   return met;
+} catch (...) {
+  return raise_current(handles.comm_world);
 }
 
 /// Also MPI_Finalize is called by all: what some have called before it and others have not, comes to light now.
@@ -165,7 +168,16 @@ const char* prepare_process() {
   if (host.Initialized(&flag) != MPI_SUCCESS || !flag) return "before MPI_Init";
   if (host.Finalized(&flag) != MPI_SUCCESS || flag) return "after MPI_Finalize";
   const std::lock_guard lock(mutex);
-  static const char* const reason = set_up();
+  static const char* const reason = [] {
+    const char* why = nullptr;
+    try {
+      why = set_up();
+    } catch (const std::bad_alloc&) {
+      why = "no memory to set up";
+    }
+    if (why) process().fingerprint = ~process().fingerprint;  // whatever this rank leaves to the host, the others do, too
+    return why;
+  }();
   ready.store(!reason, std::memory_order_release);
   return reason;
 }

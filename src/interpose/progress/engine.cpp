@@ -187,6 +187,7 @@ Placeholder take_placeholder() {
     idle_placeholders.pop_back();
     return last;
   }
+  idle_placeholders.reserve(max_idle_placeholders);
   Placeholder made{.request = {}, .tag = tags.take()};
   const int code = host.Irecv(nullptr, 0, handles.byte, 0, made.tag, process().self, &made.request);
   if (code != MPI_SUCCESS) {
@@ -342,21 +343,31 @@ bool for_the_thread(const Pending& pending) {
   return process().settings.async && !pending.flight.calls_host && pending.flight.plan->longest >= long_step;
 }
 
-/// Puts a loaded job on its way; behind the gate.
+/// For one more: the end of what is under way has to find room. Behind the gate.
+void have_room() {
+  const std::size_t most = static_cast<std::size_t>(under_way.load(std::memory_order_relaxed)) + 1;
+  if (landed.capacity() < most) landed.reserve(2 * most);
+  if (lanes.capacity() == lanes.size()) lanes.reserve(2 * lanes.size() + 1);
+}
+
+/// Puts a loaded job on its way, unless there is no memory for it; behind the gate.
 void take_off(Pending& pending) {
   OMNES_ASSERT(gate.is_entered());
+  have_room();
   const Call& call = pending.job.call;
   pending.flight.bases = bases_of(pending.flight.go_on ? exchange_of_counts(call, pending.all_counts.data()) : call);
   pending.code = 0;
-  pending.under_way = true;
   if (reporting()) pending.started = now();
+  if (!pending.job.nothing) {
+    if (pending.lane->front() == nullptr) lanes.push_back({pending.state.get(), pending.lane});
+    pending.lane->enqueue(pending.flight);
+  }
+  pending.under_way = true;
   count_under_way(1);
   if (pending.job.nothing) {
     ended(&pending, 0);
     return;
   }
-  if (pending.lane->front() == nullptr) lanes.push_back({pending.state.get(), pending.lane});
-  pending.lane->enqueue(pending.flight);
   if (for_the_thread(pending)) {
     count_moving();
   } else {
@@ -592,9 +603,9 @@ void wait(const Pending& pending) {
 }
 
 void forms(const std::shared_ptr<State>& state) {
-  count_under_way(1);
   const Inside inside;
   forming.push_back(state);
+  count_under_way(1);
 }
 
 void abandon(State& state) {

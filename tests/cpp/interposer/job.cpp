@@ -204,10 +204,10 @@ void operator delete[](void* made, std::size_t, std::align_val_t) noexcept { fre
 
 // What the interposer asks of the system (linked with --wrap).
 #define FAKE_SYSTEM(result, name, parameters, arguments, error, otherwise) \
+  static const int place_of_##name = fake::place(#name);                  \
   extern "C" result __real_##name parameters;                             \
   extern "C" result __wrap_##name parameters {                            \
-    static const int place = fake::place(#name);                          \
-    if (fake::strikes(place)) {                                           \
+    if (fake::strikes(place_of_##name)) {                                 \
       errno = error;                                                      \
       return otherwise;                                                   \
     }                                                                     \

@@ -15,7 +15,11 @@ enum Number : int {
   FAKE_FUNCTIONS(FAKE_NUMBER) count
 #undef FAKE_NUMBER
 };
-int places[count];
+const int places[] = {
+#define FAKE_PLACE(name, comm) place(#name),
+    FAKE_FUNCTIONS(FAKE_PLACE)
+#undef FAKE_PLACE
+};
 constexpr const char* names[] = {
 #define FAKE_NAME(name, comm) #name,
     FAKE_FUNCTIONS(FAKE_NAME)
@@ -70,9 +74,7 @@ Wide world_of(Family) { return MPI_COMM_WORLD; }
 
 Family look_up_host() {
   const fake::Safe test;
-#define FAKE_TAKE(name, comm)                        \
-  fake::places[fake::number_##name] = fake::place(#name); \
-  host.name = fake::Guarded<fake::name, fake::number_##name, comm>::call;
+#define FAKE_TAKE(name, comm) host.name = fake::Guarded<fake::name, fake::number_##name, comm>::call;
   FAKE_FUNCTIONS(FAKE_TAKE)
 #undef FAKE_TAKE
   if (fake::job.looks_at_requests) host.Request_is_complete = fake::is_complete;

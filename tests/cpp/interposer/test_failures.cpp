@@ -30,7 +30,7 @@ const Transport transports[] = {
 
 class Failures : public testing::TestWithParam<std::tuple<programs::Program, Transport>> {
  protected:
-  fake::Job job{.variables = std::get<1>(GetParam()).variables};
+  fake::Job job{.variables = std::get<1>(GetParam()).variables, .seconds = 20};
   void (*program)() = std::get<0>(GetParam()).run;
 
   /// `some`: how many times of those that one place is come to.
