@@ -28,6 +28,9 @@ _COMPOSED = {entry["operation"] for entry in _core.catalogue() if entry["hierarc
 _FORCED = {f"OMNES_{name.upper()}": "hierarchical" if name in _COMPOSED else "linear" for name in _LEFT}
 NODES = {"OMNES_FAKE_NODES": "2", **_FORCED}
 
+# What programs are started by, such as scripts/sanitize-interposer.
+UNDER = os.environ.get("TESTS_UNDER", "").split()
+
 # Ranks outnumber CPUs in tests; without these the MPIs spin and take minutes.
 YIELDING = {"OMPI_MCA_mpi_yield_when_idle": "1", **mpi.YIELDING["mpich"], **mpi.YIELDING["intel"]}
 
@@ -83,7 +86,8 @@ def mpirun(
         variables=variables,
         on_cluster=cluster is not None,
     )
-    command = job.command
+    program = len(job.command) - len(words)
+    command = [*job.command[:program], *UNDER, *job.command[program:]]
     if cluster:
         shared = (*cluster.shared, Path(words[0]).parent, of.prefix, libraries.folder())
         command = replace(cluster, shared=shared).command(command)
@@ -105,4 +109,4 @@ def mpirun(
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
         raise
-    return subprocess.CompletedProcess(job.command, process.returncode, out, err)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)

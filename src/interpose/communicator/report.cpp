@@ -313,8 +313,10 @@ int finalize(MPI_Comm, int, void*, void*) {
   record::end();
   MPI_Request idle = std::exchange(process().idle, MPI_REQUEST_NULL);
   if (idle != handles.request_null) {
-    host.Cancel(&idle);
-    host.Wait(&idle, MPI_STATUS_IGNORE);
+    if (host.Cancel(&idle) == MPI_SUCCESS)
+      host.Wait(&idle, MPI_STATUS_IGNORE);
+    else
+      host.Request_free(&idle);
   }
   if (!reporting()) return MPI_SUCCESS;
   const std::int64_t ended_at = monotonic_ns();

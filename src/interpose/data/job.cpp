@@ -162,8 +162,19 @@ bool Job::needs_objects() const {
 }
 
 void Job::hold() {
-  for_each_type([](MPI_Datatype type) { holds::take_type(type); });
-  if (op.is_programs) holds::take_op(op.op);
+  int taken = 0;
+  try {
+    for_each_type([&](MPI_Datatype type) {
+      holds::take_type(type);
+      ++taken;
+    });
+    if (op.is_programs) holds::take_op(op.op);
+  } catch (...) {  // no memory for one of them
+    for_each_type([&](MPI_Datatype type) {
+      if (taken-- > 0) holds::give_back_type(type);
+    });
+    throw;
+  }
   held_ = true;
 }
 

@@ -9,6 +9,7 @@
 // which no note is found. What notes refer to stays: types that look alike share it.
 #include <map>
 #include <mutex>
+#include <new>
 #include <tuple>
 
 #include "interpose/host/export.hpp"
@@ -25,8 +26,8 @@ auto shape_of(const TypeInfo& info) {
   return std::tuple(info.size, info.extent, info.true_lb, info.true_extent, info.contiguous);
 }
 
-/// One that stays, for all types of the program that look like this. Null: there are too many kinds.
-const TypeInfo* shared(const TypeInfo& info) {
+/// One that stays, for all types of the program that look like this. Null: there are too many kinds, or there is no memory.
+const TypeInfo* shared(const TypeInfo& info) try {
   OMNES_FAST_THREAD_LOCAL static const TypeInfo* last = nullptr;
   if (last && shape_of(*last) == shape_of(info)) return last;
   constexpr std::size_t max_kinds = 4096;
@@ -40,6 +41,8 @@ const TypeInfo* shared(const TypeInfo& info) {
     known->second.shared = true;
   }
   return last = &known->second;
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
 /// What is known of a type of which others are made. Null: nothing.

@@ -35,7 +35,7 @@ void check_call(MPI_Comm parent, const Making& making, std::optional<check::Entr
 
 /// Calls the host's maker.
 template <class Make>
-int make(Wide parent, const Making& making, const void* made, Make make) {
+int make(Wide parent, const Making& making, const void* made, Make make) try {
   if (find_host() != built_for) return make();
   const auto [function, members, ordered, caller] = making;
   const record::Within within;
@@ -54,6 +54,8 @@ int make(Wide parent, const Making& making, const void* made, Make make) {
     record::made(narrow<MPI_Comm>(parent), origin.id, members == MadeOf::same, *static_cast<const MPI_Comm*>(made));
   keep_made(std::move(origin), made);
   return code;
+} catch (const std::bad_alloc&) {
+  return raise(narrow<MPI_Comm>(parent), MPI_ERR_NO_MEM);
 }
 
 template <class Make>

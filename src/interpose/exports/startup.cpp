@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -152,7 +153,7 @@ void check_end(const void* caller) {
 
 }  // namespace
 
-int initialised() {
+int initialised() try {
   const bool serves = prepare_process() == nullptr;
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(handles.comm_world, complaint);
   const int met = meet();  // also with OMNES_OFF, which other ranks may not have
@@ -160,6 +161,8 @@ int initialised() {
   begin_report();
   if (met == MPI_SUCCESS && serves && (component || engine::waiting().oversubscribed)) hook_into_host();
   return met;
+} catch (...) {
+  return raise_current(handles.comm_world);
 }
 
 void begin_end(const void* caller) {
@@ -179,7 +182,17 @@ const char* prepare_process() {
   if (host.Initialized(&flag) != MPI_SUCCESS || !flag) return "before MPI_Init";
   if (host.Finalized(&flag) != MPI_SUCCESS || flag) return "after MPI_Finalize";
   const std::lock_guard lock(mutex);
-  static const char* const reason = set_up();
+  static const char* const reason = [] {
+    const char* why = nullptr;
+    try {
+      why = set_up();
+    } catch (const std::bad_alloc&) {
+      why = "no memory to set up";
+    }
+    if (why)
+      process().fingerprint = ~process().fingerprint;  // whatever this rank leaves to the host, the others do, too
+    return why;
+  }();
   ready.store(!reason, std::memory_order_release);
   return reason;
 }

@@ -33,16 +33,24 @@ int raise(MPI_Comm comm, int code) {
   return code;
 }
 
-int code_saying(const std::string& line) {
+int code_saying(const std::string& line) try {
   int error_class = MPI_ERR_OTHER;
   int code = MPI_ERR_OTHER;
   const std::string text = fitting(line);
   if (host.Add_error_class(&error_class) == MPI_SUCCESS && host.Add_error_code(error_class, &code) == MPI_SUCCESS)
     host.Add_error_string(code, const_cast<char*>(text.c_str()));  // SMPI takes no const
   return code;
+} catch (const std::bad_alloc&) {
+  return MPI_ERR_NO_MEM;
 }
 
 int raise(MPI_Comm comm, const std::string& line) { return raise(comm, code_saying(line)); }
+
+static int code_saying_what(const std::exception& error) try {
+  return code_saying(error.what());
+} catch (const std::bad_alloc&) {  // for the line
+  return MPI_ERR_NO_MEM;
+}
 
 int raise_current(MPI_Comm comm) {
   try {
@@ -52,7 +60,7 @@ int raise_current(MPI_Comm comm) {
   } catch (const std::bad_alloc&) {
     return raise(comm, MPI_ERR_NO_MEM);
   } catch (const std::exception& error) {
-    return raise(comm, error.what());
+    return raise(comm, code_saying_what(error));
   }
 }
 

@@ -1,6 +1,7 @@
 // Tags of a communicator of ours: those that have come back are handed out first.
 #pragma once
 
+#include <cstddef>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -20,7 +21,10 @@ class TagPool {
       returned_.pop_back();
       return tag;
     }
-    return next_ <= last_ ? std::exchange(next_, next_ + block_) : -1;
+    if (next_ > last_) return -1;
+    if (returned_.capacity() == handed_out_) returned_.reserve(2 * handed_out_ + 1);  // for all to come back
+    ++handed_out_;
+    return std::exchange(next_, next_ + block_);
   }
   void give_back(int first) {
     const std::lock_guard lock(mutex_);
@@ -30,6 +34,7 @@ class TagPool {
  private:
   std::mutex mutex_;
   std::vector<int> returned_;
+  std::size_t handed_out_ = 0;
   int next_;
   const int block_, last_;
 };

@@ -194,7 +194,7 @@ void find_readable(World& w, const Introduction& mine) {
 }
 
 int find_shared_memory(World& w, Introduction& mine) {
-  w.all = *new std::vector<Introduction>(w.size);
+  w.all = {new Introduction[w.size](), static_cast<std::size_t>(w.size)};
   for (const shm::Medium medium : {shm::Medium::nameless, shm::Medium::file}) {
     bool works = false;
     if (const int code = try_medium(w, medium, mine, works); code != MPI_SUCCESS) return code;

@@ -312,10 +312,22 @@ bool for_the_thread(const Pending& pending) {
   return process().settings.async && !pending.flight.calls_host && pending.flight.plan->longest >= long_step;
 }
 
-/// Behind the gate.
-void depart(Pending& pending) {
+// Behind the gate, each of the following.
+
+/// For one more: the end of what is under way has to find room.
+void have_room() {
+  const std::size_t most = static_cast<std::size_t>(under_way.load(std::memory_order_relaxed)) + 1;
+  if (landed.capacity() < most) landed.reserve(2 * most);
+  const std::size_t used = lanes.size() + late.size();
+  if (lanes.capacity() <= used) lanes.reserve(2 * used + 1);
+}
+
+void enqueue(Pending& pending) {
   if (pending.lane->front() == nullptr) lanes.push_back({pending.state.get(), pending.lane});
   pending.lane->enqueue(pending.flight);
+}
+
+void depart(Pending& pending) {
   if (for_the_thread(pending)) {
     count_moving();
   } else {
@@ -327,26 +339,27 @@ void take_off_late() {
   while (!late.empty()) {
     Pending* const first = late.front();
     late.erase(late.begin());
+    enqueue(*first);
     depart(*first);
   }
 }
 
-/// Puts a loaded job on its way.
+/// Puts a loaded job on its way, unless there is no memory for it.
 void take_off(Pending& pending, const Inside& inside) {
   OMNES_ASSERT(gate.is_entered());
+  have_room();
   const Call& call = pending.job.call;
   pending.flight.bases = bases_of(pending.flight.go_on ? exchange_of_counts(call, pending.all_counts.data()) : call);
   pending.code = 0;
-  pending.under_way = true;
   if (reporting()) pending.started = now();
+  const bool moves = !pending.job.nothing, later = moves && inside.again();
+  if (later) late.push_back(&pending);
+  if (moves && !later) enqueue(pending);
+  pending.under_way = true;
   count_under_way(1);
-  if (pending.job.nothing) {
+  if (!moves) {
     ended(&pending, 0);
-    return;
-  }
-  if (inside.again()) {
-    late.push_back(&pending);
-  } else {
+  } else if (!later) {
     depart(pending);
   }
 }
@@ -578,9 +591,9 @@ void wait(const Pending& pending) {
 }
 
 void forms(const std::shared_ptr<State>& state) {
-  count_under_way(1);
   const Inside inside;
   forming.push_back(state);
+  count_under_way(1);
 }
 
 void abandon(State& state) {

@@ -30,6 +30,7 @@ Placeholder take() {
     idle.pop_back();
     return last;
   }
+  idle.reserve(max_idle);
   Placeholder made{.request = {}, .tag = tags.take()};
   const int code = host.Irecv(nullptr, 0, handles.byte, 0, made.tag, process().self, &made.request);
   if (code != MPI_SUCCESS) {

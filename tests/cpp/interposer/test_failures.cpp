@@ -1,0 +1,78 @@
+// Whatever fails, a call of the program says so, or does without: never a crash, a hang, a leak, or a wrong result.
+//
+// Each function of the host, each of the system and each allocation fails in turn, once, on one rank, in programs that use
+// all operations in all forms. How often a program comes to each place a first run tells. With FULL_TESTS=1 each time that
+// it comes there is tried, else the first times, the last, and some between.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "programs.hpp"
+
+namespace {
+
+const bool full = std::getenv("FULL_TESTS") != nullptr;
+
+std::set<long> numbers(long count, long some) {
+  std::set<long> chosen{1, count};
+  const long step = full ? 1 : std::max(1L, count / some);
+  for (long number = 1; number <= count; number += step) chosen.insert(number);
+  return chosen;
+}
+
+struct Transport {
+  const char* name;
+  std::map<std::string, std::string> variables;
+};
+const Transport transports[] = {
+    {"shared", {}}, {"messages", {{"OMNES_TRANSPORT", "mpi"}}}, {"thread", {{"OMNES_ASYNC", "1"}}}};
+
+class Failures : public testing::TestWithParam<std::tuple<programs::Program, Transport>> {
+ protected:
+  fake::Job job{.variables = std::get<1>(GetParam()).variables, .seconds = 20};
+  void (*program)() = std::get<0>(GetParam()).run;
+
+  /// `some`: how many times of those that one place is come to.
+  void try_each(long some, const std::function<bool(const std::string&)>& wanted) {
+    job.fault = {};
+    const fake::Result whole = fake::run(job, program);
+    ASSERT_EQ(whole.wrong, "");
+    for (int rank = 0; rank < job.ranks; ++rank)
+      for (const auto& [what, count] : whole.calls[rank]) {
+        if (!wanted(what)) continue;
+        for (const long number : numbers(count, some)) {
+          job.fault = {what, number, rank};
+          const fake::Result result = fake::run(job, program);
+          EXPECT_EQ(result.wrong, "") << what << " fails on rank " << rank << " the " << number << ". of " << count
+                                      << " times";
+          struck += result.struck;
+          errors += result.error;
+        }
+      }
+    EXPECT_GT(struck, 0);
+    std::printf("%d failures, of which the program saw %d\n", struck, errors);
+  }
+  int struck = 0, errors = 0;
+};
+
+const std::set<std::string> of_system{"mmap",          "memfd_create",      "ftruncate", "process_vm_readv",
+                                      "process_vm_writev", "pthread_create", "aligned_alloc"};
+
+TEST_P(Failures, OfTheHost) {
+  try_each(2, [](const std::string& what) { return what != "operator new" && !of_system.contains(what); });
+}
+TEST_P(Failures, OfTheSystem) {
+  try_each(4, [](const std::string& what) { return of_system.contains(what); });
+}
+TEST_P(Failures, OfAllocations) {
+  try_each(60, [](const std::string& what) { return what == "operator new"; });
+}
+
+std::string name_of(const testing::TestParamInfo<Failures::ParamType>& info) {
+  return std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param).name;
+}
+INSTANTIATE_TEST_SUITE_P(All, Failures,
+                         testing::Combine(testing::ValuesIn(programs::all), testing::ValuesIn(transports)), name_of);
+
+}  // namespace
