@@ -154,8 +154,13 @@ int main(int argc, char** argv) {
   const int wanted = argc > 1 && atoi(argv[1]);
   double* send = malloc(count * sizeof *send);
   double* recv = malloc(count * sizeof *recv);
-  for (int round = 0; round < rounds; ++round) one_round(send, recv, count, round);
-  const int found = is_mapped(send + count / 2) + is_mapped(recv + count / 2);
+  // How often is often enough, each rank finds out for itself.
+  int found = 0, all = 0;
+  for (int batch = 0; batch < (wanted ? 20 : 1) && all < 2 * wanted; ++batch) {
+    for (int round = 0; round < rounds; ++round) one_round(send, recv, count, round);
+    found = is_mapped(send + count / 2) + is_mapped(recv + count / 2);
+    MPI_Allreduce(&found, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  }
   if (found != 2 * wanted) fail("of two buffers %d are mapped by peers", found);
   a_fork(send);
   a_fork(recv);

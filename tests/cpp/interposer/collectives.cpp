@@ -161,9 +161,8 @@ int Ibcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, 
     const Held held = type_at(type);
     if (c.rank == root) append(mine, buffer, count, held);
     const bool receives = c.rank != root;
-    return gather(comm, std::move(mine), [=](const All& all) {
-      return receives ? take(all[root], buffer, count, held) : MPI_SUCCESS;
-    });
+    return gather(comm, std::move(mine),
+                  [=](const All& all) { return receives ? take(all[root], buffer, count, held) : MPI_SUCCESS; });
   });
 }
 static MPI_Request reduction(MPI_Comm comm, const void* send, void* recv, int count, MPI_Datatype handle, MPI_Op given,
@@ -243,7 +242,8 @@ static Side equal(const void* buffer, int parts, int count, MPI_Datatype type) {
   return side(buffer, parts, [=](int) { return count; }, [=](int i) { return static_cast<MPI_Aint>(i) * count; }, type);
 }
 static Side unequal(const void* buffer, int parts, const int* counts, const int* at, MPI_Datatype type) {
-  return side(buffer, parts, [=](int i) { return counts[i]; }, [=](int i) { return static_cast<MPI_Aint>(at[i]); }, type);
+  return side(
+      buffer, parts, [=](int i) { return counts[i]; }, [=](int i) { return static_cast<MPI_Aint>(at[i]); }, type);
 }
 template <class Displacement>
 static Side typed(const void* buffer, int parts, const int* counts, const Displacement* at, const MPI_Datatype* types) {
@@ -411,7 +411,8 @@ int Ineighbor_allgather(const void* send, int count, MPI_Datatype type, void* re
 int Ineighbor_allgatherv(const void* send, int count, MPI_Datatype type, void* recv, const int* counts, const int* at,
                          MPI_Datatype recv_type, MPI_Comm comm, MPI_Request* request) {
   return begin(comm, request, [&](Comm& c) {
-    return neighbors(c, comm, equal(send, 1, count, type), unequal(recv, number_of(comm, false), counts, at, recv_type));
+    return neighbors(c, comm, equal(send, 1, count, type),
+                     unequal(recv, number_of(comm, false), counts, at, recv_type));
   });
 }
 int Ineighbor_alltoall(const void* send, int count, MPI_Datatype type, void* recv, int recv_count,
@@ -460,68 +461,64 @@ static MPI_Request persistent(MPI_Comm comm, std::function<int(MPI_Request*)> be
 
 // The blocking and the persistent forms of each.
 #define FAKE_LIST(...) __VA_ARGS__
-#define FAKE_FORMS(name, nonblocking, parameters, arguments)                                                  \
-  int name(FAKE_LIST parameters MPI_Comm comm) {                                                              \
-    MPI_Request request;                                                                                      \
-    const int code = nonblocking(FAKE_LIST arguments comm, &request);                                         \
-    return code == MPI_SUCCESS ? finish(request) : code;                                                      \
-  }                                                                                                           \
-  int name##_init(FAKE_LIST parameters MPI_Comm comm, MPI_Info, MPI_Request* made) {                          \
+#define FAKE_FORMS(name, nonblocking, parameters, arguments)                                                        \
+  int name(FAKE_LIST parameters MPI_Comm comm) {                                                                    \
+    MPI_Request request;                                                                                            \
+    const int code = nonblocking(FAKE_LIST arguments comm, &request);                                               \
+    return code == MPI_SUCCESS ? finish(request) : code;                                                            \
+  }                                                                                                                 \
+  int name##_init(FAKE_LIST parameters MPI_Comm comm, MPI_Info, MPI_Request* made) {                                \
     *made = persistent(comm, [=](MPI_Request* request) { return nonblocking(FAKE_LIST arguments comm, request); }); \
-    return MPI_SUCCESS;                                                                                       \
+    return MPI_SUCCESS;                                                                                             \
   }
 FAKE_FORMS(Barrier, Ibarrier, (), ())
-FAKE_FORMS(Bcast, Ibcast, (void* b, int n, MPI_Datatype t, int root,), (b, n, t, root,))
-FAKE_FORMS(Reduce, Ireduce, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, int root,),
-              (s, r, n, t, op, root,))
-#define FAKE_REDUCTION(name, nonblocking)                                                                 \
-  FAKE_FORMS(name, nonblocking, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op,), \
-                (s, r, n, t, op,))
+FAKE_FORMS(Bcast, Ibcast, (void* b, int n, MPI_Datatype t, int root, ), (b, n, t, root, ))
+FAKE_FORMS(Reduce, Ireduce, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, int root, ),
+           (s, r, n, t, op, root, ))
+#define FAKE_REDUCTION(name, nonblocking) \
+  FAKE_FORMS(name, nonblocking, (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, ), (s, r, n, t, op, ))
 FAKE_REDUCTION(Allreduce, Iallreduce)
 FAKE_REDUCTION(Scan, Iscan)
 FAKE_REDUCTION(Exscan, Iexscan)
 FAKE_REDUCTION(Reduce_scatter_block, Ireduce_scatter_block)
-FAKE_FORMS(Reduce_scatter, Ireduce_scatter,
-              (const void* s, void* r, const int* n, MPI_Datatype t, MPI_Op op,),
-              (s, r, n, t, op,))
-#define FAKE_EXCHANGE(name, nonblocking)                                                                            \
-  FAKE_FORMS(name, nonblocking,                                                                                  \
-                (const void* s, int n, MPI_Datatype t, void* r, int rn, MPI_Datatype rt,),            \
-                (s, n, t, r, rn, rt,))
+FAKE_FORMS(Reduce_scatter, Ireduce_scatter, (const void* s, void* r, const int* n, MPI_Datatype t, MPI_Op op, ),
+           (s, r, n, t, op, ))
+#define FAKE_EXCHANGE(name, nonblocking)                                                                    \
+  FAKE_FORMS(name, nonblocking, (const void* s, int n, MPI_Datatype t, void* r, int rn, MPI_Datatype rt, ), \
+             (s, n, t, r, rn, rt, ))
 FAKE_EXCHANGE(Allgather, Iallgather)
 FAKE_EXCHANGE(Alltoall, Ialltoall)
 FAKE_EXCHANGE(Neighbor_allgather, Ineighbor_allgather)
 FAKE_EXCHANGE(Neighbor_alltoall, Ineighbor_alltoall)
-#define FAKE_ROOTED(name, nonblocking)                                                                               \
-  FAKE_FORMS(name, nonblocking,                                                                                   \
-                (const void* s, int n, MPI_Datatype t, void* r, int rn, MPI_Datatype rt, int root,),   \
-                (s, n, t, r, rn, rt, root,))
+#define FAKE_ROOTED(name, nonblocking)                                                                                \
+  FAKE_FORMS(name, nonblocking, (const void* s, int n, MPI_Datatype t, void* r, int rn, MPI_Datatype rt, int root, ), \
+             (s, n, t, r, rn, rt, root, ))
 FAKE_ROOTED(Gather, Igather)
 FAKE_ROOTED(Scatter, Iscatter)
 FAKE_FORMS(Gatherv, Igatherv,
-              (const void* s, int n, MPI_Datatype t, void* r, const int* rn, const int* rd, MPI_Datatype rt, int root,),
-              (s, n, t, r, rn, rd, rt, root,))
+           (const void* s, int n, MPI_Datatype t, void* r, const int* rn, const int* rd, MPI_Datatype rt, int root, ),
+           (s, n, t, r, rn, rd, rt, root, ))
 FAKE_FORMS(Scatterv, Iscatterv,
-              (const void* s, const int* n, const int* d, MPI_Datatype t, void* r, int rn, MPI_Datatype rt, int root,),
-              (s, n, d, t, r, rn, rt, root,))
-#define FAKE_ALLGATHERV(name, nonblocking)                                                                            \
-  FAKE_FORMS(name, nonblocking,                                                                                    \
-                (const void* s, int n, MPI_Datatype t, void* r, const int* rn, const int* rd, MPI_Datatype rt,), \
-                (s, n, t, r, rn, rd, rt,))
+           (const void* s, const int* n, const int* d, MPI_Datatype t, void* r, int rn, MPI_Datatype rt, int root, ),
+           (s, n, d, t, r, rn, rt, root, ))
+#define FAKE_ALLGATHERV(name, nonblocking)                                                                     \
+  FAKE_FORMS(name, nonblocking,                                                                                \
+             (const void* s, int n, MPI_Datatype t, void* r, const int* rn, const int* rd, MPI_Datatype rt, ), \
+             (s, n, t, r, rn, rd, rt, ))
 FAKE_ALLGATHERV(Allgatherv, Iallgatherv)
 FAKE_ALLGATHERV(Neighbor_allgatherv, Ineighbor_allgatherv)
-#define FAKE_ALLTOALLV(name, nonblocking)                                                                             \
-  FAKE_FORMS(name, nonblocking,                                                                                    \
-                (const void* s, const int* n, const int* d, MPI_Datatype t, void* r, const int* rn, const int* rd,    \
-                 MPI_Datatype rt,),                                                                     \
-                (s, n, d, t, r, rn, rd, rt,))
+#define FAKE_ALLTOALLV(name, nonblocking)                                                                       \
+  FAKE_FORMS(name, nonblocking,                                                                                 \
+             (const void* s, const int* n, const int* d, MPI_Datatype t, void* r, const int* rn, const int* rd, \
+              MPI_Datatype rt, ),                                                                               \
+             (s, n, d, t, r, rn, rd, rt, ))
 FAKE_ALLTOALLV(Alltoallv, Ialltoallv)
 FAKE_ALLTOALLV(Neighbor_alltoallv, Ineighbor_alltoallv)
-#define FAKE_ALLTOALLW(name, nonblocking, Displacement)                                                               \
-  FAKE_FORMS(name, nonblocking,                                                                                    \
-                (const void* s, const int* n, const Displacement* d, const MPI_Datatype* t, void* r, const int* rn,   \
-                 const Displacement* rd, const MPI_Datatype* rt,),                                      \
-                (s, n, d, t, r, rn, rd, rt,))
+#define FAKE_ALLTOALLW(name, nonblocking, Displacement)                                                          \
+  FAKE_FORMS(name, nonblocking,                                                                                  \
+             (const void* s, const int* n, const Displacement* d, const MPI_Datatype* t, void* r, const int* rn, \
+              const Displacement* rd, const MPI_Datatype* rt, ),                                                 \
+             (s, n, d, t, r, rn, rd, rt, ))
 FAKE_ALLTOALLW(Alltoallw, Ialltoallw, int)
 FAKE_ALLTOALLW(Neighbor_alltoallw, Ineighbor_alltoallw, MPI_Aint)
 

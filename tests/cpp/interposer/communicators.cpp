@@ -339,8 +339,8 @@ int Comm_call_errhandler(MPI_Comm comm, int code) {
 }
 int Comm_create_keyval(MPI_Comm_copy_attr_function*, MPI_Comm_delete_attr_function* deleted, int* keyval, void* extra) {
   const std::lock_guard lock(process().mutex);
-  *keyval = process().keyvals.add(
-      Process::Keyval{[=](int comm, int key, void* value) { return deleted ? deleted(comm, key, value, extra) : MPI_SUCCESS; }});
+  *keyval = process().keyvals.add(Process::Keyval{
+      [=](int comm, int key, void* value) { return deleted ? deleted(comm, key, value, extra) : MPI_SUCCESS; }});
   return MPI_SUCCESS;
 }
 int Comm_set_attr(MPI_Comm handle, int keyval, void* value) {

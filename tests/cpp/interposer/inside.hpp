@@ -74,7 +74,8 @@ struct Shared {
   std::pmr::unsynchronized_pool_resource pool{&raw};
   std::pmr::vector<std::pmr::list<Message>> boxes;  ///< by receiver
   std::pmr::map<std::pair<int, long>, Gathering> gatherings;
-  std::pmr::map<std::pair<std::pair<int, long>, int>, int> contexts;  ///< of children: by parent, its number of collectives, color
+  std::pmr::map<std::pair<std::pair<int, long>, int>, int>
+      contexts;  ///< of children: by parent, its number of collectives, color
   int next_context = 1;
 
   // Of the job, by rank.
@@ -177,8 +178,8 @@ struct Topology {
 };
 
 struct Comm {
-  int context = 0;          ///< of messages; of collectives: the same with the sign changed
-  std::vector<int> ranks;   ///< in the world
+  int context = 0;         ///< of messages; of collectives: the same with the sign changed
+  std::vector<int> ranks;  ///< in the world
   int rank = 0;
   long collectives = 0;
   MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
@@ -188,7 +189,7 @@ struct Comm {
 };
 
 struct Request {
-  std::function<bool(Request&)> poll;  ///< whether it is complete
+  std::function<bool(Request&)> poll;   ///< whether it is complete
   std::function<void(Request&)> start;  ///< of persistent ones
   bool active = true, complete = false, freed = false;
   MPI_Status status{};

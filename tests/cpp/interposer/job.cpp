@@ -1,9 +1,9 @@
 // Forks the ranks, watches over them, and decides what fails.
 #include "job.hpp"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <errno.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -106,7 +106,8 @@ void expect(int code, const char* call) {
 }
 
 Result run(const Job& wanted, const std::function<void()>& program) {
-  void* const memory = mmap(nullptr, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory =
+      mmap(nullptr, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return {.wrong = "no memory to share", .calls = {}};
   job = wanted;
   shared = new (memory) Shared(static_cast<std::byte*>(memory) + sizeof(Shared), shared_bytes - sizeof(Shared), job);
@@ -204,24 +205,26 @@ void operator delete[](void* made, std::size_t, std::align_val_t) noexcept { fre
 
 // What the interposer asks of the system (linked with --wrap).
 #define FAKE_SYSTEM(result, name, parameters, arguments, error, otherwise) \
-  static const int place_of_##name = fake::place(#name);                  \
-  extern "C" result __real_##name parameters;                             \
-  extern "C" result __wrap_##name parameters {                            \
-    if (fake::strikes(place_of_##name)) {                                 \
-      errno = error;                                                      \
-      return otherwise;                                                   \
-    }                                                                     \
-    return __real_##name arguments;                                       \
+  static const int place_of_##name = fake::place(#name);                   \
+  extern "C" result __real_##name parameters;                              \
+  extern "C" result __wrap_##name parameters {                             \
+    if (fake::strikes(place_of_##name)) {                                  \
+      errno = error;                                                       \
+      return otherwise;                                                    \
+    }                                                                      \
+    return __real_##name arguments;                                        \
   }
 FAKE_SYSTEM(void*, mmap, (void* at, std::size_t bytes, int access, int flags, int file, off_t from),
             (at, bytes, access, flags, file, from), ENOMEM, MAP_FAILED)
 FAKE_SYSTEM(int, memfd_create, (const char* name, unsigned flags), (name, flags), EMFILE, -1)
 FAKE_SYSTEM(int, ftruncate, (int file, off_t bytes), (file, bytes), ENOSPC, -1)
 FAKE_SYSTEM(ssize_t, process_vm_readv,
-            (pid_t process, const iovec* to, unsigned long tos, const iovec* from, unsigned long froms, unsigned long flags),
+            (pid_t process, const iovec* to, unsigned long tos, const iovec* from, unsigned long froms,
+             unsigned long flags),
             (process, to, tos, from, froms, flags), EPERM, -1)
 FAKE_SYSTEM(ssize_t, process_vm_writev,
-            (pid_t process, const iovec* to, unsigned long tos, const iovec* from, unsigned long froms, unsigned long flags),
+            (pid_t process, const iovec* to, unsigned long tos, const iovec* from, unsigned long froms,
+             unsigned long flags),
             (process, to, tos, from, froms, flags), EPERM, -1)
 FAKE_SYSTEM(int, pthread_create,
             (pthread_t * thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument),

@@ -30,18 +30,19 @@ struct Job {
   int ranks = 2;
   std::map<std::string, std::string> variables = {};  ///< of the environment
   Fault fault = {};
-  unsigned late = 0;             ///< messages come so many looks late at most, each one for itself; those of one sender in order
-  std::size_t eager = 4096;      ///< bytes; to send more waits for the receiver
-  bool hook = true;              ///< the host has MPIX_Async_start
+  unsigned late = 0;  ///< messages come so many looks late at most, each one for itself; those of one sender in order
+  std::size_t eager = 4096;       ///< bytes; to send more waits for the receiver
+  bool hook = true;               ///< the host has MPIX_Async_start
   bool looks_at_requests = true;  ///< and MPIX_Request_is_complete
-  int seconds = 60;              ///< until it is taken to hang
+  int seconds = 60;               ///< until it is taken to hang
 };
 
 struct Result {
-  std::string wrong;                        ///< one line; empty: all ranks went to the end, or one said that it had an error
-  bool error = false;                       ///< one did
-  bool struck = false;                      ///< the fault has
-  std::vector<std::map<std::string, long>> calls;  ///< by rank: how often it came to each place where something can fail
+  std::string wrong;    ///< one line; empty: all ranks went to the end, or one said that it had an error
+  bool error = false;   ///< one did
+  bool struck = false;  ///< the fault has
+  std::vector<std::map<std::string, long>>
+      calls;  ///< by rank: how often it came to each place where something can fail
 };
 
 /// Runs `program` on all ranks between MPI_Init_thread and MPI_Finalize.
@@ -60,14 +61,14 @@ struct InMpi {
 /// An error has to have reached an error handler. Then the rank tells, and ends.
 void expect(int code, const char* call);
 /// A call of MPI by the program.
-#define MPI(call)                             \
-  do {                                        \
-    int code;                                 \
-    {                                         \
-      const ::fake::InMpi inside;             \
-      code = MPI_##call;                      \
-    }                                         \
-    ::fake::expect(code, #call);              \
+#define MPI(call)                 \
+  do {                            \
+    int code;                     \
+    {                             \
+      const ::fake::InMpi inside; \
+      code = MPI_##call;          \
+    }                             \
+    ::fake::expect(code, #call);  \
   } while (false)
 /// What may not be.
 [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));

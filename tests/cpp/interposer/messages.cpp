@@ -94,8 +94,7 @@ bool send(Comm& comm, const void* from, long count, const Type& type, int to, in
   }();
   pack(from, count, type, data.data());
   const std::lock_guard lock(shared->lock);
-  shared->boxes[comm.ranks[to]].push_back(
-      {comm.context, comm.rank, tag, draw_lateness(), flag.get(), std::move(data)});
+  shared->boxes[comm.ranks[to]].push_back({comm.context, comm.rank, tag, draw_lateness(), flag.get(), std::move(data)});
   return true;
 }
 
@@ -124,7 +123,8 @@ int start_send(const void* from, int count, MPI_Datatype type, int to, int tag, 
 }
 
 /// As a posted receive polls, with the lock.
-std::function<bool(Request&)> receiving(int context, void* to, int count, std::shared_ptr<Type> type, int from, int tag) {
+std::function<bool(Request&)> receiving(int context, void* to, int count, std::shared_ptr<Type> type, int from,
+                                        int tag) {
   return [=](Request& request) {
     const auto at = find(context, from, tag);
     if (at == shared->boxes[own].end()) return false;
@@ -313,7 +313,8 @@ int Request_free(MPI_Request* handle) {
 int Sendrecv(const void* from, int count, MPI_Datatype type, int to, int tag, void* into, int room,
              MPI_Datatype into_type, int source, int into_tag, MPI_Comm comm, MPI_Status* status) {
   MPI_Request sending, receiving;
-  if (const int code = Irecv(into, room, into_type, source, into_tag, comm, &receiving); code != MPI_SUCCESS) return code;
+  if (const int code = Irecv(into, room, into_type, source, into_tag, comm, &receiving); code != MPI_SUCCESS)
+    return code;
   if (const int code = Isend(from, count, type, to, tag, comm, &sending); code != MPI_SUCCESS) return code;
   const int code = Wait(&receiving, status);
   finish(sending);

@@ -46,7 +46,9 @@ struct Arguments {
   /// Small integers, so that nothing overflows.
   void fill() {
     for (std::size_t i = 0; i < send.size(); ++i)
-      send[i] = i % 4 == 0 ? std::byte((i / 4 + 5 * rank) % 11) : i % 4 == 1 ? std::byte((i / 4 + 3 * rank) % 3) : std::byte{0};
+      send[i] = i % 4 == 0   ? std::byte((i / 4 + 5 * rank) % 11)
+                : i % 4 == 1 ? std::byte((i / 4 + 3 * rank) % 3)
+                             : std::byte{0};
     std::fill(recv.begin(), recv.end(), std::byte{0});
   }
 };
@@ -87,23 +89,23 @@ struct Operation {
   int (*nonblocking)(Arguments&, MPI_Request*);
   int (*persistent)(Arguments&, MPI_Request*);
 };
-#define PROGRAMS_OPERATION(name, immediate, initial, ...)                                                   \
-  {#name, [](Arguments& a) { return MPI_##name(__VA_ARGS__ a.comm); },                                      \
-   [](Arguments& a) { return fake::name(__VA_ARGS__ a.comm); },                                             \
-   [](Arguments& a, MPI_Request* request) { return MPI_##immediate(__VA_ARGS__ a.comm, request); },         \
+#define PROGRAMS_OPERATION(name, immediate, initial, ...)                                           \
+  {#name, [](Arguments& a) { return MPI_##name(__VA_ARGS__ a.comm); },                              \
+   [](Arguments& a) { return fake::name(__VA_ARGS__ a.comm); },                                     \
+   [](Arguments& a, MPI_Request* request) { return MPI_##immediate(__VA_ARGS__ a.comm, request); }, \
    [](Arguments& a, MPI_Request* request) { return MPI_##initial(__VA_ARGS__ a.comm, MPI_INFO_NULL, request); }},
 inline const Operation operations[] = {PROGRAMS_OPERATIONS(PROGRAMS_OPERATION)};
 inline const Operation of_neighbors[] = {PROGRAMS_NEIGHBORS(PROGRAMS_OPERATION)};
 #undef PROGRAMS_OPERATION
 
 /// A call of the interposer by an expression.
-#define CALL(expression)           \
-  do {                             \
-    int code;                      \
-    {                              \
-      const fake::InMpi inside;    \
-      code = expression;           \
-    }                              \
+#define CALL(expression)             \
+  do {                               \
+    int code;                        \
+    {                                \
+      const fake::InMpi inside;      \
+      code = expression;             \
+    }                                \
     fake::expect(code, #expression); \
   } while (false)
 
@@ -114,8 +116,8 @@ inline void compare(const Operation& operation, Arguments& a, const char* form) 
   if (found != a.recv) {
     std::size_t i = 0;
     while (found[i] == a.recv[i]) ++i;
-    fake::fail("%s, %s, count %d, type %x, op %x, root %d: byte %zu is %d, not %d", operation.name, form, a.count, a.type,
-               a.op, a.root, i, static_cast<int>(found[i]), static_cast<int>(a.recv[i]));
+    fake::fail("%s, %s, count %d, type %x, op %x, root %d: byte %zu is %d, not %d", operation.name, form, a.count,
+               a.type, a.op, a.root, i, static_cast<int>(found[i]), static_cast<int>(a.recv[i]));
   }
 }
 
@@ -199,7 +201,8 @@ inline void all_blocking() {
     for (const Operation& operation : operations) blocking(operation, a);
     Arguments near(grid, 5, MPI_INT, sizeof(int));
     near.recv.resize(near.recv.size() + 10 * sizeof(int));
-    for (int i = 0; i < most_ranks; ++i) near.counts[i] = 5, near.at[i] = 5 * i, near.far_at[i] = 20 * i, near.types[i] = MPI_INT;
+    for (int i = 0; i < most_ranks; ++i)
+      near.counts[i] = 5, near.at[i] = 5 * i, near.far_at[i] = 20 * i, near.types[i] = MPI_INT;
     near.send.resize(near.recv.size());
     for (const Operation& operation : of_neighbors) blocking(operation, near);
   }
@@ -226,7 +229,8 @@ inline void all_requested() {
     }
   }
   {
-    Arguments a(twin, 40, MPI_INT, sizeof(int)), b(twin, 40, MPI_INT, sizeof(int)), c(MPI_COMM_WORLD, most, MPI_INT, sizeof(int));
+    Arguments a(twin, 40, MPI_INT, sizeof(int)), b(twin, 40, MPI_INT, sizeof(int)),
+        c(MPI_COMM_WORLD, most, MPI_INT, sizeof(int));
     a.op = op;
     MPI_Request requests[3];
     CALL(operations[3].nonblocking(a, &requests[0]));
@@ -376,7 +380,9 @@ struct Program {
   const char* name;
   void (*run)();
 };
-inline const Program all[] = {
-    {"blocking", all_blocking}, {"requested", all_requested}, {"objects", all_objects}, {"completions", all_completions}};
+inline const Program all[] = {{"blocking", all_blocking},
+                              {"requested", all_requested},
+                              {"objects", all_objects},
+                              {"completions", all_completions}};
 
 }  // namespace programs

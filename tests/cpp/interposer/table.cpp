@@ -39,7 +39,8 @@ struct Guarded<function, number, comm_place> {
     const bool fails = strikes(places[number]);
     const Safe host;
     const Process& p = process();
-    if (p.initialized && p.level != MPI_THREAD_MULTIPLE && p.main != std::this_thread::get_id() && !may_any_thread(number))
+    if (p.initialized && p.level != MPI_THREAD_MULTIPLE && p.main != std::this_thread::get_id() &&
+        !may_any_thread(number))
       misuse("a thread that may not calls %s", names[number]);
     if (!fails) return function(arguments...);
     MPI_Comm comm = MPI_COMM_SELF;
@@ -85,9 +86,9 @@ Family look_up_host() {
 
 // What programs call that the interposer leaves to the host.
 #define FAKE_EXPORT(name, parameters, arguments) \
-  extern "C" int MPI_##name parameters {          \
-    const fake::Safe host;                        \
-    return fake::name arguments;                  \
+  extern "C" int MPI_##name parameters {         \
+    const fake::Safe host;                       \
+    return fake::name arguments;                 \
   }
 FAKE_EXPORT(Comm_rank, (MPI_Comm comm, int* rank), (comm, rank))
 FAKE_EXPORT(Comm_size, (MPI_Comm comm, int* size), (comm, size))
@@ -107,5 +108,6 @@ FAKE_EXPORT(Info_create, (MPI_Info * info), (info))
 FAKE_EXPORT(Info_set, (MPI_Info info, const char* key, const char* value), (info, key, value))
 FAKE_EXPORT(Info_free, (MPI_Info * info), (info))
 FAKE_EXPORT(Cancel, (MPI_Request * request), (request))
-FAKE_EXPORT(Issend, (const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request),
+FAKE_EXPORT(Issend,
+            (const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request),
             (from, count, type, to, tag, comm, request))

@@ -56,8 +56,8 @@ class Failures : public testing::TestWithParam<std::tuple<programs::Program, Tra
   int struck = 0, errors = 0;
 };
 
-const std::set<std::string> of_system{"mmap",          "memfd_create",      "ftruncate", "process_vm_readv",
-                                      "process_vm_writev", "pthread_create", "aligned_alloc"};
+const std::set<std::string> of_system{
+    "mmap", "memfd_create", "ftruncate", "process_vm_readv", "process_vm_writev", "pthread_create", "aligned_alloc"};
 
 TEST_P(Failures, OfTheHost) {
   try_each(2, [](const std::string& what) { return what != "operator new" && !of_system.contains(what); });

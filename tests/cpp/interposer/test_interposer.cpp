@@ -42,8 +42,8 @@ std::string name_of(const testing::TestParamInfo<Programs::ParamType>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Programs,
-                         testing::Combine(testing::ValuesIn(programs::all), testing::Values("shared", "messages", "nodes"),
-                                          testing::Values(1, 2, 3)),
+                         testing::Combine(testing::ValuesIn(programs::all),
+                                          testing::Values("shared", "messages", "nodes"), testing::Values(1, 2, 3)),
                          name_of);
 
 }  // namespace

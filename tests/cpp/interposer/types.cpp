@@ -13,7 +13,9 @@ namespace fake {
 namespace {
 
 constexpr unsigned built_in = 1;
-bool is_named(MPI_Datatype handle) { return static_cast<unsigned>(handle) >> 30 == built_in || (static_cast<unsigned>(handle) >> 26) == 0x8c000000u >> 26; }
+bool is_named(MPI_Datatype handle) {
+  return static_cast<unsigned>(handle) >> 30 == built_in || (static_cast<unsigned>(handle) >> 26) == 0x8c000000u >> 26;
+}
 
 std::shared_ptr<Type> named(MPI_Datatype handle) {
   struct Pair {
@@ -221,8 +223,7 @@ int Type_commit(MPI_Datatype* type) {
 int Type_free(MPI_Datatype* handle) {
   if (is_named(*handle)) misuse("a predefined datatype is freed");
   const auto type = type_at(*handle);
-  for (const auto& [keyval, value] : std::exchange(type->attributes, {}))
-    delete_attribute(*handle, keyval, value);
+  for (const auto& [keyval, value] : std::exchange(type->attributes, {})) delete_attribute(*handle, keyval, value);
   const std::lock_guard lock(process().mutex);
   process().types.remove(*handle);
   *handle = MPI_DATATYPE_NULL;
@@ -271,8 +272,8 @@ int Type_get_contents(MPI_Datatype handle, int, int, int, int* integers, MPI_Ain
 
 int Type_create_keyval(MPI_Type_copy_attr_function*, MPI_Type_delete_attr_function* deleted, int* keyval, void* extra) {
   const std::lock_guard lock(process().mutex);
-  *keyval = process().keyvals.add(
-      Process::Keyval{[=](int type, int key, void* value) { return deleted ? deleted(type, key, value, extra) : MPI_SUCCESS; }});
+  *keyval = process().keyvals.add(Process::Keyval{
+      [=](int type, int key, void* value) { return deleted ? deleted(type, key, value, extra) : MPI_SUCCESS; }});
   return MPI_SUCCESS;
 }
 int Type_set_attr(MPI_Datatype handle, int keyval, void* value) {

@@ -35,6 +35,8 @@ constexpr std::size_t max_adopted = 1024;
 // After which the price of a buffer does not double again.
 constexpr std::uint32_t max_losses = 20;
 
+constexpr double never_pays = 1e9;  // ns for a byte
+
 std::size_t page() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
@@ -374,28 +376,31 @@ bool Adoption::may_be_adopted(std::byte* first, std::size_t bytes) const {
          !some_memory_is_locked() && !some_device_is_mapped(mappings_);
 }
 
-// On memory of its own: what it costs to adopt some, and to copy as much as a message less is copied.
+// On memory of its own: what it costs to adopt some, and to copy as much as a message less is copied; the best of some times, as others
+// may use the caches.
 void Adoption::measure() {
   constexpr std::size_t some = std::size_t{256} << 10;
+  constexpr int times = 3;
+  adopting_ = copying_ = never_pays;
   auto* const piece = static_cast<std::byte*>(heap_.take(2 * some));
-  void* const own = mmap(nullptr, some, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  adopting_ = 1e9;  // never
-  copying_ = 0;
-  if (piece != nullptr && own != MAP_FAILED) {
+  if (piece == nullptr) return;
+  std::memset(piece, 1, 2 * some);
+  for (int i = 0; i < times; ++i) {
+    void* const own = mmap(nullptr, some, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (own == MAP_FAILED) break;
     std::memset(own, 1, some);
     const double begin = nanoseconds();
-    const bool moved = move_into(heap_, static_cast<std::byte*>(own), piece, some);
-    const double middle = nanoseconds();
-    std::memcpy(piece + some, piece, some);  // and for the pages' first touch
-    const double again = nanoseconds();
     std::memcpy(piece + some, own, some);
-    if (moved) {
-      adopting_ = (middle - begin) / static_cast<double>(some);
-      copying_ = (nanoseconds() - again) / static_cast<double>(some);
-    }
+    const double copied = nanoseconds();
+    const bool moved = move_into(heap_, static_cast<std::byte*>(own), piece, some);
+    const double end = nanoseconds();
+    munmap(own, some);
+    if (!moved) break;
+    copying_ = std::min(copying_, (copied - begin) / static_cast<double>(some));
+    adopting_ = std::min(adopting_, (end - copied) / static_cast<double>(some));
   }
-  if (own != MAP_FAILED) munmap(own, some);
-  if (piece != nullptr) heap_.give_back(piece, false);
+  heap_.give_back(piece, false);
+  if (adopting_ == never_pays) copying_ = 0;
 }
 
 }  // namespace omnes::shm

@@ -41,7 +41,7 @@ class Adopted {
   Adopted(std::byte* buffer, std::byte* first, std::size_t bytes, std::byte* piece)
       : buffer_(buffer), first_(first), bytes_(bytes), piece_(piece) {}
 
-  /// Where that lies in the heap, perhaps but for bytes in the page before and in the page behind; else null.
+  /// Where that lies in the heap, perhaps except for bytes in the page before and in the page behind; else null.
   std::byte* in_heap(const std::byte* data, std::size_t bytes) const;
   /// Brings these bytes there, or from there. Nothing where it has all.
   void bring_ends(const std::byte* data, std::size_t bytes) const;
