@@ -35,7 +35,7 @@ def chosen(operation: str, size: int, table: Path | str, ranks: Ranks = TWO) -> 
 
 
 def made_up(operation: str, gains: dict[int, float], winner: str = "chain", noise: float = 0.0) -> list[Found]:
-    """By size: how many times faster the winner is than what omnes chooses, in every round but for the noise."""
+    """By size: how many times faster the winner is than what omnes chooses, in every round, within noise."""
     found = []
     for case in cases.of_grid([operation], [TWO], list(gains)):
         rounds = [1e-6 * (1 + noise * (i % 5 - 2)) for i in range(25)]
