@@ -30,9 +30,9 @@ each instruction: the file TRACE (none: -) gets them, and TRACE.maps what lies w
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { STEPPED = 100, MOST_RANKS = 1024, MOST_MAPPINGS = 256, TRAP_FLAG = 0x100, LINE = 64 };
+enum { STEPPED = 100, MAX_RANKS = 1024, MAX_MAPPINGS = 256, TRAP_FLAG = 0x100, LINE = 64 };
 
-static double sent[7 * MOST_RANKS], received[7 * MOST_RANKS];
+static double sent[7 * MAX_RANKS], received[7 * MAX_RANKS];
 static int ranks, rank, other;
 
 /* Elements of a part. */
@@ -45,15 +45,15 @@ static void bcast(void) { MPI_Bcast(sent, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 static void scatter(void) { MPI_Scatter(sent, count, MPI_DOUBLE, received, count, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
 static void reduce(void) { MPI_Reduce(sent, received, count, MPI_DOUBLE, MPI_SUM, other, MPI_COMM_WORLD); }
 static void gather(void) { MPI_Gather(sent, count, MPI_DOUBLE, received, count, MPI_DOUBLE, other, MPI_COMM_WORLD); }
-static int counts[MOST_RANKS], places[MOST_RANKS];
+static int counts[MAX_RANKS], displs[MAX_RANKS];
 static void lay_out(void) {
-  for (int r = 0; r < ranks; ++r) counts[r] = count, places[r] = r * count;
+  for (int r = 0; r < ranks; ++r) counts[r] = count, displs[r] = r * count;
 }
 static void scatterv(void) {
-  MPI_Scatterv(sent, counts, places, MPI_DOUBLE, received, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  MPI_Scatterv(sent, counts, displs, MPI_DOUBLE, received, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 static void gatherv(void) {
-  MPI_Gatherv(sent, count, MPI_DOUBLE, received, counts, places, MPI_DOUBLE, other, MPI_COMM_WORLD);
+  MPI_Gatherv(sent, count, MPI_DOUBLE, received, counts, displs, MPI_DOUBLE, other, MPI_COMM_WORLD);
 }
 static void send(void) { MPI_Send(sent, 0, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_WORLD); }
 static void recv(void) { MPI_Recv(received, 0, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
@@ -89,13 +89,13 @@ static const struct {
 static struct {
   char* begin;
   size_t length;
-} mappings[MOST_MAPPINGS];
+} mappings[MAX_MAPPINGS];
 static int mapping_count;
 
 static void find_shared_mappings(void) {
   FILE* file = fopen("/proc/self/maps", "r");
   char line[4096];
-  while (file && fgets(line, sizeof line, file) && mapping_count < MOST_MAPPINGS) {
+  while (file && fgets(line, sizeof line, file) && mapping_count < MAX_MAPPINGS) {
     unsigned long begin, end;
     char access[5];
     if (sscanf(line, "%lx-%lx %4s", &begin, &end, access) != 3 || strcmp(access, "rw-s") != 0) continue;
@@ -117,12 +117,12 @@ static volatile long steps, until_store;
 static Call stepped;
 
 /* The last calls are traced: of each of their instructions the registers before it, and its first bytes. */
-enum { TRACED = 15, REGISTERS = REG_EFL + 1, MOST_STEPS = 1 << 16 };
+enum { TRACED = 15, REGISTERS = REG_EFL + 1, MAX_STEPS = 1 << 16 };
 struct Step {
   uint64_t registers[REGISTERS];
   unsigned char code[16];
 };
-static struct Step trace[MOST_STEPS];
+static struct Step trace[MAX_STEPS];
 
 /* Where stepping ends: the first instruction after the call's return and this call. */
 __attribute__((noinline)) static void returned(void) { __asm__ volatile("" ::: "memory"); }
@@ -136,7 +136,7 @@ static void on_step(int signal, siginfo_t* info, void* context) {
     steps = 0;
   else if (registers[REG_RIP] == (greg_t)returned)
     registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
-  if (steps < MOST_STEPS) memcpy(trace[steps].registers, registers, sizeof trace->registers);
+  if (steps < MAX_STEPS) memcpy(trace[steps].registers, registers, sizeof trace->registers);
 }
 
 static void on_store(int signal, siginfo_t* info, void* context) {
@@ -195,7 +195,7 @@ static void write_trace(FILE* file) {
   const int memory = open("/proc/self/mem", O_RDONLY);
   uint64_t length = 0;
   for (; trace[length].registers[REG_RSP] <= trace[0].registers[REG_RSP]; ++length) {
-    if (length == MOST_STEPS - 1) must(0, "overhead: too long a call to trace");
+    if (length == MAX_STEPS - 1) must(0, "overhead: too long a call to trace");
     must(pread(memory, trace[length].code, sizeof trace->code, trace[length].registers[REG_RIP]) > 0, "/proc/self/mem");
   }
   close(memory);
@@ -310,10 +310,10 @@ int main(int argc, char** argv) {
   Call call = NULL;
   for (size_t i = 0; argc >= 4 && i < sizeof operations / sizeof *operations; ++i)
     if (strcmp(operations[i].name, argv[2]) == 0) call = operations[i].call;
-  if (call == NULL || ranks > MOST_RANKS) {
+  if (call == NULL || ranks > MAX_RANKS) {
     if (rank == 0)
       fprintf(stderr, "usage: overhead alone|fresh|together OPERATION CALLS [TRACE [BYTES...]], on at most %d ranks\n",
-              MOST_RANKS);
+              MAX_RANKS);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   changes = strcmp(argv[1], "fresh") == 0;

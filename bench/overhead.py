@@ -41,7 +41,7 @@ LISTED = (*dict.fromkeys((*ALONE, *OF_THE_HOST, *TOGETHER)), "nothing")
 TIMES = 5
 CALLS = "2000"
 SECONDS = 120.0
-MOST_TOUCHED = 64 << 20  # bytes that are touched between two calls, so that it does not take too long
+MAX_TOUCHED = 64 << 20  # bytes that are touched between two calls, so that it does not take too long
 
 
 def main() -> int:
@@ -185,7 +185,7 @@ def touched_between() -> dict[int, str]:
     """Bytes that push all out of a cache, and which one: the second-level, and the third-level unless it is large."""
     caches = host.caches()
     sizes = {2 * caches[level]: level for level in ("L2", "L3") if level in caches}
-    return {size: level for size, level in sizes.items() if size <= MOST_TOUCHED}
+    return {size: level for size, level in sizes.items() if size <= MAX_TOUCHED}
 
 
 def heading(*columns: str) -> tuple[str, str]:

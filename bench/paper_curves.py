@@ -40,7 +40,7 @@ MACHINE = machine_file("paper", PER_NODE, WORK, MEMORY_LATENCY, MEMORY_BANDWIDTH
 # The algorithm that theory means.
 OPERATIONS = ("bcast", "reduce", "allreduce", "barrier", "allgather")
 ALGORITHMS = {name: THEORY[name][0] if name in THEORY else "dissemination" for name in OPERATIONS}
-MOST_RANKS = {"allgather": 256}  # that are simulated: beyond, there are too many messages, and p * p parts
+MAX_RANKS = {"allgather": 256}  # that are simulated: beyond, there are too many messages, and p * p parts
 
 Curve = list[tuple[float, float]]  # of seconds, by ranks
 
@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def simulate(ranks: int, results: Path) -> None:
-    operations = [one for one in ALGORITHMS if ranks <= MOST_RANKS.get(one, ranks)]
+    operations = [one for one in ALGORITHMS if ranks <= MAX_RANKS.get(one, ranks)]
     words = ["-n", str(ranks), "--platform", PLATFORM, "-b", ",".join(map(str, SIZES)), "--selector", "none"]
     for operation in operations:
         words += ["--algorithm", f"{operation}/{ALGORITHMS[operation]}"]
@@ -148,7 +148,7 @@ def page(name: str, curves: dict[tuple[str, int], tuple[Curve, ...]]) -> list[st
         times = [format_us(time) for time in (dict(own)[ranks], model, seconds)]
         row = [title(operation, size), f"{ranks:.0f}", *times, f"{model / seconds:.2f}", best, measured]
         lines.append(f"| {' | '.join(row)} |")
-    limits = ", ".join(f"{operation} {most}" for operation, most in MOST_RANKS.items())
+    limits = ", ".join(f"{operation} {most}" for operation, most in MAX_RANKS.items())
     return [
         *lines,
         "",

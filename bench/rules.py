@@ -25,7 +25,7 @@ from omnes.models.prediction import MachineCosts
 from omnes.models.quality import PredictedCase
 from omnes.terminal import units
 
-MOST_RULES = 30
+MAX_RULES = 30
 ENDS = 2  # of an interval
 
 
@@ -106,7 +106,7 @@ def cover(cases: Sequence[PredictedCase], within: float) -> tuple[list[tuple[str
 
     volume = sums(np.ones(shape))
     rules: list[tuple[str, Box]] = []
-    while left.any() and len(rules) < MOST_RULES:
+    while left.any() and len(rules) < MAX_RULES:
         best, rule = 0.0, None
         for number in range(len(names)):
             good = left & (ratio[number] <= within)

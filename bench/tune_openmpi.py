@@ -211,7 +211,7 @@ def report(won: list[Won], measured: dict, chosen: mpi.Mpi, p: int) -> list[str]
         cells = [gains.get((operation, size)) for size in (0, *sorted(SIZES + BETWEEN))]
         shown = [f"{gain:.2f}" if gain else "" for gain in cells]
         lines.append(f"| {operation} | {' | '.join(shown)} | {mean([gain for gain in cells if gain])} |")
-    lines += ["", "Rules, from so many bytes of a part on, up to the next size that was tuned:", ""]
+    lines += ["", "Rules, each starting at so many bytes of a part, up to the next size that was tuned:", ""]
     lines += [f"* {one.operation}, {one.bytes}: {one.variant}" for one in won]
     return lines
 

@@ -161,9 +161,9 @@ def test_unknown_plans_and_peers_are_errors_of_one_line(words, complaint):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (PLAN.replace("ranks = [2]", ""), "give ranks, a list of numbers from 2 on, or per_core"),
-        (PLAN.replace("[2]", "[1]"), "give ranks, a list of numbers from 2 on, or per_core"),
-        (PLAN.replace("ranks = [2]", "per_core = [1]"), "give ranks, a list of numbers from 2 on, or per_core"),
+        (PLAN.replace("ranks = [2]", ""), "give ranks, a list of numbers of at least 2, or per_core"),
+        (PLAN.replace("[2]", "[1]"), "give ranks, a list of numbers of at least 2, or per_core"),
+        (PLAN.replace("ranks = [2]", "per_core = [1]"), "give ranks, a list of numbers of at least 2, or per_core"),
         (PLAN.replace("allreduce", "sort"), "cells: operations: there is no 'sort'; valid: barrier, bcast"),
         (PLAN.replace("sizes", "size"), "cells: there is no 'size'; valid: operations, sizes"),
         (PLAN.replace('"8,1K"', '"12"'), "cells: 12 bytes are no whole number of doubles"),

@@ -54,7 +54,9 @@ def test_other_names_are_listed_and_found():
 
 @pytest.mark.parametrize("operation", _core.operations())
 def test_list_tells_how_to_force_an_algorithm(operation):
-    title, by_variable, by_form, by_info = omnes("list", operation).output.splitlines()[-4:]
+    last = omnes("list", operation).output.splitlines()[-4:]
+    title, by_variable, by_form, by_info = last
+    assert max(map(len, last)) <= 80
     variable, _, choice = by_variable.split()[0].partition("=")
     assert title == "To force one:" and variable == f"OMNES_{operation.upper()}"
     assert _core.parse_choice(operation, choice)["text"] == choice

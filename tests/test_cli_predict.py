@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from cli import fails, omnes
 from launching import the_mpi
 from omnes import _core
 from omnes.bench.timing import Samples
+from omnes.commands import predict
 from omnes.models import costs_file, prediction
 
 
@@ -67,6 +70,15 @@ def test_explain_names_choice_rule_runner_up_and_the_excluded(monkeypatch):
     monkeypatch.setenv("OMNES_ALLREDUCE", "knomial:k=3")
     text = omnes("explain", "allreduce", "-n", "6").output
     assert text.startswith("Chosen: knomial:k=3, by OMNES_ALLREDUCE") and "runner-up" in text
+
+
+def test_a_narrow_terminal_shows_all_names_and_figures():
+    rows = predictions("allreduce", "-n", "4,64", "-b", "8,1M")
+    console = Console(width=80, file=io.StringIO())
+    console.print(predict.as_table("allreduce", rows, "machine: here", with_formula=False))
+    text = console.file.getvalue()
+    assert "…" not in text and max(map(len, text.splitlines())) <= 80
+    assert all(title in text for title in ("algorithm", *prediction.PARTS))
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def chosen(operation: str, size: int, table: Path | str, ranks: Ranks = TWO) -> 
 
 
 def made_up(operation: str, gains: dict[int, float], winner: str = "chain", noise: float = 0.0) -> list[Found]:
-    """By size: how many times faster the winner is than what omnes chooses, in every round but for the noise."""
+    """By size: how many times faster the winner is than what omnes chooses, in every round, within noise."""
     found = []
     for case in cases.of_grid([operation], [TWO], list(gains)):
         rounds = [1e-6 * (1 + noise * (i % 5 - 2)) for i in range(25)]
@@ -58,7 +58,7 @@ def test_rules_stand_where_the_winner_won(tmp_path):
     assert chosen("allreduce", 64, table) == chosen("allreduce", 64, "off")
 
 
-def test_a_switch_point_is_where_all_larger_sizes_gain():
+def test_a_cutoff_is_where_all_larger_sizes_gain():
     gains = {8: 1.5, 16: 0.9, 32: 1.1, 64: 1.3}
     assert cutoffs.crossing(gains) == 32
     assert cutoffs.crossing({**gains, 16: 1.01}) == 8

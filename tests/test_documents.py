@@ -11,8 +11,8 @@ import pytest
 
 from launching import ROOT
 
-MOST_BYTES = {".gz": 256 << 10}  # of a file in bench/results
-MOST_BYTES_OF_OTHERS = 40 << 10
+MAX_BYTES = {".gz": 256 << 10}  # of a file in bench/results
+MAX_BYTES_OF_OTHERS = 40 << 10
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -41,7 +41,7 @@ def test_links_lead_somewhere(page):
 
 @pytest.mark.parametrize("file", tracked("bench/results/*", "docs/*.svg"), ids=lambda file: file.name)
 def test_results_and_pictures_are_small(file):
-    assert file.stat().st_size <= MOST_BYTES.get(file.suffix, MOST_BYTES_OF_OTHERS)
+    assert file.stat().st_size <= MAX_BYTES.get(file.suffix, MAX_BYTES_OF_OTHERS)
 
 
 def test_the_picture_is_drawn_from_the_results(tmp_path):

@@ -88,7 +88,7 @@ def test_only_files_with_an_end_are_read(words, kind, tmp_path):
         file.mkdir()
     elif kind == "long":
         with file.open("wb") as made:
-            made.truncate(files.MOST_BYTES + 1)
+            made.truncate(files.MAX_BYTES + 1)
     else:
         file.write_bytes(b"\xff\xfe\x00[")
     said = fails(*(word.format(page=tmp_path / "page.html", file=file) for word in words))
@@ -117,7 +117,7 @@ def test_packed_files_are_read_as_their_text(tmp_path, monkeypatch):
     assert files.packed(plain) == plain and files.beside(plain, ".md") == tmp_path / "a.md"
     with pytest.raises(OmnesError, match=f"^cannot read {torn}: "):
         files.read(torn)
-    monkeypatch.setattr(files, "MOST_BYTES", packed.stat().st_size)
+    monkeypatch.setattr(files, "MAX_BYTES", packed.stat().st_size)
     packed.write_bytes(gzip.compress(bytes(1000)))
     with pytest.raises(OmnesError, match="longer than"):
         files.read(packed)

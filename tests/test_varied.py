@@ -22,7 +22,7 @@ from omnes.launching.mpi import Mpi
 
 PLANS = ROOT / "bench/plans"
 VARIED = plan.read(PLANS / "varied.toml").cells
-MOST = 1000  # doubles
+MAX_COUNT = 1000  # doubles
 
 
 @contextmanager
@@ -53,9 +53,9 @@ def test_all_cells_of_the_plan_are_right(mpi, ranks, with_omnes):
 
 
 WRONG = (
-    Cell("bcast", 8 * MOST, "double", counts="random"),
+    Cell("bcast", 8 * MAX_COUNT, "double", counts="random"),
     Cell("bcast", 8, "int", form="new-type"),
-    Cell("allgatherv", 8 * MOST, "double", counts="sparse"),
+    Cell("allgatherv", 8 * MAX_COUNT, "double", counts="sparse"),
     Cell("allreduce", 8, "double", form="split"),
     Cell("allreduce", 8, "double", form="64-communicators"),
     Cell("nothing", 0, "double", form="dup"),
@@ -89,7 +89,7 @@ def recorded(mpi: Mpi, cell: Cell, folder: Path, batches: int) -> list[list[list
 
 
 def test_random_counts_are_those_of_all_ranks_and_jobs_and_of_no_call_before(tmp_path):
-    cell = Cell("bcast", 8 * MOST, "double", counts="random")
+    cell = Cell("bcast", 8 * MAX_COUNT, "double", counts="random")
     first, second = (recorded(the_mpi(name), cell, tmp_path, 3) for name in PREFIXES)
     assert first == second and first[0] == first[1]
     sweeps = [first[0][start : start + variety.SWEEP] for start in range(0, 3 * variety.SWEEP, variety.SWEEP)]
@@ -97,26 +97,26 @@ def test_random_counts_are_those_of_all_ranks_and_jobs_and_of_no_call_before(tmp
     for sweep in sweeps:  # one of each range, each root as often, in no order
         counts = [count for count, _ in sweep]
         for part, count in enumerate(sorted(counts)):
-            assert part * MOST < count * variety.SWEEP and (count - 1) * variety.SWEEP < (part + 1) * MOST
+            assert part * MAX_COUNT < count * variety.SWEEP and (count - 1) * variety.SWEEP < (part + 1) * MAX_COUNT
         assert [root for _, root in sweep].count(0) == variety.SWEEP // 2 and counts != sorted(counts)
 
 
 def test_most_sparse_counts_are_zero_and_both_ends_know_them(tmp_path):
-    cell = Cell("alltoallv", 8 * MOST, "double", counts="sparse")
+    cell = Cell("alltoallv", 8 * MAX_COUNT, "double", counts="sparse")
     (name, *_) = PREFIXES
     low, high = recorded(the_mpi(name), cell, tmp_path, 2)
     sent = [[of_low[:2], of_high[:2]] for of_low, of_high in zip(low, high)]
     for (of_low, of_high), matrix in zip(zip(low, high), sent):
         assert [of_low[2:], of_high[2:]] == [list(column) for column in zip(*matrix)]
     counts = [count for matrix in sent for row in matrix for count in row]
-    assert sum(count > 0 for count in counts) * 4 == len(counts) and max(counts) <= MOST
+    assert sum(count > 0 for count in counts) * 4 == len(counts) and max(counts) <= MAX_COUNT
     assert {sum(count > 0 for row in matrix for count in row) for matrix in sent} >= {0, 1, 2}
     assert any(matrix[0][1] != matrix[1][0] for matrix in sent)
 
 
 def test_batches_are_whole_sweeps(mpi):
     """All jobs see the same mean, however few calls fill a batch."""
-    cell = Cell("alltoallv", 8 * MOST, "double", counts="random")
+    cell = Cell("alltoallv", 8 * MAX_COUNT, "double", counts="random")
     asked = []
     with job(mpi, 2) as alive:
         ask = alive.ask

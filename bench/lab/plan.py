@@ -99,7 +99,7 @@ def read(path: Path) -> Plan:
 def _ranks(ranks: Sequence[int], per_core: Sequence[int], bind: bool, path: Path) -> list[int]:
     given = [*ranks, *per_core]
     if bool(ranks) == bool(per_core) or not all(isinstance(count, int) and count >= 2 for count in given):
-        raise OmnesError(f"{path}: give ranks, a list of numbers from 2 on, or per_core, such a list, one of them")
+        raise OmnesError(f"{path}: give ranks, a list of numbers of at least 2, or per_core, such a list, one of them")
     if per_core:
         return [count * cpus.usable_cores() for count in per_core]
     return [count for count in ranks if not bind or count <= cpus.usable_cores()]

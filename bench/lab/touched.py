@@ -80,7 +80,7 @@ class Call:
 
 
 def lines_of(places: Iterable[tuple[int, int]]) -> set[int]:
-    """The lines that so many bytes from such addresses on lie in."""
+    """The cache lines that hold so many bytes, starting at such addresses."""
     return {line for at, size in places for line in range(at // LINE, (at + size - 1) // LINE + 1)}
 
 

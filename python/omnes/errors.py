@@ -13,7 +13,7 @@ from typing import IO, Any
 import click
 
 _MAX_ECHOED = 4000  # characters
-_HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # of a group alone; from click 8.2 on
+_HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # of a group alone; click has it since 8.2
 
 
 class OmnesError(click.ClickException):

@@ -21,17 +21,17 @@ std::pair<int, int> parts(Operation operation, int p) {
 
 }  // namespace
 
-Lanes::Lanes(Builder& b) : b_(b), groups_(b.problem().hierarchy->lanes_of(b.rank())) {
+MultiLane::MultiLane(Builder& b) : b_(b), groups_(b.problem().hierarchy->lanes_of(b.rank())) {
   for (const Group& group : b.problem().hierarchy->lanes_of(b.root())) roots_.push_back(group.self);
 }
 
-bool Lanes::near_root(std::size_t level) const {
+bool MultiLane::near_root(std::size_t level) const {
   for (std::size_t wider = level + 1; wider < groups_.size(); ++wider)
     if (groups_[wider].self != roots_[wider]) return false;
   return true;
 }
 
-Blocks Lanes::slice(Blocks run, std::size_t level) const {
+Blocks MultiLane::slice(Blocks run, std::size_t level) const {
   for (std::size_t below = 0; below < level; ++below) {
     run.count /= groups_[below].size();
     run.first += run.count * groups_[below].self;
@@ -39,14 +39,14 @@ Blocks Lanes::slice(Blocks run, std::size_t level) const {
   return run;
 }
 
-int Lanes::slices(std::size_t level) const {
+int MultiLane::slices(std::size_t level) const {
   int all = 1;
   for (std::size_t below = 0; below < level; ++below) all *= groups_[below].size();
   return all;
 }
 
-void Lanes::run(Operation operation, std::size_t level, bool in_place, Blocks send, Blocks recv, int first,
-                const std::function<Like(int)>& like) {
+void MultiLane::run(Operation operation, std::size_t level, bool in_place, Blocks send, Blocks recv, int first,
+                    const std::function<Like(int)>& like) {
   const Group& group = groups_[level];
   operation = at_level(b_.problem(), level, operation);
   const Picked one = picked(b_.problem(), level, operation);

@@ -17,9 +17,9 @@
 
 namespace omnes::inline algorithms {
 
-class Lanes {
+class MultiLane {
  public:
-  explicit Lanes(Builder& b);
+  explicit MultiLane(Builder& b);
 
   std::size_t last() const { return groups_.size() - 1; }
   /// The rank's group at a level, and the root's number in it.
@@ -50,7 +50,7 @@ class LaneMessage {
   /// Cuts it so that every level can divide its segments, and the last level's algorithm cut its slices.
   LaneMessage(Builder& b, Operation top);
 
-  const Lanes& lanes() const { return lanes_; }
+  const MultiLane& lanes() const { return lanes_; }
   /// Contributions in `own` are combined slice by slice, up to the last level, which is left out.
   void reduce_scatter(Blocks own);
   /// The root's message to the ranks near it, a slice for each.
@@ -67,7 +67,7 @@ class LaneMessage {
   void run(Operation operation, std::size_t level, bool in_place, Blocks send, Blocks recv, int first);
 
   Builder& b_;
-  Lanes lanes_;
+  MultiLane lanes_;
   std::vector<Blocks> sums_;  // of each segment, where contributions were combined
 };
 

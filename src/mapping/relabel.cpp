@@ -1,4 +1,4 @@
-// Each way says where the blocks of the virtual buffers lie; the ops then go through unchanged but for blocks and peers.
+// Each way says where the blocks of the virtual buffers lie; the ops then go through unchanged except for blocks and peers.
 #include "mapping/relabel.hpp"
 
 #include <algorithm>

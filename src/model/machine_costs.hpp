@@ -13,13 +13,13 @@
 
 namespace omnes::model {
 
-/// Seconds as a function of bytes, in straight pieces: from so many bytes on, alpha + beta * bytes.
+/// Seconds as a function of bytes, in straight pieces: starting at so many bytes, alpha + beta * bytes.
 struct Curve {
   struct Piece {
     double from = 0, alpha = 0, beta = 0;
     bool operator==(const Piece&) const = default;
   };
-  std::vector<Piece> pieces;  ///< ascending; the first from 0 on
+  std::vector<Piece> pieces;  ///< ascending; the first starts at 0
 
   double operator()(double bytes) const {
     if (pieces.empty()) return 0;

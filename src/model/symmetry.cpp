@@ -33,7 +33,7 @@ bool allows(const Placement& placement, const Symmetry& symmetry) {
   });
 }
 
-/// Whether both schedules are the same but for the renumbering of ranks.
+/// Whether both schedules are the same up to the renumbering of ranks.
 bool alike(const Schedule& a, const Schedule& b, const Symmetry& symmetry) {
   if (a.ops.size() != b.ops.size() || a.pieces != b.pieces || a.deps != b.deps || a.peers.size() != b.peers.size())
     return false;

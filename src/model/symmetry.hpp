@@ -1,6 +1,6 @@
 // Ranks that do the same: so that one of them can be simulated for all.
 //
-// How. Most algorithms are alike for all ranks but for a renumbering: rank r + m does what r does, with all partners m further (a ring, Bruck),
+// How. Most algorithms are alike for all ranks up to a renumbering: rank r + m does what r does, with all partners m further (a ring, Bruck),
 // or rank r ^ m does, with all partners exchanged alike (recursive doubling). If the machine is as symmetric, all ranks r with equal r mod m do
 // the same at the same times, and it suffices to simulate ranks 0 .. m - 1: a message from class i to the rank `d` places further is one to class
 // (i + d) mod m. With m = p every rank is simulated itself.

@@ -50,7 +50,7 @@ struct Tape {
   std::vector<std::uint8_t> level_of;            ///< of the placement's levels: the machine's
   std::uint8_t widest_memory = 0;                ///< the machine's widest level whose ranks share memory
   std::vector<std::int32_t> near_readers;        ///< of each class: other ranks that share memory with it
-  std::vector<std::vector<std::int32_t>> units;  ///< [level][class]: unit, renumbered from 0 on
+  std::vector<std::vector<std::int32_t>> units;  ///< [level][class]: unit, renumbered, starting at 0
   std::vector<std::vector<double>> share;        ///< [level][unit]: ranks on it for each one simulated
 };
 

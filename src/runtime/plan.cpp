@@ -92,7 +92,7 @@ class Binder {
             place(blocks.buffer, end_of(blocks.first + blocks.count - 1))};
   }
 
-  /// A step whose regions' extents are known, but for those that the caller changes.
+  /// A step whose regions' extents are known, except those that the caller changes.
   struct Sized {
     Step step;
     Extent extent;

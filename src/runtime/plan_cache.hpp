@@ -82,7 +82,7 @@ class PlanCache {
   static constexpr std::size_t max_ranges = 4096;
   static constexpr int recent_bits = 4;  // log2 of how many recent kinds of calls are found by one comparison
 
-  /// The ranges of calls that are alike but for their sizes, by size.
+  /// The ranges of calls that are alike except for their sizes, by size.
   struct Ranges {
     std::vector<Range> sorted;
     std::size_t last = 0;

@@ -16,7 +16,7 @@
 
 namespace omnes::inline runtime {
 
-/// What is decided and made once for all calls that are alike but for their sizes, and the sizes of the last of them.
+/// What is decided and made once for all calls that are alike except for their sizes, and the sizes of the last of them.
 /// Aligned, so that its first cache line has all that a run needs of it.
 struct alignas(64) Prepared {
   Plan plan;

@@ -57,7 +57,7 @@ class Renumbering {
     std::shared_ptr<const mapping::Mapping> mapping = {};  ///< none: no better one
     std::string why = {};                                  ///< there is none
     int pieces = 1;
-    bool structured = false;  ///< the same for all ranks, but for their numbers
+    bool structured = false;  ///< the same for all ranks, except for their numbers
     Time before = {}, after = {};
     std::array<std::array<std::optional<Time>, 2>, 2> fixups = {};  ///< [fixup][ordered]; found when asked for
   };

@@ -4,10 +4,10 @@
 namespace omnes::inline runtime {
 
 void Sample::add(std::int64_t begin, std::int64_t end, int root, std::uint32_t site) {
-  const std::size_t full = most_ != 0 ? most_ : usual;
-  if (most_ != 0) timed_.push_back({calls_, begin, end, root, site});
+  const std::size_t full = max_ != 0 ? max_ : usual;
+  if (max_ != 0) timed_.push_back({calls_, begin, end, root, site});
   ++since_thinned_;
-  const bool has_room = most_ != 0 ? timed_.size() < full : since_thinned_ < full;
+  const bool has_room = max_ != 0 ? timed_.size() < full : since_thinned_ < full;
   if (has_room || thinned_ == 63) return;
   ++thinned_;
   below_ >>= 1;

@@ -25,7 +25,7 @@ namespace omnes::inline runtime {
 
 /// One that was timed.
 struct TimedCall {
-  std::uint64_t number;     ///< of its kind, from 1 on
+  std::uint64_t number;     ///< of its kind, at least 1
   std::int64_t begin, end;  ///< ns of CLOCK_MONOTONIC, which all processes of a node share
   std::int32_t root;        ///< 0 where there is none
   std::uint32_t site;       ///< where the program makes it; 0: nobody asked
@@ -41,7 +41,7 @@ inline std::int64_t monotonic_ns() {
 class Sample {
  public:
   /// `most`: how many are kept; 0: none, though as many are timed as of others.
-  explicit Sample(std::size_t most) : most_(most) {}
+  explicit Sample(std::size_t most) : max_(most) {}
   /// A call begins: whether it is to be timed.
   bool takes() { return ++calls_ * golden <= below_; }
   /// How many calls each one that is timed now stands for.
@@ -59,7 +59,7 @@ class Sample {
 
   std::uint64_t calls_ = 0, below_ = ~std::uint64_t{0};
   int thinned_ = 0;
-  std::size_t most_, since_thinned_ = 0;
+  std::size_t max_, since_thinned_ = 0;
   std::vector<TimedCall> timed_;
 };
 

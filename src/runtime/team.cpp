@@ -106,9 +106,9 @@ int Team::run(const std::shared_ptr<Prepared>& prepared, const Call& call) {
   return lane_.run(prepared->plan, bases_of(call), call.reduction, waiting_);
 }
 
-void Team::keep_statistics(std::size_t most_timed) {
+void Team::keep_statistics(std::size_t max_timed) {
   counting_ = true;
-  state_->samples.most = most_timed;
+  state_->samples.most = max_timed;
 }
 
 Samples& Team::samples() const { return state_->samples; }

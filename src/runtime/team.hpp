@@ -64,7 +64,7 @@ class alignas(64) Team {
   /// What the last call ran, as OMNES_<OPERATION> takes it, and why; for explaining.
   std::string last_choice() const;
   /// Counts calls and times a sample of them from now on; of each kind it keeps when at most so many were.
-  void keep_statistics(std::size_t most_timed);
+  void keep_statistics(std::size_t max_timed);
   /// Of its blocking calls.
   Samples& samples() const;
   std::vector<Ran> statistics() const;

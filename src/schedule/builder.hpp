@@ -72,7 +72,7 @@ class Builder {
   void copy(Blocks from, Blocks into);           ///< no op when both are the same
   void reduce(Blocks a, Blocks b, Blocks into);  ///< into <- a ∘ b
 
-  /// An op of another schedule as it is, but for its peers and dependencies.
+  /// An op of another schedule as it is, except for its peers and dependencies.
   void append(Op op, std::span<const std::int32_t> peers);
 
   /// Everything after this waits for everything before it.

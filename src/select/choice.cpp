@@ -153,7 +153,7 @@ int parse_number(std::string_view text, int lowest, int highest) {
   int value = 0;
   if (read_integer(text, value) && value >= lowest && value <= highest) return value;
   const std::string range = highest == std::numeric_limits<int>::max()
-                                ? "from " + std::to_string(lowest) + " on"
+                                ? "of at least " + std::to_string(lowest)
                                 : std::to_string(lowest) + " to " + std::to_string(highest);
   refuse(quoted(text) + " is not valid; valid: a whole number " + range);
 }

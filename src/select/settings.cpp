@@ -85,7 +85,7 @@ std::optional<std::string> users(const char* name) {
   return !folder.empty() && access(file.c_str(), F_OK) == 0 ? std::optional(file) : std::nullopt;
 }
 
-std::size_t switch_point(std::string_view text) {
+std::size_t cutoff(std::string_view text) {
   if (text == "off") return shm::never;
   try {
     return parse_bytes(text);
@@ -134,7 +134,7 @@ constexpr Variable variables[] = {
            {{"off", Remap::off}, {"exch", Remap::exchange}, {"reorder", Remap::reorder}, {"auto", Remap::automatic}});
      }},
     {"REPRODUCIBLE", [](S& s, Text text) { s.reproducible = flag(text); }},
-    {"SINGLE_COPY", [](S& s, Text text) { s.shared_memory.single_copy = switch_point(text); }, "single_copy"},
+    {"SINGLE_COPY", [](S& s, Text text) { s.shared_memory.single_copy = cutoff(text); }, "single_copy"},
     {"SLOTS", [](S& s, Text text) { s.shared_memory.slots = parse_number(text, shm::min_slots, shm::max_slots); },
      "slots"},
     {"SLOT_BYTES", [](S& s, Text text) { s.shared_memory.slot_bytes = slot_size(text); }, "slot_bytes"},
@@ -206,7 +206,7 @@ void read_variable(Settings& settings, std::string_view name, std::string_view t
     settings.ignored.push_back(ignored(name));
 }
 
-/// What the table sets, but for what the environment does.
+/// What the table sets, except what the environment does.
 void read_settings_of_table(Settings& settings, const std::set<std::string_view>& given) {
   const OwnFile& table = *settings.table;
   for (const TableSetting& setting : settings_of_own_table(table.text, table.name)) {

@@ -52,8 +52,8 @@ struct Settings {
   std::optional<std::string> record;    ///< OMNES_RECORD: folder for the calls that were made
   std::optional<std::string> stats;     ///< OMNES_STATS: folder for reports
   bool call_sites = false;              ///< OMNES_STATS_SITES: they say where in the program calls are made
-  /// OMNES_SLOTS, OMNES_SLOT_BYTES: of a rank's queue. OMNES_SINGLE_COPY, OMNES_DIRECT_COPY: from so many bytes on
-  /// messages are read by a system call ("off": never), or in place, where they lie in a heap.
+  /// OMNES_SLOTS, OMNES_SLOT_BYTES: of a rank's queue. OMNES_SINGLE_COPY, OMNES_DIRECT_COPY: the bytes starting at
+  /// which messages are read by a system call ("off": never), or in place, where they lie in a heap.
   shm::Policy shared_memory;
   HeapUse heap = HeapUse::alloc_mem;  ///< OMNES_HEAP=off|alloc_mem|auto|shared
   bool off = false;                   ///< OMNES_OFF=1: leave everything to the host MPI

@@ -44,7 +44,7 @@ Value value_of(const toml::node& node) {
 
 void take(const Value& given, std::optional<int>& value) {
   const auto* const number = std::get_if<std::int64_t>(&given);
-  if (!number) throw std::invalid_argument("valid: a whole number from 1 on");
+  if (!number) throw std::invalid_argument("valid: a whole number of at least 1");
   value = parse_number(std::to_string(*number), 1, std::numeric_limits<int>::max());
 }
 

@@ -113,7 +113,7 @@ TeamSetup setup_of(int p, int rank) {
   return setup;
 }
 
-/// A rank with two lanes. Operations are numbered over both, from 0 on.
+/// A rank with two lanes. Operations are numbered over both, starting at 0.
 class Rank {
  public:
   Rank(int p, int rank) : team_(setup_of(p, rank)) {}

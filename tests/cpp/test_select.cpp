@@ -53,8 +53,8 @@ std::string algorithms_of(Operation operation) {
 TEST(Choice, WrongOnesAreOneClearLine) {
   const std::vector<std::pair<const char*, std::string>> cases = {
       {"knomail", "no algorithm \"knomail\" for bcast; valid: " + algorithms_of(Operation::bcast)},
-      {"knomial:k=1", "\"1\" is not valid; valid: a whole number from 2 on"},
-      {"knomial:k=", "\"\" is not valid; valid: a whole number from 2 on"},
+      {"knomial:k=1", "\"1\" is not valid; valid: a whole number of at least 2"},
+      {"knomial:k=", "\"\" is not valid; valid: a whole number of at least 2"},
       {"knomial:fanout=3", "bcast algorithm knomial has no parameter \"fanout\"; valid: k=N, segment=BYTES"},
       {"knomial:", "bcast algorithm knomial has no parameter \"\"; valid: k=N, segment=BYTES"},
       {"knomial:k=2,", "bcast algorithm knomial has no parameter \"\"; valid: k=N, segment=BYTES"},
@@ -85,7 +85,7 @@ TEST(Choice, NamesAlgorithmsForLevels) {
        "split_binary"},
       {"hierarchical:node=chain:k=2", "level node: chain has no parameter \"k\"; valid: none"},
       {"hierarchical:node=knomial:fanout=2", "level node: knomial has no parameter \"fanout\"; valid: k=N"},
-      {"hierarchical:node=knomial:k=1", "\"1\" is not valid; valid: a whole number from 2 on"},
+      {"hierarchical:node=knomial:k=1", "\"1\" is not valid; valid: a whole number of at least 2"},
       {"hierarchical:node=linear,node=chain", "level node is named twice"},
       {"linear:node=linear", "barrier algorithm linear has no parameter \"node\"; valid: none"},
   };
@@ -199,7 +199,7 @@ TEST(Table, WrongOnesAreOneClearLine) {
        "shared_memory, shared_heap, own_cpus, "
        "machine_file"},
       {table("{use='linear'}, {max_ranks='many', use='linear'}"),
-       "decision table: rule 2 of bcast, max_ranks: valid: a whole number from 1 on"},
+       "decision table: rule 2 of bcast, max_ranks: valid: a whole number of at least 1"},
       {table("{use='chain:k=2'}"),
        "decision table: rule 1 of bcast, use: bcast algorithm chain has no parameter \"k\"; valid: segment=BYTES"},
       {table("{max_ranks=3}"), "decision table: rule 1 of bcast: has no `use`"},
@@ -260,7 +260,7 @@ TEST(OwnTable, WrongOnesAreOneClearLine) {
       {"bcast = [{min_bytes='1K', max_bytes=1000, use='linear'}]",
        "my.toml: line 1: rule 1 of bcast: never fits, as min_bytes is above max_bytes"},
       {"bcast = [{max_nodes=0, use='linear'}]",
-       "my.toml: line 1: rule 1 of bcast, max_nodes: \"0\" is not valid; valid: a whole number from 1 on"},
+       "my.toml: line 1: rule 1 of bcast, max_nodes: \"0\" is not valid; valid: a whole number of at least 1"},
       {"bcast = [{one_node=1, use='linear'}]", "my.toml: line 1: rule 1 of bcast, one_node: valid: true, false"},
   };
   for (const auto& [text, wanted] : cases)

@@ -20,14 +20,14 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm comm, self;
   MPI_Errhandler handler;
-  int a[64] = {0}, counts[8], places[8], rank, p;
+  int a[64] = {0}, counts[8], displs[8], rank, p;
   MPI_Datatype types[8];
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_dup(MPI_COMM_SELF, &self);
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &p);
   MPI_Comm_create_errhandler(count_error, &handler);
-  for (int r = 0; r < 8; ++r) counts[r] = 1, places[r] = r, types[r] = MPI_INT;
+  for (int r = 0; r < 8; ++r) counts[r] = 1, displs[r] = r, types[r] = MPI_INT;
 
   // Of one rank, so that nobody waits for it.
   for (int round = 0; round < 4; ++round) {
@@ -44,11 +44,11 @@ int main(int argc, char** argv) {
     FORMS(Scatter, scatter, (a, count, MPI_INT, a, count, MPI_INT, 0, self));
     FORMS(Allgather, allgather, (a, count, MPI_INT, a, count, MPI_INT, self));
     FORMS(Alltoall, alltoall, (a, count, MPI_INT, a, count, MPI_INT, self));
-    FORMS(Gatherv, gatherv, (a, count, MPI_INT, a, &count, places, MPI_INT, 0, self));
-    FORMS(Scatterv, scatterv, (a, &count, places, MPI_INT, a, count, MPI_INT, 0, self));
-    FORMS(Allgatherv, allgatherv, (a, count, MPI_INT, a, &count, places, MPI_INT, self));
-    FORMS(Alltoallv, alltoallv, (a, &count, places, MPI_INT, a, &count, places, MPI_INT, self));
-    FORMS(Alltoallw, alltoallw, (a, &count, places, types, a, &count, places, types, self));
+    FORMS(Gatherv, gatherv, (a, count, MPI_INT, a, &count, displs, MPI_INT, 0, self));
+    FORMS(Scatterv, scatterv, (a, &count, displs, MPI_INT, a, count, MPI_INT, 0, self));
+    FORMS(Allgatherv, allgatherv, (a, count, MPI_INT, a, &count, displs, MPI_INT, self));
+    FORMS(Alltoallv, alltoallv, (a, &count, displs, MPI_INT, a, &count, displs, MPI_INT, self));
+    FORMS(Alltoallw, alltoallw, (a, &count, displs, types, a, &count, displs, types, self));
   }
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -59,9 +59,9 @@ int main(int argc, char** argv) {
   FORMS(Reduce_scatter_block, reduce_scatter_block, (a, a, 4, MPI_INT, MPI_SUM, comm));
   FORMS(Reduce_scatter, reduce_scatter, (a, a, counts, MPI_INT, MPI_SUM, comm));
   FORMS(Allgather, allgather, (a + rank, 1, MPI_INT, a, 1, MPI_INT, comm));
-  FORMS(Allgatherv, allgatherv, (a + rank, 1, MPI_INT, a, counts, places, MPI_INT, comm));
+  FORMS(Allgatherv, allgatherv, (a + rank, 1, MPI_INT, a, counts, displs, MPI_INT, comm));
   FORMS(Alltoall, alltoall, (a, 1, MPI_INT, a, 1, MPI_INT, comm));
-  FORMS(Alltoallv, alltoallv, (a, counts, places, MPI_INT, a, counts, places, MPI_INT, comm));
+  FORMS(Alltoallv, alltoallv, (a, counts, displs, MPI_INT, a, counts, displs, MPI_INT, comm));
   // An error of the root alone: the others have sent, and go on.
   report("Gather at one rank", BLOCKING, MPI_Gather(a + rank, 1, MPI_INT, a, 1, MPI_INT, 0, comm));
   MPI_Errhandler_free(&handler);

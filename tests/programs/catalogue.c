@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &p);
-  if (p > most_ranks) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (p > max_ranks) MPI_Abort(MPI_COMM_WORLD, 1);
   open_device(rank);
   make_layouts();
   make_kinds();

@@ -41,23 +41,23 @@ static void allowed(void) {
   MPI_Gather(a, 10, MPI_INT, rank == 0 ? (void*)malloc(40u * (unsigned)p) : NULL, rank == 0 ? 1 : -5,
              rank == 0 ? ten : MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD);
   int* const counts = calloc((size_t)p, sizeof(int));
-  int* const places = calloc((size_t)p, sizeof(int));
+  int* const displs = calloc((size_t)p, sizeof(int));
   for (int r = 0; r < p; ++r) {
     counts[r] = r % 3;
-    places[r] = 3 * r;
+    displs[r] = 3 * r;
   }
-  MPI_Gatherv(a, rank % 3, MPI_INT, b, rank == 0 ? counts : NULL, rank == 0 ? places : NULL, MPI_INT, 0,
+  MPI_Gatherv(a, rank % 3, MPI_INT, b, rank == 0 ? counts : NULL, rank == 0 ? displs : NULL, MPI_INT, 0,
               MPI_COMM_WORLD);
-  MPI_Scatterv(b, rank == p - 1 ? counts : NULL, rank == p - 1 ? places : NULL, MPI_INT, a, rank % 3, MPI_INT, p - 1,
+  MPI_Scatterv(b, rank == p - 1 ? counts : NULL, rank == p - 1 ? displs : NULL, MPI_INT, a, rank % 3, MPI_INT, p - 1,
                MPI_COMM_WORLD);
-  MPI_Allgatherv(rank == 1 ? MPI_IN_PLACE : a, rank % 3, MPI_INT, b, counts, places, MPI_INT, MPI_COMM_WORLD);
+  MPI_Allgatherv(rank == 1 ? MPI_IN_PLACE : a, rank % 3, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD);
   // From rank i to rank j: (i + j) % 2 numbers, as bytes at rank 0, which MPI forbids and programs do.
   for (int r = 0; r < p; ++r) {
     counts[r] = (rank + r) % 2 * (rank == 0 ? (int)sizeof(int) : 1);
-    places[r] = r * (rank == 0 ? (int)sizeof(int) : 1);
+    displs[r] = r * (rank == 0 ? (int)sizeof(int) : 1);
   }
   const MPI_Datatype type = rank == 0 ? MPI_BYTE : MPI_INT;
-  MPI_Alltoallv(a, counts, places, type, b, counts, places, type, MPI_COMM_WORLD);
+  MPI_Alltoallv(a, counts, displs, type, b, counts, displs, type, MPI_COMM_WORLD);
   // Along a topology that is open at its ends, with one rank that has other counts for nobody.
   MPI_Comm line;
   const int periods = 0;
@@ -147,17 +147,17 @@ int main(int argc, char** argv) {
     }
   }
   if (is("part", argv)) {
-    int counts[16], places[16];
-    for (int r = 0; r < p; ++r) counts[r] = 1, places[r] = r;
+    int counts[16], displs[16];
+    for (int r = 0; r < p; ++r) counts[r] = 1, displs[r] = r;
     if (odd) counts[0] = 2;  // sends rank 0 too much
     int* const right = calloc(16, sizeof(int));
     for (int r = 0; r < p; ++r) right[r] = 1;
-    MPI_Alltoallv(a, counts, places, MPI_INT, b, right, places, MPI_INT, MPI_COMM_WORLD);  // HERE part
+    MPI_Alltoallv(a, counts, displs, MPI_INT, b, right, displs, MPI_INT, MPI_COMM_WORLD);  // HERE part
   }
   if (is("gathered", argv)) {
-    int counts[16], places[16];
-    for (int r = 0; r < p; ++r) counts[r] = 1, places[r] = r;
-    MPI_Gatherv(a, odd ? 2 : 1, MPI_INT, b, counts, places, MPI_INT, 0, MPI_COMM_WORLD);  // HERE gathered
+    int counts[16], displs[16];
+    for (int r = 0; r < p; ++r) counts[r] = 1, displs[r] = r;
+    MPI_Gatherv(a, odd ? 2 : 1, MPI_INT, b, counts, displs, MPI_INT, 0, MPI_COMM_WORLD);  // HERE gathered
   }
   if (is("split", argv)) {
     MPI_Comm made;

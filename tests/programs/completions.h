@@ -3,8 +3,8 @@
 
 #include "check.h"
 
-// Each brings all requests of an array, at most most_requests, to their end.
-enum { most_requests = 16 };
+// Each brings all requests of an array, at most max_requests, to their end.
+enum { max_requests = 16 };
 
 static void by_wait(int n, MPI_Request* requests) {
   for (int i = n; i-- > 0;) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
@@ -34,13 +34,13 @@ static void by_testany(int n, MPI_Request* requests) {
 }
 
 static void by_waitsome(int n, MPI_Request* requests) {
-  int indices[most_requests], count;
-  MPI_Status statuses[most_requests];
+  int indices[max_requests], count;
+  MPI_Status statuses[max_requests];
   for (int left = n; left > 0; left -= count) MPI_Waitsome(n, requests, &count, indices, statuses);
 }
 
 static void by_testsome(int n, MPI_Request* requests) {
-  int indices[most_requests], count;
+  int indices[max_requests], count;
   for (int left = n; left > 0; left -= count) MPI_Testsome(n, requests, &count, indices, MPI_STATUSES_IGNORE);
 }
 

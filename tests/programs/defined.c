@@ -23,7 +23,7 @@ static MPI_Datatype of(MPI_Datatype old) {
   MPI_Aint lb, extent, bytes[2];
   MPI_Type_get_extent(old, &lb, &extent);
   const int length = rnd(3) + (rnd(8) > 0), count = rnd(4);
-  int lengths[2] = {rnd(3), rnd(3)}, places[2] = {0, 4 + rnd(2)};
+  int lengths[2] = {rnd(3), rnd(3)}, displs[2] = {0, 4 + rnd(2)};
   switch (rnd(8)) {
     case 0:
     case 1: MPI_Type_contiguous(count, old, &made); break;
@@ -31,7 +31,7 @@ static MPI_Datatype of(MPI_Datatype old) {
     case 3: MPI_Type_vector(count, length, length + rnd(2), old, &made); break;
     case 4: MPI_Type_create_hvector(count, length, length * extent + 8 * rnd(2), old, &made); break;
     case 5: MPI_Type_create_resized(old, 0, extent + 8 * rnd(2), &made); break;
-    case 6: MPI_Type_indexed(2, lengths, places, old, &made); break;
+    case 6: MPI_Type_indexed(2, lengths, displs, old, &made); break;
     default:
       bytes[0] = 0, bytes[1] = 8 * extent;
       MPI_Type_create_struct(2, lengths, bytes, (MPI_Datatype[]){old, MPI_INT}, &made);

@@ -199,7 +199,7 @@ static long kilobytes(void) {
 }
 
 // Many at once, all in use.
-static void crowd(int n, long most_kilobytes) {
+static void crowd(int n, long max_kilobytes) {
   MPI_Comm* comms = malloc(n * sizeof *comms);
   MPI_Request* requests = malloc(n * sizeof *requests);
   int *ones = malloc(n * sizeof *ones), *sums = malloc(n * sizeof *sums);
@@ -215,7 +215,7 @@ static void crowd(int n, long most_kilobytes) {
     if (sums[i] != p) fail("sum %d of communicator %d", sums[i], i);
     MPI_Comm_free(&comms[i]);
   }
-  if (most_kilobytes && grown / n > most_kilobytes) fail("%ld KiB for each communicator", grown / n);
+  if (max_kilobytes && grown / n > max_kilobytes) fail("%ld KiB for each communicator", grown / n);
   free(comms), free(requests), free(ones), free(sums);
 }
 

@@ -8,8 +8,8 @@ enum { PARTS = 8, PART = 50, INTS = PARTS * PART };  // most ranks; integers, 20
 
 static int rank, p, last, count;
 static MPI_Comm comm, ring;
-static int counts[PARTS], places[PARTS], byte_places[PARTS];
-static MPI_Aint far_places[PARTS];
+static int counts[PARTS], displs[PARTS], byte_displs[PARTS];
+static MPI_Aint far_displs[PARTS];
 static MPI_Datatype types[PARTS];
 static MPI_Op op;
 
@@ -31,16 +31,16 @@ static void add(void* in, void* inout, int* n, MPI_Datatype* type) {
   X(Scatter, Iscatter, (send, count, MPI_INT, recv, count, MPI_INT, last, comm))                                   \
   X(Allgather, Iallgather, (send, count, MPI_INT, recv, count, MPI_INT, comm))                                     \
   X(Alltoall, Ialltoall, (send, count, MPI_INT, recv, count, MPI_INT, comm))                                       \
-  X(Gatherv, Igatherv, (send, count, MPI_INT, recv, counts, places, MPI_INT, last, comm))                          \
-  X(Scatterv, Iscatterv, (send, counts, places, MPI_INT, recv, count, MPI_INT, last, comm))                        \
-  X(Allgatherv, Iallgatherv, (send, count, MPI_INT, recv, counts, places, MPI_INT, comm))                          \
-  X(Alltoallv, Ialltoallv, (send, counts, places, MPI_INT, recv, counts, places, MPI_INT, comm))                   \
-  X(Alltoallw, Ialltoallw, (send, counts, byte_places, types, recv, counts, byte_places, types, comm))             \
+  X(Gatherv, Igatherv, (send, count, MPI_INT, recv, counts, displs, MPI_INT, last, comm))                          \
+  X(Scatterv, Iscatterv, (send, counts, displs, MPI_INT, recv, count, MPI_INT, last, comm))                        \
+  X(Allgatherv, Iallgatherv, (send, count, MPI_INT, recv, counts, displs, MPI_INT, comm))                          \
+  X(Alltoallv, Ialltoallv, (send, counts, displs, MPI_INT, recv, counts, displs, MPI_INT, comm))                   \
+  X(Alltoallw, Ialltoallw, (send, counts, byte_displs, types, recv, counts, byte_displs, types, comm))             \
   X(Neighbor_allgather, Ineighbor_allgather, (send, count, MPI_INT, recv, count, MPI_INT, ring))                   \
-  X(Neighbor_allgatherv, Ineighbor_allgatherv, (send, count, MPI_INT, recv, counts, places, MPI_INT, ring))        \
+  X(Neighbor_allgatherv, Ineighbor_allgatherv, (send, count, MPI_INT, recv, counts, displs, MPI_INT, ring))        \
   X(Neighbor_alltoall, Ineighbor_alltoall, (send, count, MPI_INT, recv, count, MPI_INT, ring))                     \
-  X(Neighbor_alltoallv, Ineighbor_alltoallv, (send, counts, places, MPI_INT, recv, counts, places, MPI_INT, ring)) \
-  X(Neighbor_alltoallw, Ineighbor_alltoallw, (send, counts, far_places, types, recv, counts, far_places, types, ring))
+  X(Neighbor_alltoallv, Ineighbor_alltoallv, (send, counts, displs, MPI_INT, recv, counts, displs, MPI_INT, ring)) \
+  X(Neighbor_alltoallw, Ineighbor_alltoallw, (send, counts, far_displs, types, recv, counts, far_displs, types, ring))
 
 #define ARGUMENTS(...) __VA_ARGS__
 #define BLOCKING(name, nonblocking_name, arguments) \
@@ -133,8 +133,8 @@ int main(int argc, char** argv) {
   for (count = 1; count <= PART; count += PART - 1) {
     for (int r = 0; r < PARTS; ++r) {
       counts[r] = count;
-      places[r] = r * count;
-      far_places[r] = byte_places[r] = r * count * (int)sizeof(int);
+      displs[r] = r * count;
+      far_displs[r] = byte_displs[r] = r * count * (int)sizeof(int);
       types[r] = MPI_INT;
     }
     for (int number = 0; number < (int)(sizeof cases / sizeof *cases); ++number) check(number);

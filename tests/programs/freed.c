@@ -65,16 +65,16 @@ static const int ones[PARTS] = {1, 1, 1, 1}, parts[PARTS] = {0, 1, 2, 3};
 CASES(FUNCTION)
 
 static void alltoallw(const int* send, int* recv, MPI_Datatype t, MPI_Op op) {
-  const int places[PARTS] = {0, 32, 64, 96};
+  const int displs[PARTS] = {0, 32, 64, 96};
   const MPI_Datatype types[PARTS] = {t, t, t, t};
   (void)op;
-  MPI_Alltoallw(send, ones, places, types, recv, ones, places, types, comm);
+  MPI_Alltoallw(send, ones, displs, types, recv, ones, displs, types, comm);
 }
 static void neighbor_alltoallw(const int* send, int* recv, MPI_Datatype t, MPI_Op op) {
-  const MPI_Aint places[PARTS] = {0, 32, 64, 96};
+  const MPI_Aint displs[PARTS] = {0, 32, 64, 96};
   const MPI_Datatype types[PARTS] = {t, t, t, t};
   (void)op;
-  MPI_Neighbor_alltoallw(send, ones, places, types, recv, ones, places, types, ring);
+  MPI_Neighbor_alltoallw(send, ones, displs, types, recv, ones, displs, types, ring);
 }
 
 typedef void call(const int*, int*, MPI_Datatype, MPI_Op);

@@ -4,14 +4,14 @@
 // Every buffer is an array of ints with a guard value wherever the datatype leaves a gap: gaps must stay untouched.
 #include "check.h"
 
-enum { guard = -77, most_places = 3 };
+enum { guard = -77, max_places = 3 };
 
 struct layout {
   const char* name;
   MPI_Datatype type;
-  int ints;                // in one element
-  int place[most_places];  // of each, in the order of the type map
-  int extent;              // in ints
+  int ints;               // in one element
+  int place[max_places];  // of each, in the order of the type map
+  int extent;             // in ints
 };
 
 static int rank, p;
@@ -38,8 +38,8 @@ static struct layout contiguous_layout(void) {
 // Without gaps, but the second int comes first.
 static struct layout swapped_layout(void) {
   struct layout l = {"swapped", MPI_DATATYPE_NULL, 2, {1, 0}, 2};
-  const int ones[] = {1, 1}, places[] = {1, 0};
-  MPI_Type_indexed(2, ones, places, MPI_INT, &l.type);
+  const int ones[] = {1, 1}, displs[] = {1, 0};
+  MPI_Type_indexed(2, ones, displs, MPI_INT, &l.type);
   MPI_Type_commit(&l.type);
   return l;
 }

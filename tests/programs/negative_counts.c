@@ -2,7 +2,7 @@
 // nothing is written.
 #include "forms.h"
 
-enum { MOST = 8, INTS = 64 };
+enum { MAX_RANKS = 8, INTS = 64 };
 
 static int handled = 0;
 static void count_error(MPI_Comm* comm, int* code, ...) {
@@ -26,28 +26,28 @@ static void report(const char* name, enum form form, int code) {
 
 // `send` and `recv` are the counts of what is sent and received; those that are negative are at `where`.
 static void check_all(int* send, int* recv, MPI_Comm comm, MPI_Comm line) {
-  int places[MOST], p;
-  MPI_Aint far_places[MOST];
-  MPI_Datatype types[MOST];
-  for (int r = 0; r < MOST; ++r) places[r] = far_places[r] = 0, types[r] = MPI_INT;
+  int displs[MAX_RANKS], p;
+  MPI_Aint far_displs[MAX_RANKS];
+  MPI_Datatype types[MAX_RANKS];
+  for (int r = 0; r < MAX_RANKS; ++r) displs[r] = far_displs[r] = 0, types[r] = MPI_INT;
   int *a = memory[0] + INTS / 2, *b = memory[1] + INTS / 2;
   MPI_Comm_size(comm, &p);
-  FORMS(Alltoallv, alltoallv, (a, send, places, MPI_INT, b, recv, places, MPI_INT, comm));
-  FORMS(Alltoallw, alltoallw, (a, send, places, types, b, recv, places, types, comm));
-  FORMS(Neighbor_alltoallv, neighbor_alltoallv, (a, send, places, MPI_INT, b, recv, places, MPI_INT, line));
-  FORMS(Neighbor_alltoallw, neighbor_alltoallw, (a, send, far_places, types, b, recv, far_places, types, line));
+  FORMS(Alltoallv, alltoallv, (a, send, displs, MPI_INT, b, recv, displs, MPI_INT, comm));
+  FORMS(Alltoallw, alltoallw, (a, send, displs, types, b, recv, displs, types, comm));
+  FORMS(Neighbor_alltoallv, neighbor_alltoallv, (a, send, displs, MPI_INT, b, recv, displs, MPI_INT, line));
+  FORMS(Neighbor_alltoallw, neighbor_alltoallw, (a, send, far_displs, types, b, recv, far_displs, types, line));
 }
 
 static void check_received(int* recv, MPI_Comm comm, MPI_Comm line) {
-  int places[MOST] = {0}, rank;
+  int displs[MAX_RANKS] = {0}, rank;
   int *a = memory[0] + INTS / 2, *b = memory[1] + INTS / 2;
   MPI_Comm_rank(comm, &rank);
-  if (rank == 0) FORMS(Gatherv, gatherv, (a, 1, MPI_INT, b, recv, places, MPI_INT, 0, comm));
-  if (rank == 0) FORMS(Scatterv, scatterv, (a, recv, places, MPI_INT, b, 1, MPI_INT, 0, comm));
-  FORMS(Allgatherv, allgatherv, (a, 1, MPI_INT, b, recv, places, MPI_INT, comm));
-  FORMS(Allgatherv, allgatherv, (MPI_IN_PLACE, 0, MPI_INT, b, recv, places, MPI_INT, comm));
-  FORMS(Alltoallv, alltoallv, (MPI_IN_PLACE, NULL, NULL, MPI_INT, b, recv, places, MPI_INT, comm));
-  FORMS(Neighbor_allgatherv, neighbor_allgatherv, (a, 1, MPI_INT, b, recv, places, MPI_INT, line));
+  if (rank == 0) FORMS(Gatherv, gatherv, (a, 1, MPI_INT, b, recv, displs, MPI_INT, 0, comm));
+  if (rank == 0) FORMS(Scatterv, scatterv, (a, recv, displs, MPI_INT, b, 1, MPI_INT, 0, comm));
+  FORMS(Allgatherv, allgatherv, (a, 1, MPI_INT, b, recv, displs, MPI_INT, comm));
+  FORMS(Allgatherv, allgatherv, (MPI_IN_PLACE, 0, MPI_INT, b, recv, displs, MPI_INT, comm));
+  FORMS(Alltoallv, alltoallv, (MPI_IN_PLACE, NULL, NULL, MPI_INT, b, recv, displs, MPI_INT, comm));
+  FORMS(Neighbor_allgatherv, neighbor_allgatherv, (a, 1, MPI_INT, b, recv, displs, MPI_INT, line));
   FORMS(Reduce_scatter, reduce_scatter, (a, b, recv, MPI_INT, MPI_SUM, comm));
   FORMS(Reduce_scatter_block, reduce_scatter_block, (a, b, -1, MPI_INT, MPI_SUM, comm));
 }
@@ -69,8 +69,8 @@ int main(int argc, char** argv) {
     with_handler = round % 2;
     MPI_Comm_set_errhandler(comm, with_handler ? handler : MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(line, with_handler ? handler : MPI_ERRORS_RETURN);
-    int good[MOST], bad[MOST];
-    for (int r = 0; r < MOST; ++r) good[r] = 1, bad[r] = r == where ? -3 : 1;
+    int good[MAX_RANKS], bad[MAX_RANKS];
+    for (int r = 0; r < MAX_RANKS; ++r) good[r] = 1, bad[r] = r == where ? -3 : 1;
     what = where ? "the second count received" : "the first count received";
     check_all(good, bad, comm, line);
     check_received(bad, comm, line);

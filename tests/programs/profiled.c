@@ -13,12 +13,12 @@ int main(int argc, char** argv) {
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
 
   double in[COUNT] = {0}, out[COUNT], gathered[COUNT];
-  int counts[8], places[8];
-  for (int r = 0; r < size; ++r) counts[r] = r + 1, places[r] = r * (r + 1) / 2;
+  int counts[8], displs[8];
+  for (int r = 0; r < size; ++r) counts[r] = r + 1, displs[r] = r * (r + 1) / 2;
   for (int round = 0; round < ROUNDS; ++round) {
     if (rank == size - 1) usleep(LATE_US);
     MPI_Allreduce(in, out, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Gatherv(in, rank + 1, MPI_DOUBLE, gathered, counts, places, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Gatherv(in, rank + 1, MPI_DOUBLE, gathered, counts, displs, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     MPI_Bcast(in, COUNT / 2, MPI_DOUBLE, 0, half);
   }
   MPI_Comm_free(&half);

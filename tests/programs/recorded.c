@@ -32,18 +32,18 @@ static void blocking(void) {
 }
 
 static void unequal(void) {
-  int counts[8], places[8], own[8], own_places[8];
+  int counts[8], displs[8], own[8], own_displs[8];
   for (int call = 1; call <= 2; call++) {
     for (int r = 0; r < size; r++) {
       counts[r] = call * (r + 1);
-      places[r] = 20 * r;
+      displs[r] = 20 * r;
       own[r] = call * (rank + 1);
-      own_places[r] = 10 * r;
+      own_displs[r] = 10 * r;
     }
-    MPI_Allgatherv(from, counts[rank], MPI_INT, to, counts, places, MPI_INT, MPI_COMM_WORLD);
-    MPI_Gatherv(from, counts[rank], MPI_INT, to, counts, places, MPI_INT, 0, MPI_COMM_WORLD);
-    MPI_Scatterv(from, counts, places, MPI_INT, to, counts[rank], MPI_INT, 0, MPI_COMM_WORLD);
-    MPI_Alltoallv(from, own, own_places, MPI_INT, to, counts, places, MPI_INT, MPI_COMM_WORLD);
+    MPI_Allgatherv(from, counts[rank], MPI_INT, to, counts, displs, MPI_INT, MPI_COMM_WORLD);
+    MPI_Gatherv(from, counts[rank], MPI_INT, to, counts, displs, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Scatterv(from, counts, displs, MPI_INT, to, counts[rank], MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Alltoallv(from, own, own_displs, MPI_INT, to, counts, displs, MPI_INT, MPI_COMM_WORLD);
     MPI_Reduce_scatter(from, to, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   }
   MPI_Reduce_scatter(MPI_IN_PLACE, to, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -21,12 +21,12 @@ int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm com
   return PMPI_Bcast(buffer, count, type, root, comm);
 }
 
-int MPI_Alltoallv(const void* send, const int* counts, const int* places, MPI_Datatype type, void* recv,
-                  const int* recv_counts, const int* recv_places, MPI_Datatype recv_type, MPI_Comm comm) {
+int MPI_Alltoallv(const void* send, const int* counts, const int* displs, MPI_Datatype type, void* recv,
+                  const int* recv_counts, const int* recv_displs, MPI_Datatype recv_type, MPI_Comm comm) {
   int ranks;
   PMPI_Comm_size(comm, &ranks);
   fprintf(record(), "alltoallv");
   for (int r = 0; r < 2 * ranks; ++r) fprintf(record(), " %d", r < ranks ? counts[r] : recv_counts[r - ranks]);
   fprintf(record(), "\n");
-  return PMPI_Alltoallv(send, counts, places, type, recv, recv_counts, recv_places, recv_type, comm);
+  return PMPI_Alltoallv(send, counts, displs, type, recv, recv_counts, recv_displs, recv_type, comm);
 }

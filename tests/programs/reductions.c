@@ -239,9 +239,9 @@ static MPI_Datatype affine_type(int shift) {
   MPI_Datatype inner, type;
   const MPI_Aint size = sizeof(struct affine);
   const int ones[] = {1, 1};
-  const MPI_Aint places[] = {-shift * size, -shift * size + 8};
+  const MPI_Aint displs[] = {-shift * size, -shift * size + 8};
   const MPI_Datatype types[] = {MPI_UINT64_T, MPI_UINT32_T};
-  MPI_Type_create_struct(2, ones, places, types, &inner);
+  MPI_Type_create_struct(2, ones, displs, types, &inner);
   MPI_Type_create_resized(inner, 0, size, &type);
   MPI_Type_commit(&type);
   MPI_Type_free(&inner);

@@ -1,4 +1,4 @@
-// Blocking calls that repeat earlier ones but for one argument, an element of an array, or what a handle stands for.
+// Blocking calls that repeat earlier ones except for one argument, an element of an array, or what a handle stands for.
 #include "check.h"
 
 static int rank, p;
@@ -81,21 +81,21 @@ static void displaced(void) {
 }
 
 // counts[r]: what rank r gets of `all`, whose numbers are their own places. Arrays that a rank need not read are null.
-static void parts(const int* counts, const int* places, const int* all, int total) {
+static void parts(const int* counts, const int* displs, const int* all, int total) {
   int mine[64], back[64];
   const int n = counts[rank];
   memset(mine, -1, sizeof mine);
   memset(back, -1, sizeof back);
   const int* c = rank == 0 ? counts : NULL;
-  const int* d = rank == 0 ? places : NULL;
+  const int* d = rank == 0 ? displs : NULL;
   MPI_Scatterv(all, c, d, MPI_INT, mine, n, MPI_INT, 0, comm);
   for (int i = 0; i < n; ++i)
-    if (mine[i] != places[rank] + i) fail("scatterv of %d: %d", n, mine[i]);
+    if (mine[i] != displs[rank] + i) fail("scatterv of %d: %d", n, mine[i]);
   MPI_Gatherv(mine, n, MPI_INT, back, c, d, MPI_INT, 0, comm);
-  if (rank != 0) MPI_Allgatherv(mine, n, MPI_INT, back, counts, places, MPI_INT, comm);
-  if (rank == 0) MPI_Allgatherv(mine, n, MPI_INT, mine + 32, counts, places, MPI_INT, comm);
+  if (rank != 0) MPI_Allgatherv(mine, n, MPI_INT, back, counts, displs, MPI_INT, comm);
+  if (rank == 0) MPI_Allgatherv(mine, n, MPI_INT, mine + 32, counts, displs, MPI_INT, comm);
   for (int r = 0; r < p; ++r)
-    for (int i = places[r]; i < places[r] + counts[r]; ++i)
+    for (int i = displs[r]; i < displs[r] + counts[r]; ++i)
       if (back[i] != i || (rank == 0 && mine[32 + i] != i)) fail("gathered at %d: %d, %d", i, back[i], mine[32 + i]);
   int scattered[64] = {0};
   MPI_Reduce_scatter(all, scattered, counts, MPI_INT, MPI_SUM, comm);
@@ -108,34 +108,34 @@ static void parts(const int* counts, const int* places, const int* all, int tota
 
 // To rank r its number and mine, as often as counts say.
 static void exchange(int* sends, int* receives) {
-  int out[64], in[64], send_places[8], receive_places[8], sent = 0, received = 0;
+  int out[64], in[64], send_displs[8], receive_displs[8], sent = 0, received = 0;
   for (int r = 0; r < p; ++r) {
-    send_places[r] = sent, receive_places[r] = received;
+    send_displs[r] = sent, receive_displs[r] = received;
     for (int i = 0; i < sends[r]; ++i) out[sent++] = 100 * rank + r;
     received += receives[r];
   }
   for (int again = 0; again < 2; ++again) {
     memset(in, 0, sizeof in);
-    MPI_Alltoallv(out, sends, send_places, MPI_INT, in, receives, receive_places, MPI_INT, comm);
+    MPI_Alltoallv(out, sends, send_displs, MPI_INT, in, receives, receive_displs, MPI_INT, comm);
     for (int r = 0; r < p; ++r)
       for (int i = 0; i < receives[r]; ++i)
-        if (in[receive_places[r] + i] != 100 * r + rank) fail("alltoallv from %d: %d", r, in[receive_places[r] + i]);
+        if (in[receive_displs[r] + i] != 100 * r + rank) fail("alltoallv from %d: %d", r, in[receive_displs[r] + i]);
   }
 }
 
 static void arrays(void) {
-  int all[64], counts[8], places[8], sends[8], receives[8];
+  int all[64], counts[8], displs[8], sends[8], receives[8];
   for (int i = 0; i < 64; ++i) all[i] = i;
   for (int i = 0; i < 24; ++i) {
     int total = 0;
     for (int r = 0; r < p; ++r) {
       counts[r] = 1 + (i / 2 + r) % 3;
-      places[r] = total + (i / 6 % 2) * r;  // with gaps or without
+      displs[r] = total + (i / 6 % 2) * r;  // with gaps or without
       total += counts[r];
       sends[r] = (i / 3 + rank + r) % 2;
       receives[r] = (i / 3 + r + rank) % 2;
     }
-    parts(counts, places, all, total);
+    parts(counts, displs, all, total);
     exchange(sends, receives);
   }
 }

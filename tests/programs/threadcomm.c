@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-enum { MOST = 3 };  // threads of a process
+enum { MAX_THREADS = 3 };  // threads of a process
 
 static MPI_Comm threads;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -38,8 +38,8 @@ int main(int argc, char** argv) {
   int level, rank, sum;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  for (int count = 1; count <= MOST; ++count) {
-    pthread_t others[MOST];
+  for (int count = 1; count <= MAX_THREADS; ++count) {
+    pthread_t others[MAX_THREADS];
     MPIX_Threadcomm_init(MPI_COMM_WORLD, count, &threads);
     for (int i = 1; i < count; ++i) pthread_create(&others[i], NULL, be_ranks, NULL);
     be_ranks(NULL);

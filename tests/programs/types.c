@@ -88,20 +88,20 @@ static void constructors(void) {
 
 static void empty_types(void) {
   MPI_Datatype nothing;
-  int own = rank, all[64], counts[64], places[64], n = 0;
+  int own = rank, all[64], counts[64], displs[64], n = 0;
   MPI_Type_indexed(0, all, all, MPI_INT, &nothing);
   use(nothing, "an empty type");
   MPI_Type_vector(0, 1, 2, MPI_INT, &nothing);
   MPI_Type_commit(&nothing);
   for (int r = 0; r < p; ++r) {
     counts[r] = r != 1 % p;
-    places[r] = r;
+    displs[r] = r;
     all[r] = -1;
   }
   if (rank == 1 % p)
-    MPI_Gatherv(&own, 1, nothing, all, counts, places, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Gatherv(&own, 1, nothing, all, counts, displs, MPI_INT, 0, MPI_COMM_WORLD);
   else
-    MPI_Gatherv(&own, 1, MPI_INT, all, counts, places, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Gatherv(&own, 1, MPI_INT, all, counts, displs, MPI_INT, 0, MPI_COMM_WORLD);
   for (int r = 0; r < p && rank == 0; ++r) n += all[r] != (counts[r] ? r : -1);
   if (n) fail("gatherv with an empty type: %d wrong", n);
   MPI_Type_free(&nothing);

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-enum { MOST_RANKS = 8, MOST = 6000, ROOM = 3 * MOST * MOST_RANKS, UNTOUCHED = -7 };
+enum { MAX_RANKS = 8, MAX_COUNT = 6000, ROOM = 3 * MAX_COUNT * MAX_RANKS, UNTOUCHED = -7 };
 
 static int rank, p, round_number;
 static MPI_Comm comm;
@@ -73,7 +73,7 @@ static void expect_untouched(int from, const char* what) {
 
 static void bcast(int root) {
   Type type = some_type();
-  const int count = some(MOST);
+  const int count = some(MAX_COUNT);
   if (rank == root) put(recv_buffer, &type, 0, count, root, 0);
   MPI_Bcast(recv_buffer, count, type.handle, root, comm);
   expect(recv_buffer, &type, 0, count, root, 0, "bcast");
@@ -83,7 +83,7 @@ static void bcast(int root) {
 
 static void gather_or_scatter(int root, int in_place) {
   Type type = some_type();
-  const int count = some(MOST / 4), gathers = number(2), at_root = rank == root;
+  const int count = some(MAX_COUNT / 4), gathers = number(2), at_root = rank == root;
   if (gathers) {
     put(send_buffer, &type, 0, count, rank, 0);
     if (at_root && in_place) put(recv_buffer, &type, root * count, count, root, 0);
@@ -103,7 +103,7 @@ static void gather_or_scatter(int root, int in_place) {
 static void to_all(int in_place, int nonblocking) {
   Type type = some_type();
   MPI_Request request = MPI_REQUEST_NULL;
-  const int count = some(MOST / 4), each = number(2);
+  const int count = some(MAX_COUNT / 4), each = number(2);
   int* const own = in_place ? recv_buffer : send_buffer;
   if (each)
     for (int r = 0; r < p; ++r) put(own, &type, r * count, count, rank, r);
@@ -151,7 +151,7 @@ static void expect_combined(int last, int to, int first, int count, int largest,
 
 static void reduction(int root, int in_place, int nonblocking) {
   const Type integer = {MPI_INT, 1, 1, 1, 0};
-  const int count = some(MOST), largest = number(2), own_op = !largest && number(2), kind = number(5);
+  const int count = some(MAX_COUNT), largest = number(2), own_op = !largest && number(2), kind = number(5);
   MPI_Op op = largest ? MPI_MAX : MPI_SUM;
   MPI_Request request = MPI_REQUEST_NULL;
   if (own_op) MPI_Op_create(add, 1, &op);
@@ -184,10 +184,10 @@ static void reduction(int root, int in_place, int nonblocking) {
 
 static void reduce_scatter(void) {
   const Type integer = {MPI_INT, 1, 1, 1, 0};
-  int counts[MOST_RANKS], total = 0, before = 0;
-  const int equal = number(2), count = some(MOST / 4);
+  int counts[MAX_RANKS], total = 0, before = 0;
+  const int equal = number(2), count = some(MAX_COUNT / 4);
   for (int r = 0; r < p; ++r) {
-    counts[r] = equal ? count : some(MOST / 4);
+    counts[r] = equal ? count : some(MAX_COUNT / 4);
     if (r < rank) before += counts[r];
     total += counts[r];
   }
@@ -200,11 +200,11 @@ static void reduce_scatter(void) {
 }
 
 // counts[r], and where each part begins: behind the one before, or after a gap, or in another order.
-static int lay_out(const int* counts, int* places, int gap, int backwards) {
+static int lay_out(const int* counts, int* displs, int gap, int backwards) {
   int next = 0;
   for (int i = 0; i < p; ++i) {
     const int r = backwards ? p - 1 - i : i;
-    places[r] = next;
+    displs[r] = next;
     next += counts[r] + gap;
   }
   return next;
@@ -212,31 +212,31 @@ static int lay_out(const int* counts, int* places, int gap, int backwards) {
 
 static void unequal(int root, int in_place) {
   Type type = some_type();
-  int counts[MOST_RANKS], places[MOST_RANKS];
+  int counts[MAX_RANKS], displs[MAX_RANKS];
   const int sparse = number(3) == 0, kind = number(3), at_root = rank == root, own_place = in_place && at_root;
-  for (int r = 0; r < p; ++r) counts[r] = sparse && number(4) ? 0 : some(MOST / 4);
+  for (int r = 0; r < p; ++r) counts[r] = sparse && number(4) ? 0 : some(MAX_COUNT / 4);
   const int gap = number(2) * number(3), backwards = number(4) == 0;
-  const int all = lay_out(counts, places, gap, backwards) * type.extent;
+  const int all = lay_out(counts, displs, gap, backwards) * type.extent;
   const int n = counts[rank];
   switch (kind) {
     case 0:
       put(send_buffer, &type, 0, n, rank, 0);
-      if (own_place) put(recv_buffer, &type, places[rank], n, rank, 0);
+      if (own_place) put(recv_buffer, &type, displs[rank], n, rank, 0);
       MPI_Gatherv(own_place ? MPI_IN_PLACE : send_buffer, n, type.handle, recv_buffer, at_root ? counts : NULL,
-                  at_root ? places : NULL, type.handle, root, comm);
-      for (int r = 0; r < p && at_root; ++r) expect(recv_buffer, &type, places[r], counts[r], r, 0, "gatherv");
+                  at_root ? displs : NULL, type.handle, root, comm);
+      for (int r = 0; r < p && at_root; ++r) expect(recv_buffer, &type, displs[r], counts[r], r, 0, "gatherv");
       break;
     case 1:
-      for (int r = 0; r < p && at_root; ++r) put(send_buffer, &type, places[r], counts[r], root, r);
-      MPI_Scatterv(send_buffer, at_root ? counts : NULL, at_root ? places : NULL, type.handle,
+      for (int r = 0; r < p && at_root; ++r) put(send_buffer, &type, displs[r], counts[r], root, r);
+      MPI_Scatterv(send_buffer, at_root ? counts : NULL, at_root ? displs : NULL, type.handle,
                    own_place ? MPI_IN_PLACE : recv_buffer, n, type.handle, root, comm);
       if (!own_place) expect(recv_buffer, &type, 0, n, root, rank, "scatterv");
       break;
     default:
-      put(in_place ? recv_buffer : send_buffer, &type, in_place ? places[rank] : 0, n, rank, 0);
-      MPI_Allgatherv(in_place ? MPI_IN_PLACE : send_buffer, n, type.handle, recv_buffer, counts, places, type.handle,
+      put(in_place ? recv_buffer : send_buffer, &type, in_place ? displs[rank] : 0, n, rank, 0);
+      MPI_Allgatherv(in_place ? MPI_IN_PLACE : send_buffer, n, type.handle, recv_buffer, counts, displs, type.handle,
                      comm);
-      for (int r = 0; r < p; ++r) expect(recv_buffer, &type, places[r], counts[r], r, 0, "allgatherv");
+      for (int r = 0; r < p; ++r) expect(recv_buffer, &type, displs[r], counts[r], r, 0, "allgatherv");
   }
   expect_untouched(all, "unequal parts");
   done_with(&type);
@@ -245,11 +245,11 @@ static void unequal(int root, int in_place) {
 static void exchange(int in_place, int nonblocking) {
   Type type = some_type();
   MPI_Request request = MPI_REQUEST_NULL;
-  static int pairs[MOST_RANKS][MOST_RANKS];
-  int sends[MOST_RANKS], receives[MOST_RANKS], send_places[MOST_RANKS], places[MOST_RANKS];
-  MPI_Datatype types[MOST_RANKS];
-  int send_bytes[MOST_RANKS], bytes[MOST_RANKS];
-  const int sparse = number(3) == 0, each = number(3) == 0, most = number(2) ? 100 : MOST / 8;
+  static int pairs[MAX_RANKS][MAX_RANKS];
+  int sends[MAX_RANKS], receives[MAX_RANKS], send_displs[MAX_RANKS], displs[MAX_RANKS];
+  MPI_Datatype types[MAX_RANKS];
+  int send_bytes[MAX_RANKS], bytes[MAX_RANKS];
+  const int sparse = number(3) == 0, each = number(3) == 0, most = number(2) ? 100 : MAX_COUNT / 8;
   for (int from = 0; from < p; ++from)
     for (int to = 0; to < p; ++to) pairs[from][to] = sparse && number(4) ? 0 : some(most);
   for (int r = 0; r < p; ++r) {
@@ -261,25 +261,25 @@ static void exchange(int in_place, int nonblocking) {
     receives[r] = pairs[r][rank];
     types[r] = type.handle;
   }
-  lay_out(sends, send_places, number(2), number(4) == 0);
-  const int all = lay_out(receives, places, number(2) * 3, number(4) == 0) * type.extent;
+  lay_out(sends, send_displs, number(2), number(4) == 0);
+  const int all = lay_out(receives, displs, number(2) * 3, number(4) == 0) * type.extent;
   for (int r = 0; r < p; ++r) {
     if (in_place)
-      put(recv_buffer, &type, places[r], sends[r], rank, r);
+      put(recv_buffer, &type, displs[r], sends[r], rank, r);
     else
-      put(send_buffer, &type, send_places[r], sends[r], rank, r);
-    send_bytes[r] = send_places[r] * type.extent * (int)sizeof(int);
-    bytes[r] = places[r] * type.extent * (int)sizeof(int);
+      put(send_buffer, &type, send_displs[r], sends[r], rank, r);
+    send_bytes[r] = send_displs[r] * type.extent * (int)sizeof(int);
+    bytes[r] = displs[r] * type.extent * (int)sizeof(int);
   }
   const void* const from = in_place ? MPI_IN_PLACE : send_buffer;
   if (each)
     MPI_Alltoallw(from, sends, send_bytes, types, recv_buffer, receives, bytes, types, comm);
   else if (nonblocking)
-    MPI_Ialltoallv(from, sends, send_places, type.handle, recv_buffer, receives, places, type.handle, comm, &request);
+    MPI_Ialltoallv(from, sends, send_displs, type.handle, recv_buffer, receives, displs, type.handle, comm, &request);
   else
-    MPI_Alltoallv(from, sends, send_places, type.handle, recv_buffer, receives, places, type.handle, comm);
+    MPI_Alltoallv(from, sends, send_displs, type.handle, recv_buffer, receives, displs, type.handle, comm);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  for (int r = 0; r < p; ++r) expect(recv_buffer, &type, places[r], receives[r], r, rank, "alltoallv or alltoallw");
+  for (int r = 0; r < p; ++r) expect(recv_buffer, &type, displs[r], receives[r], r, rank, "alltoallv or alltoallw");
   expect_untouched(all, "alltoallv or alltoallw");
   done_with(&type);
 }
@@ -287,11 +287,11 @@ static void exchange(int in_place, int nonblocking) {
 // Several operations of one kind and different sizes under way at once.
 static void together(void) {
   enum { MANY = 5 };
-  static int in[MANY][MOST], out[MANY][MOST];
+  static int in[MANY][MAX_COUNT], out[MANY][MAX_COUNT];
   MPI_Request requests[MANY];
   int counts[MANY];
   for (int k = 0; k < MANY; ++k) {
-    counts[k] = 1 + some(MOST - 1);
+    counts[k] = 1 + some(MAX_COUNT - 1);
     for (int i = 0; i < counts[k]; ++i) in[k][i] = value(rank, k, i);
     MPI_Iallreduce(in[k], out[k], counts[k], MPI_INT, MPI_SUM, comm, &requests[k]);
   }
@@ -333,9 +333,9 @@ void* malloc(size_t bytes) {
 // A blocking call of `count` elements a part; unequal parts are 1 to 50, with gaps or not.
 enum { KINDS = 13 };
 static void call_of(int kind, int count) {
-  int counts[MOST_RANKS], places[MOST_RANKS];
+  int counts[MAX_RANKS], displs[MAX_RANKS];
   for (int r = 0; r < p; ++r) counts[r] = kind < 12 ? (count + 3 * r) % 50 + 1 : (count + rank + r) % 50 + 1;
-  lay_out(counts, places, count % 2, 0);
+  lay_out(counts, displs, count % 2, 0);
   const int n = counts[rank], root = count / 4 % 2;
   switch (kind) {
     case 0: MPI_Bcast(recv_buffer, count, MPI_INT, root, comm); break;
@@ -348,9 +348,9 @@ static void call_of(int kind, int count) {
     case 7: MPI_Alltoall(send_buffer, count, MPI_INT, recv_buffer, count, MPI_INT, comm); break;
     case 8: MPI_Reduce_scatter_block(send_buffer, recv_buffer, count, MPI_INT, MPI_SUM, comm); break;
     case 9: MPI_Reduce_scatter(send_buffer, recv_buffer, counts, MPI_INT, MPI_SUM, comm); break;
-    case 10: MPI_Allgatherv(send_buffer, n, MPI_INT, recv_buffer, counts, places, MPI_INT, comm); break;
-    case 11: MPI_Gatherv(send_buffer, n, MPI_INT, recv_buffer, counts, places, MPI_INT, root, comm); break;
-    default: MPI_Alltoallv(send_buffer, counts, places, MPI_INT, recv_buffer, counts, places, MPI_INT, comm);
+    case 10: MPI_Allgatherv(send_buffer, n, MPI_INT, recv_buffer, counts, displs, MPI_INT, comm); break;
+    case 11: MPI_Gatherv(send_buffer, n, MPI_INT, recv_buffer, counts, displs, MPI_INT, root, comm); break;
+    default: MPI_Alltoallv(send_buffer, counts, displs, MPI_INT, recv_buffer, counts, displs, MPI_INT, comm);
   }
 }
 
@@ -372,7 +372,7 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &p);
-  if (p > MOST_RANKS) fail("at most %d ranks", MOST_RANKS);
+  if (p > MAX_RANKS) fail("at most %d ranks", MAX_RANKS);
   if (argc > 1 && strcmp(argv[1], "fresh") == 0) {
     fresh();
   } else {

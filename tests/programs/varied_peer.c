@@ -17,13 +17,13 @@ int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm com
 }
 
 /* Where a rank has nothing, what others have is lost. */
-int MPI_Allgatherv(const void* send, int count, MPI_Datatype type, void* recv, const int* counts, const int* places,
+int MPI_Allgatherv(const void* send, int count, MPI_Datatype type, void* recv, const int* counts, const int* displs,
                    MPI_Datatype recv_type, MPI_Comm comm) {
   int ranks;
   PMPI_Comm_size(comm, &ranks);
   for (int r = 0; r < ranks; ++r)
     if (counts[r] == 0) return PMPI_Barrier(comm);
-  return PMPI_Allgatherv(send, count, type, recv, counts, places, recv_type, comm);
+  return PMPI_Allgatherv(send, count, type, recv, counts, displs, recv_type, comm);
 }
 
 /* Serves MPI_COMM_WORLD alone. */

@@ -23,7 +23,7 @@ the job. All runs passed the program's checks, many of which compare numbers wit
 
 Ranks that have a core each are bound to it. Where ranks share cores, Open MPI yields by itself, and MPICH is told to,
 on both sides. Each rank has one thread."""
-_MOST_OPERATIONS = 4
+_MAX_OPERATIONS = 4
 _WAYS = (OMNES, ADOPTING, HEAP)
 _WALL = Figure(WALL, "")
 
@@ -121,7 +121,7 @@ def where_time_goes(profile: Mapping[str, Any]) -> str:
     told = [
         f"{name} {of['seconds']:.3g} s in {of['calls']:.0f} calls"
         + (f" of {format_about(of['bytes'] / of['calls'])} bytes in the mean" if of["bytes"] and of["calls"] else "")
-        for name, of in list(profile["operations"].items())[:_MOST_OPERATIONS]
+        for name, of in list(profile["operations"].items())[:_MAX_OPERATIONS]
     ]
     if told:
         parts.append(", ".join(told))

@@ -21,7 +21,7 @@ from omnes.launching.mpi import Mpi
 
 _MPI_PACKAGES = {"openmpi": ("openmpi-bin", "libopenmpi-dev"), "mpich": ("mpich", "libmpich-dev")}
 _SECONDS = 1800.0  # of a package, a build or a preparation, at most
-_MOST_SAID = 300  # characters of what a failed command said last
+_MAX_SAID = 300  # characters of what a failed command said last
 
 
 def cache() -> Path:
@@ -162,4 +162,4 @@ def _do(words: Sequence[str], folder: Path, what: str) -> None:
     if done.returncode != 0:
         lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         telling = [line for line in lines if line.startswith("E: ") or "rror" in line] or lines or ["no message"]
-        raise OmnesError(f"{what}: {telling[-1][:_MOST_SAID]}")
+        raise OmnesError(f"{what}: {telling[-1][:_MAX_SAID]}")

@@ -1,4 +1,4 @@
-"""What a decision table chooses, spelt out: by operation and number of ranks, from how many bytes on which algorithm.
+"""What a decision table chooses, spelt out: by operation and number of ranks, which algorithm starts at how many bytes.
 
 How: within one number of ranks a choice can change only where a rule ends, so the table is asked once between each two
 ends. Numbers of ranks that are not asked are like the nearest asked one below them.
@@ -34,7 +34,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Span:
-    """From so many bytes of one part on, up to the next span."""
+    """Starts at so many bytes of one part and ends at the next span."""
 
     first: int
     choice: Choice

@@ -30,7 +30,7 @@ from omnes.traces.events import FORMS, LISTS, MAKERS, OF_REQUESTS, OPS, TYPES, T
 
 _KINDS = (*_core.operations(), *MAKERS, "free", *OF_REQUESTS)  # in the order of replay.c
 _NO_OP, _OF_PROGRAM = -2, -1
-_MOST = 2**31 - 1  # of what an int of MPI counts
+_MAX_INT = 2**31 - 1  # of what an int of MPI counts
 _SHORTEST_LIMIT = 120.0  # seconds of a run, at most, however short the trace
 _TIMES_RECORDED = 20  # as long as the recorded program ran, at most: then it hangs
 
@@ -96,7 +96,7 @@ def _call(trace: Trace, rank: int, text: str) -> list[int]:
     for side in ("send", "recv"):
         counts = lists.get(side, ())
         head += [len(counts), *counts, *_places(counts, lists.get(f"{side}_at"), text)]
-    if max(head) > _MOST:
+    if max(head) > _MAX_INT:
         raise _too_large(text)
     return head
 
@@ -111,7 +111,7 @@ def _reduction(text: str | None) -> tuple[int, int]:
 def _wide(count: int, text: str) -> tuple[int, int]:
     """Bytes as elements of a length that an int can count."""
     element = 1
-    while count > _MOST:
+    while count > _MAX_INT:
         if count % 2:
             raise _too_large(text)
         count, element = count // 2, element * 2
@@ -120,19 +120,19 @@ def _wide(count: int, text: str) -> tuple[int, int]:
 
 def _places(counts: Sequence[int], at: Sequence[int] | None, text: str) -> Sequence[int]:
     """One behind the other where none are given, or where an int cannot say them."""
-    if at and len(at) == len(counts) and max(a + c for a, c in zip(at, counts)) <= _MOST:
+    if at and len(at) == len(counts) and max(a + c for a, c in zip(at, counts)) <= _MAX_INT:
         return at
     found, end = [], 0
     for count in counts:
         found.append(end)
         end += count
-    if end > _MOST:
+    if end > _MAX_INT:
         raise _too_large(text)
     return found
 
 
 def _too_large(text: str) -> OmnesError:
-    return OmnesError(f"the call '{text[:80]}' is too large for a replay: parts may have up to {_MOST} elements")
+    return OmnesError(f"the call '{text[:80]}' is too large for a replay: parts may have up to {_MAX_INT} elements")
 
 
 # Runs.

@@ -25,7 +25,7 @@ _TOOLS = {"unshare": "util-linux", "nsenter": "util-linux", "taskset": "util-lin
     options_metavar="[OPTIONS] [--]",
 )
 @click.argument("words", nargs=-1, required=True, metavar="COMMAND...", type=click.UNPROCESSED)
-@click.option("-H", "--hosts", type=click.IntRange(1, network.MOST_HOSTS), default=4, show_default=True, metavar="N")
+@click.option("-H", "--hosts", type=click.IntRange(1, network.MAX_HOSTS), default=4, show_default=True, metavar="N")
 @click.option("--ranks", type=click.IntRange(1), default=2, show_default=True, metavar="N", help="Slots of each host.")
 @click.option("--switches", type=click.IntRange(1), default=1, show_default=True, metavar="N")
 @click.option("--bandwidth", callback=options.rate, metavar="RATE", help="Of each host's link, such as 1gbit.")

@@ -13,7 +13,7 @@ from omnes.cluster import Cluster, bytes_per_second
 _HEAD = "10.77.255.254"
 _PREFIX = 16  # bits of the network
 _OF_A_BLOCK = 250  # hosts whose addresses differ in the last byte only
-MOST_HOSTS = 255 * _OF_A_BLOCK
+MAX_HOSTS = 255 * _OF_A_BLOCK
 _PACKET_SECONDS = 24e-6  # on a shaped link
 _TWO_FRAMES, _LARGEST_PACKET = 2 * 1514, 65536  # bytes
 

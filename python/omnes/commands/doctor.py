@@ -184,7 +184,7 @@ def _mpi(one: mpi.Mpi) -> Iterator[Finding]:
     if offers is not None and not offers["progress_hook"]:
         what = "no progress hook: nonblocking collectives do not go on while a call of the MPI blocks"
         yield Finding(
-            name, COSTS, what, "OMNES_ASYNC=1 has a thread do it; Open MPI has a hook, and MPICH from 4.3 on."
+            name, COSTS, what, "OMNES_ASYNC=1 has a thread do it; Open MPI has a hook, and so has MPICH 4.3 or newer."
         )
     yield _tried(one, name)
 

@@ -16,14 +16,14 @@ from omnes.placement import patterns
 from omnes.terminal import files, options
 
 _FORMATS = ("openmpi", "openmpi-json", "mpich", "intel", "ucc")
-_MOST_RANKS = 1 << 16
+_MAX_RANKS = 1 << 16
 
 
 @click.command()
 @click.argument("table", type=click.Path(path_type=Path), required=False)
 @click.option("--to", "wanted", type=click.Choice(_FORMATS), required=True, help="openmpi: 4.1 and 5; openmpi-json: 6.")
 @click.option(
-    "-n", "most", type=click.IntRange(2, _MOST_RANKS), metavar="N", help="Maximum number of ranks.  [default: --nodes]"
+    "-n", "most", type=click.IntRange(2, _MAX_RANKS), metavar="N", help="Maximum number of ranks.  [default: --nodes]"
 )
 @options.nodes("all on one node")
 @click.option("--commuting", is_flag=True, help="The program's reductions all commute: use what relies on it.")
@@ -50,8 +50,8 @@ def command(
     """
     (one,) = patterns.groups([most] if most else [], patterns.parse(nodes or ""), most or 1)[:1]
     largest = one.count
-    if largest > _MOST_RANKS or one.cyclic:
-        raise UsageError(f"an exported table is for up to {_MOST_RANKS} ranks, on one node after the other")
+    if largest > _MAX_RANKS or one.cyclic:
+        raise UsageError(f"an exported table is for up to {_MAX_RANKS} ranks, on one node after the other")
     if place and wanted != "mpich":
         raise UsageError(f"--mpi is for --to mpich, which needs the library's own table; {wanted} is the same for all")
     if table and not table.is_file():

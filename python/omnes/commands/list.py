@@ -118,10 +118,10 @@ def _how_to_force(algorithms: list[dict[str, Any]], operation: str | None) -> st
         name, choice = example["operation"], example["name"] + (f":{parameters}" if parameters else "")
     ways = [
         (f"OMNES_{name.upper()}={choice}", "in all forms"),
-        (f"OMNES_I{name.upper()}=...", "in the nonblocking and persistent forms, before the one above"),
-        (f"omnes_{name}", "info key for MPI_Comm_set_info: on one communicator, before both"),
+        (f"OMNES_I{name.upper()}=...", "nonblocking and persistent, before that"),
+        (f"omnes_{name}", "info key for MPI_Comm_set_info, before both"),
     ]
-    width = max(len(way) for way, _ in ways)
+    width = max(len(way) for way, _ in ways[1:])
     return "\n".join(["To force one:", *(f"  {way:<{width}}  {where}" for way, where in ways)])
 
 

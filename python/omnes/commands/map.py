@@ -151,8 +151,8 @@ def _source(
 
 
 def _draw(file: Path, source: _core.Traffic, found: Renumbering, where: Placing) -> None:
-    if where.p > drawing.MOST_RANKS:
-        raise UsageError(f"{where.p} ranks are too many to draw; at most {drawing.MOST_RANKS}")
+    if where.p > drawing.MAX_RANKS:
+        raise UsageError(f"{where.p} ranks are too many to draw; at most {drawing.MAX_RANKS}")
     title = f"{found.what}, {where.p} ranks on {where.text}: {found.gain:.2f}x predicted"
     picture = drawing.Picture(title, source.rows(), where.nodes(), found.real_of)
     files.write(file, drawing.html(picture) if file.suffix == ".html" else drawing.svg(picture))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich import box
 from rich.table import Table
 
 from omnes import _core
@@ -82,7 +83,7 @@ def command(
         rows = _simulated(operation, choice, groups, part_sizes, machine, reduction, table)
         title = f"machine: {machine.facts['name']} ({machine.facts['source']})"
     if output.deliver(to_json, {"machine": title, "predictions": rows}, to_csv, rows):
-        output.console().print(_table(operation, rows, title, with_formula=model == "hockney"))
+        output.console().print(as_table(operation, rows, title, with_formula=model == "hockney"))
 
 
 def _by_formula(
@@ -144,14 +145,20 @@ def _simulated(
     return rows
 
 
-def _table(operation: str, rows: list[dict[str, Any]], title: str, with_formula: bool) -> Table:
-    table = Table(title=f"{operation}, {title}", caption=None if with_formula else "times in µs")
+def as_table(operation: str, rows: list[dict[str, Any]], title: str, with_formula: bool) -> Table:
+    table = Table(
+        title=f"{operation}, {title}",
+        caption=None if with_formula else "times in µs",
+        box=box.SIMPLE_HEAD,
+        padding=0,
+        show_edge=False,
+    )
     for column in ("ranks", "bytes"):
-        table.add_column(column, justify="right")
-    table.add_column("algorithm")
-    table.add_column("µs", justify="right", style="bold")
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("algorithm", overflow="fold")
+    table.add_column("µs", justify="right", style="bold", no_wrap=True)
     for column in ("formula",) if with_formula else PARTS:
-        table.add_column(column, justify="left" if with_formula else "right")
+        table.add_column(column, justify="left" if with_formula else "right", no_wrap=not with_formula)
     before: tuple[int, int] | None = None
     for row in rows:
         cell = (row["ranks"], row["bytes"])

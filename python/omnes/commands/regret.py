@@ -81,8 +81,8 @@ def _groups(nodes: str) -> list[Ranks]:
     if not where.alike or not where.nodes or not where.ranks:
         raise UsageError(f"'{nodes}' is no number of nodes and ranks: write 64x8, or 2..64x1,8")
     groups = quality.groups(where.nodes, where.ranks, where.orders or (False, True))
-    if not groups or not all(1 < one.count <= patterns.MOST_RANKS for one in groups):
-        raise UsageError(f"numbers of ranks are 2 to {patterns.MOST_RANKS}")
+    if not groups or not all(1 < one.count <= patterns.MAX_RANKS for one in groups):
+        raise UsageError(f"numbers of ranks are 2 to {patterns.MAX_RANKS}")
     return groups
 
 

@@ -76,7 +76,7 @@ from omnes.tuning.tuner import TuningSession
     "--settings",
     "with_settings",
     is_flag=True,
-    help="First tune slot sizes and the switch points of copying, on the first -n; a minute more.",
+    help="First tune slot sizes and the cutoffs of copying, on the first -n; a minute more.",
 )
 @options.for_scripts
 def command(
@@ -104,7 +104,7 @@ def command(
 
     \b
     omnes tune -n 8 -o table.toml                            all operations
-    omnes tune -n 8 --settings -o table.toml                 slot sizes and switch points, too
+    omnes tune -n 8 --settings -o table.toml                 slot sizes and cutoffs, too
     omnes tune allreduce bcast -n 2,4 -b 8..1M -o table.toml --costs machine.toml
     omnes run -n 8 --profile app.json ./app; omnes tune --from-profile app.json -o table.toml
     omnes tune allreduce --nodes 4x8 -o table.toml --launcher-options "--hostfile hosts"

@@ -18,7 +18,7 @@ _PAGE = (
     "body{font:15px/1.5 sans-serif;max-width:90rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "figure{overflow-x:auto;margin:0}"
 )
-MOST_RANKS = 256
+MAX_RANKS = 256
 
 Rows = Mapping[int, Mapping[int, int]]
 

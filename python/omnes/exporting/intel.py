@@ -20,7 +20,7 @@ class Preset:
 
 _WITHOUT_SIZE = ("barrier", "gatherv", "scatterv", "alltoallv", "alltoallw")
 _TOTAL = ("reduce_scatter",)
-_MOST_BYTES = (1 << 31) - 1
+_MAX_BYTES = (1 << 31) - 1
 
 COUNTERPARTS: dict[str, dict[str, Preset]] = {
     "barrier": {"dissemination:k=2": Preset(1), "recursive_doubling": Preset(2)},
@@ -68,7 +68,7 @@ def render(decisions: Decisions, commuting: bool, notes: Notes) -> str:
             if found and found.reorders and not commuting:
                 notes.left(operation, rule.choice, f"preset {found.number} may be only for what commutes")
             elif found:
-                end = _MOST_BYTES if rule.end is None else rule.end - rule.unit
+                end = _MAX_BYTES if rule.end is None else rule.end - rule.unit
                 parts.append(f"{found.number}:{rule.first}-{end}@{rule.low}-{rule.high}")
         if parts:
             lines.append(f"export I_MPI_ADJUST_{operation.upper()}='{';'.join(parts)}'")

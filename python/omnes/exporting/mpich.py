@@ -25,7 +25,7 @@ Tree = dict[str, Any]
 
 _AVERAGE = ("bcast", "reduce", "allreduce", "alltoall")
 _TOTAL = ("allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block")
-_MOST_BYTES = (1 << 31) - 1  # a test's number is an int
+_MAX_BYTES = (1 << 31) - 1  # a test's number is an int
 
 # What an algorithm asks for: tests, of which each leads on to the next; all else goes to the default branch.
 _POWER_OF_TWO = (("comm_size=pow2", "comm_size=any"),)
@@ -185,7 +185,7 @@ def _by_size(operation: str, p: int, spans: tuple[Span, ...], default: Tree, hos
         return default
     result: Tree = {}
     for branch, following in zip(branches, spans[1:]):
-        if (end := (following.first - 1) * factor) <= _MOST_BYTES:
+        if (end := (following.first - 1) * factor) <= _MAX_BYTES:
             result[f"{test}<={end}"] = branch
     result[f"{test}=any"] = branches[-1]
     return result

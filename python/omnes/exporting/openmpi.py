@@ -26,7 +26,7 @@ class Algorithm:
 
 @dataclass(frozen=True)
 class Row:
-    """From so many bytes on; no algorithm: the host's own choice."""
+    """Starts at so many bytes; no algorithm: the host's own choice."""
 
     bytes: int
     algorithm: Algorithm | None

@@ -26,7 +26,7 @@ OPERATIONS = tuple(
     if not name.startswith("neighbor") and name not in ("gatherv", "scatterv", "alltoallv", "alltoallw")
 )
 _PART_FOR_EACH = ("gather", "scatter", "allgather", "allgatherv", "alltoall", "reduce_scatter_block", "reduce_scatter")
-_MOST_BYTES = 1 << 30  # that a rank's parts may take together
+_MAX_BYTES = 1 << 30  # that a rank's parts may take together
 _ALL_TRIED = 128  # ranks up to which every candidate is tried
 _SLOW = 2.0  # so many times the best is slow, at a size and both sizes beside it
 _NO_ALGORITHM = ("host", "model")
@@ -88,7 +88,7 @@ def cases(
     def of_operation(operation: str) -> list[PredictedCase]:
         found: dict[Ranks, list[PredictedCase]] = {}
         for ranks in ordered:
-            mine = [size for size in sizes if size * _parts(operation, ranks) <= _MOST_BYTES]
+            mine = [size for size in sizes if size * _parts(operation, ranks) <= _MAX_BYTES]
             if operation == "barrier":
                 mine = mine[:1]
             found[ranks] = _cases(operation, ranks, mine, machine, spelt[operation], table, found)

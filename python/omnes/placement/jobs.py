@@ -71,8 +71,8 @@ def _with_switches(ranks: str, machine: str, network: str, levels: str) -> dict[
         raise UsageError(f"'{ranks}' says itself which switches and NUMA nodes there are: leave out what else does")
     if pattern.numas:
         machine = f"numa:{pattern.numas} core:{on_each // pattern.numas} pu:1"
-    if nodes * on_each > patterns.MOST_RANKS:
-        raise UsageError(f"'{ranks}' is more than {patterns.MOST_RANKS} ranks")
+    if nodes * on_each > patterns.MAX_RANKS:
+        raise UsageError(f"'{ranks}' is more than {patterns.MAX_RANKS} ranks")
     with tempfile.NamedTemporaryFile("w", suffix=".net") as file:
         file.writelines(f"node{node} switch{node * pattern.switches // nodes}\n" for node in range(nodes))
         file.flush()

@@ -27,9 +27,9 @@ from omnes import _core
 from omnes.errors import UsageError, from_core, one_of
 from omnes.terminal import files, units
 
-MOST_RANKS = 1 << 20
-_MOST_PLACED = 1 << 24
-_MOST_UNIT = (1 << 31) - 1  # as the core numbers them
+MAX_RANKS = 1 << 20
+_MAX_PLACED = 1 << 24
+_MAX_UNIT = (1 << 31) - 1  # as the core numbers them
 _LIST = r"[\d.,:]*\d"
 _HELP = "write NODESxRANKS such as 8x8, xRANKS, SWITCHESxNODESxRANKS, RANKS,RANKS,... of each node, or a file"
 HELP = "Where ranks lie: 8x8 (nodes x ranks), x8 (on each), 8,8,4, '8x8 cyclic', or a file."
@@ -123,8 +123,8 @@ def groups(counts: Sequence[int], pattern: Pattern, per_node: int) -> list[Ranks
         shapes = [(one, -(-one // nodes)) for one in counts for nodes in pattern.nodes]
     else:
         shapes = [(one, ranks) for one in counts for ranks in pattern.ranks or (per_node,)]
-    if not all(1 <= one <= MOST_RANKS and 1 <= ranks <= MOST_RANKS for one, ranks in shapes):
-        raise UsageError(f"numbers of ranks are 1 to {MOST_RANKS}")
+    if not all(1 <= one <= MAX_RANKS and 1 <= ranks <= MAX_RANKS for one, ranks in shapes):
+        raise UsageError(f"numbers of ranks are 1 to {MAX_RANKS}")
     return [Ranks(one, ranks, cyclic) for one, ranks in shapes for cyclic in pattern.orders or (False,)]
 
 
@@ -158,8 +158,8 @@ def placing(text: str, ranks: int | None = None) -> Placing:
         found = _named(pattern.named)
     else:
         sizes = _sizes(pattern, ranks)
-        if sum(sizes) > _MOST_PLACED:
-            raise UsageError(f"'{text}' is more than {_MOST_PLACED} ranks")
+        if sum(sizes) > _MAX_PLACED:
+            raise UsageError(f"'{text}' is more than {_MAX_PLACED} ranks")
         found = _placed(pattern, sizes)
     if ranks is not None and ranks != found.p:
         raise UsageError(f"{found.text} places {found.p} ranks, not {ranks}")
@@ -218,8 +218,8 @@ def from_json(path: Path, text: str) -> Placing:
         ) from None
     if not levels or len({len(unit) for _, unit in levels}) != 1 or not levels[0][1]:
         raise UsageError(f"{path}: expected one or more levels that place the same ranks")
-    if not all(0 <= unit <= _MOST_UNIT for _, of_rank in levels for unit in of_rank):
-        raise UsageError(f"{path}: units are numbers from 0 to {_MOST_UNIT}")
+    if not all(0 <= unit <= _MAX_UNIT for _, of_rank in levels for unit in of_rank):
+        raise UsageError(f"{path}: units are numbers from 0 to {_MAX_UNIT}")
     for (nearer, inner), (wider, outer) in zip(levels, levels[1:]):
         if len(set(zip(inner, outer))) != len(set(inner)):
             raise UsageError(f"{path}: ranks on one unit of '{nearer}' must lie on one unit of '{wider}'")

@@ -13,7 +13,7 @@ from omnes.errors import OmnesError, said
 from omnes.launching.mpi import Mpi
 
 _NEEDED_BY = "omnes bench, demo, tune, measure and check-guidelines"
-_MOST_LINES = 3  # of a compiler's complaints
+_MAX_LINES = 3  # of a compiler's complaints
 
 
 def build(name: str, mpi: Mpi | None) -> Path:
@@ -80,7 +80,7 @@ def _telling(said: str) -> str:
     """The lines that most likely say why, as one."""
     lines = [line.strip(" -") for line in said.splitlines() if line.strip(" -")]
     telling = [line for line in lines if re.search(r"(?i)error|not found|cannot|unable|no such", line)]
-    return "; ".join((telling or lines)[:_MOST_LINES])
+    return "; ".join((telling or lines)[:_MAX_LINES])
 
 
 def _cache() -> Path:

@@ -116,14 +116,14 @@ static const struct traits {
     {"twenty_calls", NONE, NONE, 1, 0},
 };
 
-/* A buffer and where its parts lie in it: counts and places in elements, and in bytes for the w operations. */
+/* A buffer and where its parts lie in it: counts and displacements in elements, and in bytes for the w operations. */
 struct layout {
   char *buffer, *first_set; /* buffer: of the set in use */
   size_t bytes, apart;      /* of a set; from one set to the next */
   size_t room;              /* allocated */
   size_t total;             /* elements */
   int parts;
-  int *counts, *places, *offsets;
+  int *counts, *displs, *offsets;
   MPI_Aint* far_offsets;
 };
 
@@ -258,16 +258,16 @@ static void call(const struct job* job, enum form form, int root, MPI_Request* r
     case REDUCE: CALL(Reduce, reduce, from, to, n, type, op, root, comm); break;
     case ALLREDUCE: CALL(Allreduce, allreduce, from, to, n, type, op, comm); break;
     case GATHER: CALL(Gather, gather, from, n, type, to, n, type, root, comm); break;
-    case GATHERV: CALL(Gatherv, gatherv, from, own_sent, type, to, r->counts, r->places, type, root, comm); break;
+    case GATHERV: CALL(Gatherv, gatherv, from, own_sent, type, to, r->counts, r->displs, type, root, comm); break;
     case SCATTER: CALL(Scatter, scatter, from, n, type, to, n, type, root, comm); break;
     case SCATTERV:
-      CALL(Scatterv, scatterv, from, s->counts, s->places, type, to, own_received, type, root, comm);
+      CALL(Scatterv, scatterv, from, s->counts, s->displs, type, to, own_received, type, root, comm);
       break;
     case ALLGATHER: CALL(Allgather, allgather, from, n, type, to, n, type, comm); break;
-    case ALLGATHERV: CALL(Allgatherv, allgatherv, from, own_sent, type, to, r->counts, r->places, type, comm); break;
+    case ALLGATHERV: CALL(Allgatherv, allgatherv, from, own_sent, type, to, r->counts, r->displs, type, comm); break;
     case ALLTOALL: CALL(Alltoall, alltoall, from, n, type, to, n, type, comm); break;
     case ALLTOALLV:
-      CALL(Alltoallv, alltoallv, from, s->counts, s->places, type, to, r->counts, r->places, type, comm);
+      CALL(Alltoallv, alltoallv, from, s->counts, s->displs, type, to, r->counts, r->displs, type, comm);
       break;
     case ALLTOALLW:
       CALL(Alltoallw, alltoallw, from, s->counts, s->offsets, all, to, r->counts, r->offsets, all, comm);
@@ -278,11 +278,11 @@ static void call(const struct job* job, enum form form, int root, MPI_Request* r
     case EXSCAN: CALL(Exscan, exscan, from, to, n, type, op, comm); break;
     case NEIGHBOR_ALLGATHER: CALL(Neighbor_allgather, neighbor_allgather, from, n, type, to, n, type, ring); break;
     case NEIGHBOR_ALLGATHERV:
-      CALL(Neighbor_allgatherv, neighbor_allgatherv, from, own_sent, type, to, r->counts, r->places, type, ring);
+      CALL(Neighbor_allgatherv, neighbor_allgatherv, from, own_sent, type, to, r->counts, r->displs, type, ring);
       break;
     case NEIGHBOR_ALLTOALL: CALL(Neighbor_alltoall, neighbor_alltoall, from, n, type, to, n, type, ring); break;
     case NEIGHBOR_ALLTOALLV:
-      CALL(Neighbor_alltoallv, neighbor_alltoallv, from, s->counts, s->places, type, to, r->counts, r->places, type,
+      CALL(Neighbor_alltoallv, neighbor_alltoallv, from, s->counts, s->displs, type, to, r->counts, r->displs, type,
            ring);
       break;
     case NEIGHBOR_ALLTOALLW:
@@ -355,15 +355,15 @@ static void lay_out(const struct job* job, struct layout* l, int sends) {
   const int most = ranks > NEIGHBORS ? ranks : NEIGHBORS;
   if (l->counts == NULL) {
     l->counts = must(calloc(3 * most, sizeof(int)), "counts");
-    l->places = l->counts + most;
-    l->offsets = l->places + most;
+    l->displs = l->counts + most;
+    l->offsets = l->displs + most;
     l->far_offsets = must(calloc(most, sizeof(MPI_Aint)), "offsets");
   }
   l->parts = parts(here);
   l->total = 0;
   for (int k = 0; k < l->parts; ++k) {
     l->counts[k] = (int)part(job, sends, rank, k);
-    l->places[k] = (int)l->total;
+    l->displs[k] = (int)l->total;
     l->offsets[k] = (int)(l->total * job->size);
     l->far_offsets[k] = (MPI_Aint)(l->total * job->size);
     l->total += l->counts[k];

@@ -22,10 +22,10 @@ in its cache, they are written before each call, as programs do, and only the ca
 #include <stdlib.h>
 #include <string.h>
 
-enum { BURST = 64, PIECE = 32, MOST_ROUNDS = 64, MOST_CALLS = 4000, MOST_KINDS = 10, MOST_BYTES = 4 << 20 };
+enum { BURST = 64, PIECE = 32, MAX_ROUNDS = 64, MAX_CALLS = 4000, MAX_KINDS = 10, MAX_BYTES = 4 << 20 };
 enum { SMALL = 1024 };
-enum { LATE_ROUNDS = 3, MOST_PAIRS = 64, WIDEST = 2 }; /* of ranks; kinds with several pairs */
-static const double BATCH = 0.0008, LATE = 0.002;      /* seconds */
+enum { LATE_ROUNDS = 3, MAX_PAIRS = 64, WIDEST = 2 }; /* of ranks; kinds with several pairs */
+static const double BATCH = 0.0008, LATE = 0.002;     /* seconds */
 
 static int rank, ranks, rounds, partner = -1, first; /* partner: of p2p; first: this rank begins */
 static MPI_Comm node_pair = MPI_COMM_NULL;           /* two ranks that share memory */
@@ -108,15 +108,15 @@ struct kind {
   MPI_Comm comm;  /* whose ranks take part; that of this rank alone: with the partner */
   int takes_part; /* this rank does */
   int per_call;   /* one-way times, or messages, in a call */
-  int most_bytes, least_bytes;
+  int max_bytes, min_bytes;
 };
 
 /* One line of figures: kinds that run together, of one size. */
 struct row {
   const struct kind* kinds;
   int count, bytes, pairs;
-  long calls[MOST_KINDS];
-  double seconds[MOST_KINDS][MOST_ROUNDS];
+  long calls[MAX_KINDS];
+  double seconds[MAX_KINDS][MAX_ROUNDS];
 };
 
 static void write_data(int bytes, long call) {
@@ -159,7 +159,7 @@ static void report(const char* what, int bytes, int pairs, const double* seconds
 }
 
 static int has(const struct row* row, int k) {
-  return row->bytes <= row->kinds[k].most_bytes && row->bytes >= row->kinds[k].least_bytes;
+  return row->bytes <= row->kinds[k].max_bytes && row->bytes >= row->kinds[k].min_bytes;
 }
 
 /* A batch of each kind; the first two rounds, below 0, tell how many calls fill a batch. */
@@ -178,13 +178,13 @@ static void run_round(struct row* row, int r) {
     }
     row->calls[k] = slowest > 0 ? (long)(BATCH / slowest) : 1;
     if (row->calls[k] < 2) row->calls[k] = 2;
-    if (row->calls[k] > MOST_CALLS) row->calls[k] = MOST_CALLS;
+    if (row->calls[k] > MAX_CALLS) row->calls[k] = MAX_CALLS;
   }
 }
 
 /* Whether a send to a rank that is late ends before that rank comes. */
 static void measure_waits(int bytes) {
-  double seconds[MOST_ROUNDS] = {0};
+  double seconds[MAX_ROUNDS] = {0};
   for (int r = 0; r < LATE_ROUNDS; ++r) {
     PMPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
@@ -240,16 +240,16 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   rounds = argc == 2 ? atoi(argv[1]) : 0;
-  if (rounds < 1 || rounds > MOST_ROUNDS || ranks < 2) {
+  if (rounds < 1 || rounds > MAX_ROUNDS || ranks < 2) {
     if (rank == 0)
-      fprintf(stderr, "usage: costs ROUNDS   (1 to %d; at least two ranks; started by omnes measure)\n", MOST_ROUNDS);
+      fprintf(stderr, "usage: costs ROUNDS   (1 to %d; at least two ranks; started by omnes measure)\n", MAX_ROUNDS);
     MPI_Finalize();
     return 2;
   }
-  a = aligned_alloc(4096, 2 * MOST_BYTES);
-  b = aligned_alloc(4096, 2 * MOST_BYTES);
-  memset(a, 0, 2 * MOST_BYTES);
-  memset(b, 0, 2 * MOST_BYTES);
+  a = aligned_alloc(4096, 2 * MAX_BYTES);
+  b = aligned_alloc(4096, 2 * MAX_BYTES);
+  memset(a, 0, 2 * MAX_BYTES);
+  memset(b, 0, 2 * MAX_BYTES);
   far = MPI_COMM_WORLD;
   const int pairs = find_partners(), messages = partner >= 0, near = node_pair != MPI_COMM_NULL;
   if (near) {
@@ -261,16 +261,16 @@ int main(int argc, char** argv) {
   }
   const int alone = messages && (rank == 0 || partner == 0); /* in the pair of rank 0 */
   const struct kind kinds[] = {
-      {"one_way", one_way, MPI_COMM_SELF, alone, 2, MOST_BYTES, 0},
-      {"exchange", exchange, MPI_COMM_SELF, alone, 1, MOST_BYTES, 0},
-      {"held", held, MPI_COMM_SELF, alone, 1, MOST_BYTES, 2 * SMALL},
+      {"one_way", one_way, MPI_COMM_SELF, alone, 2, MAX_BYTES, 0},
+      {"exchange", exchange, MPI_COMM_SELF, alone, 1, MAX_BYTES, 0},
+      {"held", held, MPI_COMM_SELF, alone, 1, MAX_BYTES, 2 * SMALL},
       {"burst", burst, MPI_COMM_SELF, alone, BURST, 64, 0},
       {"call", call, MPI_COMM_SELF, rank == 0, 1, 64, 0},
-      {"publish", publish, node_pair, near, 2, MOST_BYTES, 0},
+      {"publish", publish, node_pair, near, 2, MAX_BYTES, 0},
       {"many", in_pieces, node_pair, near, 2, BURST * PIECE, BURST * PIECE},
-      {"pair", pair, node_pair, near, 2, MOST_BYTES, 0},
-      {"swap", swap, node_pair, near, 1, MOST_BYTES, 0},
-      {"combine", combine, node_pair, near, 2, MOST_BYTES, 8},
+      {"pair", pair, node_pair, near, 2, MAX_BYTES, 0},
+      {"swap", swap, node_pair, near, 1, MAX_BYTES, 0},
+      {"combine", combine, node_pair, near, 2, MAX_BYTES, 8},
   };
   const int count = sizeof kinds / sizeof *kinds;
   static const int sizes[] = {0,        8,        64,       256,       1 << 10,   2 << 10,   4 << 10, 8 << 10, 16 << 10,
@@ -282,7 +282,7 @@ int main(int argc, char** argv) {
   const int begins = messages && first;
   PMPI_Exscan(&begins, &place, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) place = 0;
-  for (int k = 2; k <= pairs && k <= MOST_PAIRS; k *= 2, ++levels) {
+  for (int k = 2; k <= pairs && k <= MAX_PAIRS; k *= 2, ++levels) {
     int here = begins && place < k, theirs = 0;
     if (messages) PMPI_Sendrecv(&here, 1, MPI_INT, partner, 6, &theirs, 1, MPI_INT, partner, 6, far, MPI_STATUS_IGNORE);
     for (int what = 0; what < WIDEST; ++what) {

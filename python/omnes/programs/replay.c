@@ -59,7 +59,7 @@ struct call {
   int kind, form, comm, root, in_place, count, element, op, type;
   int as, color, key;  // of a communicator that is made
   struct parts send, recv;
-  MPI_Aint* places;  // those of neighbor_alltoallw, sent and received
+  MPI_Aint* displs;  // those of neighbor_alltoallw, sent and received
 };
 
 struct event {
@@ -188,9 +188,9 @@ static void read_call(struct call* c) {
   c->send = read_parts(element);
   c->recv = read_parts(element);
   if (c->kind != neighbor_alltoallw) return;
-  c->places = room((size_t)(c->send.n + c->recv.n) * sizeof *c->places);
-  for (int i = 0; i < c->send.n; i++) c->places[i] = c->send.at[i];
-  for (int i = 0; i < c->recv.n; i++) c->places[c->send.n + i] = c->recv.at[i];
+  c->displs = room((size_t)(c->send.n + c->recv.n) * sizeof *c->displs);
+  for (int i = 0; i < c->send.n; i++) c->displs[i] = c->send.at[i];
+  for (int i = 0; i < c->recv.n; i++) c->displs[c->send.n + i] = c->recv.at[i];
 }
 
 static void read_input(const char* folder) {
@@ -470,8 +470,8 @@ static void make(const struct call* c, MPI_Comm comm, char* send, char* recv, MP
       MAKE(Neighbor_alltoallv, Ineighbor_alltoallv, send, c->send.counts, c->send.at, MPI_BYTE, recv, c->recv.counts,
            c->recv.at, MPI_BYTE)
     case neighbor_alltoallw:
-      MAKE(Neighbor_alltoallw, Ineighbor_alltoallw, send, c->send.counts, c->places, types, recv, c->recv.counts,
-           c->places + c->send.n, types)
+      MAKE(Neighbor_alltoallw, Ineighbor_alltoallw, send, c->send.counts, c->displs, types, recv, c->recv.counts,
+           c->displs + c->send.n, types)
   }
 }
 

@@ -95,9 +95,9 @@ static void run(const struct job* job) {
 
 /* The largest of all ranks' values, for each of a few, to all: up a binomial tree and down again. */
 static void agree(double* values, int n) {
-  enum { MOST = 3, TAG = 0 };
+  enum { MAX_VALUES = 3, TAG = 0 };
   const MPI_Comm all = MPI_COMM_WORLD;
-  double other[MOST];
+  double other[MAX_VALUES];
   int reach = 1; /* ranks below this one are up to so far away */
   for (; reach < ranks && !(rank & reach); reach *= 2) {
     if (rank + reach >= ranks) continue;

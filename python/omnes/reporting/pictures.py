@@ -14,10 +14,10 @@ from omnes.placement import patterns, renumbering
 from omnes.reporting import page
 
 RANKS = 8  # of a schedule
-_MOST_SEGMENTS = 2  # drawn: more say the same again
+_MAX_SEGMENTS = 2  # drawn: more say the same again
 _PLACES = "4x4"  # nodes and ranks of the traffic
 _TITLE = 28  # height of a picture's own, which the caption replaces
-_MOST = 4  # algorithms of an operation
+_MAX_SHOWN = 4  # algorithms of an operation
 
 
 def section(decisions: Sequence[Decisions], operations: Sequence[str]) -> page.Section:
@@ -33,7 +33,7 @@ def section(decisions: Sequence[Decisions], operations: Sequence[str]) -> page.S
             span.choice.algorithm: span.choice for one in decisions for d in one.of[operation] for span in d.spans
         }
         parts: list[str] = []
-        for choice in list(chosen.values())[:_MOST]:
+        for choice in list(chosen.values())[:_MAX_SHOWN]:
             number += 1
             what = f"{operation}/{choice.algorithm}"
             pictures = _schedule(operation, choice.algorithm, bool(choice.segment), number)
@@ -48,7 +48,7 @@ def section(decisions: Sequence[Decisions], operations: Sequence[str]) -> page.S
 
 def _schedule(operation: str, name: str, segmented: bool, number: int) -> str:
     algorithm = catalogue.one(f"{operation}/{name}")
-    segments = _MOST_SEGMENTS if segmented and algorithm["segmented"] else 1
+    segments = _MAX_SEGMENTS if segmented and algorithm["segmented"] else 1
     nodes = patterns.placing(f"2x{RANKS // 2}").nodes() if algorithm["hierarchical"] else []
     if _core.why_not(operation, name, RANKS, segments=segments, nodes=nodes):
         return ""

@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from omnes.errors import OmnesError, UsageError, guess
-from omnes.placement.patterns import MOST_RANKS
+from omnes.placement.patterns import MAX_RANKS
 from omnes.terminal import files, units
 
 KINDS = "fat-tree:HOSTSxCORES, torus:XxYx...:cores=C, dragonfly:GROUPSxCHASSISxROUTERSxHOSTS:cores=C, or an XML file"
@@ -59,8 +59,8 @@ def parse(text: str) -> Platform:
         numbers = [int(number) for number in shape.split("x")]
     except ValueError:
         numbers = []
-    if math.prod(numbers) > MOST_RANKS:
-        raise OmnesError(f"'{text}' is too large: at most {MOST_RANKS} hosts")
+    if math.prod(numbers) > MAX_RANKS:
+        raise OmnesError(f"'{text}' is too large: at most {MAX_RANKS} hosts")
     wanted = {"fat-tree": (2, 2), "torus": (1, 6), "dragonfly": (4, 4)}[kind]
     if not wanted[0] <= len(numbers) <= wanted[1] or min(numbers) < 1:
         raise UsageError(f"'{text}' is no platform; valid: {KINDS}")
@@ -68,7 +68,7 @@ def parse(text: str) -> Platform:
     parameters = dict(_PARAMETERS)
     for word in filter(None, words.split(",")):
         key, _, value = word.partition("=")
-        if key in own and value.isdecimal() and 0 < units.whole(value) <= MOST_RANKS:
+        if key in own and value.isdecimal() and 0 < units.whole(value) <= MAX_RANKS:
             own[key] = units.whole(value)
         elif key in parameters and (_RATE if key.endswith("bw") else _TIME).fullmatch(value):
             parameters[key] = value
@@ -142,8 +142,8 @@ def _from_file(text: str) -> Platform:
                 for part in element.attrib["radical"].split(","):
                     first, _, last = part.partition("-")
                     names = range(int(first), int(last or first) + 1)
-                    if len(hosts) + len(names) > MOST_RANKS:
-                        raise OmnesError(f"{text} is too large: at most {MOST_RANKS} hosts")
+                    if len(hosts) + len(names) > MAX_RANKS:
+                        raise OmnesError(f"{text} is too large: at most {MAX_RANKS} hosts")
                     hosts += [f"{element.attrib['prefix']}{name}{element.attrib['suffix']}" for name in names]
     if not hosts:
         raise OmnesError(f"{text} describes no host")

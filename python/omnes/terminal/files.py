@@ -16,7 +16,7 @@ import click
 
 from omnes.errors import OmnesError, said
 
-MOST_BYTES = 1 << 28  # of a file that is read whole: a campaign's samples, by far the longest, take some millions
+MAX_BYTES = 1 << 28  # of a file that is read whole: a campaign's samples, by far the longest, take some millions
 
 
 def read(path: Path) -> str:
@@ -28,12 +28,12 @@ def read(path: Path) -> str:
             facts = os.fstat(file.fileno())
             if not stat.S_ISREG(facts.st_mode):
                 raise OmnesError(f"cannot read {path}: not a regular file")
-            if facts.st_size > MOST_BYTES:
-                raise OmnesError(f"cannot read {path}: longer than {MOST_BYTES} bytes")
+            if facts.st_size > MAX_BYTES:
+                raise OmnesError(f"cannot read {path}: longer than {MAX_BYTES} bytes")
             with gzip.open(file) if path.suffix == ".gz" else file as content:
-                whole = content.read(MOST_BYTES + 1)
-            if len(whole) > MOST_BYTES:
-                raise OmnesError(f"cannot read {path}: unpacked, longer than {MOST_BYTES} bytes")
+                whole = content.read(MAX_BYTES + 1)
+            if len(whole) > MAX_BYTES:
+                raise OmnesError(f"cannot read {path}: unpacked, longer than {MAX_BYTES} bytes")
             return io.TextIOWrapper(io.BytesIO(whole), encoding="utf-8").read()  # lines end as in any text file
     except (OSError, ValueError, EOFError, zlib.error) as fault:  # also no text, a name with a zero in it, a torn file
         raise OmnesError(f"cannot read {path}: {said(fault)}") from None

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from omnes.cluster import bytes_per_second
-from omnes.placement.patterns import HELP, MOST_RANKS
+from omnes.placement.patterns import HELP, MAX_RANKS
 from omnes.terminal.files import Output
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -20,7 +20,7 @@ OUTPUT = Output()
 
 def number(least: int) -> click.IntRange:
     """Of ranks, or of what there cannot be more of."""
-    return click.IntRange(least, MOST_RANKS)
+    return click.IntRange(least, MAX_RANKS)
 
 
 def costs_file(what_for: str = "") -> Option:

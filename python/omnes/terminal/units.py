@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from omnes.errors import UsageError
 
-MOST_BYTES = 1 << 50  # of a part: far beyond any memory, and times all ranks still a number of 64 bits
-MOST_COUNTED = 1 << 20  # numbers that a range may stand for
+MAX_BYTES = 1 << 50  # of a part: far beyond any memory, and times all ranks still a number of 64 bits
+MAX_COUNTED = 1 << 20  # numbers that a range may stand for
 _DIGITS = 18  # of a number that has 64 bits
 _SUFFIX = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -25,8 +25,8 @@ def parse_bytes(text: str) -> int:
     if not match:
         raise UsageError(f"'{text}' is no size: write bytes such as 8, 16K or 4M")
     size = whole(match[1]) * _SUFFIX[match[2].upper()]
-    if size > MOST_BYTES:
-        raise UsageError(f"'{text}' is too large: sizes are up to {format_bytes(MOST_BYTES)}")
+    if size > MAX_BYTES:
+        raise UsageError(f"'{text}' is too large: sizes are up to {format_bytes(MAX_BYTES)}")
     return size
 
 
@@ -86,9 +86,9 @@ def parse_counts(text: str) -> list[int]:
         low = whole(match[1]) if match else 0
         high = whole(match[2]) if match and match[2] else low
         if low < 1 or high < low:
-            raise UsageError(f"'{text}' is no range: write numbers from 1 on such as 8, 1..17 or 2,4,8")
-        if high - low >= MOST_COUNTED:
-            raise UsageError(f"'{text}' stands for too many numbers: at most {MOST_COUNTED} in a range")
+            raise UsageError(f"'{text}' is no range: write numbers of at least 1, such as 8, 1..17 or 2,4,8")
+        if high - low >= MAX_COUNTED:
+            raise UsageError(f"'{text}' stands for too many numbers: at most {MAX_COUNTED} in a range")
         counts.extend(range(low, high + 1))
     return list(dict.fromkeys(counts))
 

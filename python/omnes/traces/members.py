@@ -13,7 +13,7 @@ def parse_members(text: str) -> list[int]:
         first, _, last = ends.partition("-")
         by = int(step or 1)
         ranks = range(int(first), int(last or first) + (1 if by > 0 else -1), by)
-        if len(ranks) > patterns.MOST_RANKS:
+        if len(ranks) > patterns.MAX_RANKS:
             raise ValueError(f"'{run}' are more ranks than there can be")
         members += ranks
     return members

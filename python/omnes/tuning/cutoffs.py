@@ -1,7 +1,7 @@
-"""Tunes what no rule can say: the sizes of slots, and from which size on messages are brought over another way.
+"""Tunes what no rule can say: the sizes of slots, and the sizes at which messages start to go another way.
 
-How: two or more jobs with different settings take turns in the same cells. A switch point is the least size from which
-on the job that always takes the other way is the faster one, in geometric mean over operations whose messages are
+How: two or more jobs with different settings take turns in the same cells. A cutoff is the smallest size starting at
+which the job that always takes the other way is the faster one, in geometric mean over operations whose messages are
 as large as a part; sizes in steps of 2, then the one in the middle of the step where they cross. What differs from what
 omnes does by itself has to be faster once more, in jobs of their own, where the two differ.
 """
@@ -31,8 +31,8 @@ class Setting:
     """One entry of a table's [settings]."""
 
     name: str
-    choices: tuple[str, ...] = ()  # a switch point has none
-    never: str = ""  # as a switch point's value
+    choices: tuple[str, ...] = ()  # a cutoff has none
+    never: str = ""  # as a cutoff's value
     with_heap: bool = False  # it is about memory that ranks map
     default: str = ""  # what omnes does by itself
 
@@ -79,7 +79,7 @@ class CutoffSearch:
 
     def run(self) -> Iterator[Tuned]:
         for setting in with_defaults(self.ranks, self.bind):
-            value = self._best(setting) if setting.choices else self._switch_point(setting)
+            value = self._best(setting) if setting.choices else self._cutoff(setting)
             yield self._confirmed(setting, value)
 
     def _best(self, setting: Setting) -> str:
@@ -88,7 +88,7 @@ class CutoffSearch:
         by_cell = self._measure("choice", setting, names, _cells(_SIZES[:4]))
         return min(names, key=lambda name: sum(math.log(of[name].median) for of in by_cell.values()))
 
-    def _switch_point(self, setting: Setting) -> str:
+    def _cutoff(self, setting: Setting) -> str:
         names = (setting.never, format_bytes(_SIZES[0]))
 
         def gains(sizes: Sequence[int]) -> dict[int, float]:

@@ -47,7 +47,7 @@ class TuningSession:
 
     @property
     def own_settings(self) -> dict[str, str]:
-        """What the user has set, but for the table."""
+        """What the user has set, except the table."""
         return {name: text for name, text in os.environ.items() if name.startswith("OMNES_") and name != "OMNES_TABLE"}
 
     def begin(self) -> None:

@@ -8,7 +8,7 @@ namespace {
 constexpr Phases phases{.top = Operation::allgather, .down = Operation::allgather};
 
 void build(Builder& b) {
-  Lanes lanes(b);
+  MultiLane lanes(b);
   LaneTable rows(b, *b.problem().hierarchy);
   const Blocks table = rows.table_of(Buffer::recv, false);
   for (std::size_t level = lanes.last() + 1; level-- > 0;) {

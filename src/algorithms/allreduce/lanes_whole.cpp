@@ -10,7 +10,7 @@ namespace {
 constexpr Phases phases{.up = Operation::allreduce, .top = Operation::allreduce};
 
 void build(Builder& b) {
-  Lanes lanes(b);
+  MultiLane lanes(b);
   int pieces = 1;
   for (std::size_t level = 0; level <= lanes.last(); ++level) {
     const Picked one = picked(b.problem(), level, Operation::allreduce);

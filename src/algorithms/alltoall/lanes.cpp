@@ -34,7 +34,7 @@ Blocks contribution(Builder& b) {
 }
 
 void build(Builder& b) {
-  Lanes lanes(b);
+  MultiLane lanes(b);
   const Hierarchy& hierarchy = *b.problem().hierarchy;
   Blocks here = contribution(b);
   for (std::size_t level = 0; level <= lanes.last(); ++level) {

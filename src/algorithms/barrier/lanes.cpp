@@ -8,7 +8,7 @@ namespace {
 constexpr Phases phases{.up = Operation::barrier, .top = Operation::barrier};
 
 void build(Builder& b) {
-  Lanes lanes(b);
+  MultiLane lanes(b);
   for (std::size_t level = 0; level <= lanes.last(); ++level) {
     b.step();
     lanes.run(Operation::barrier, level, false, {}, {}, 0, [](int) { return Like{}; });

@@ -1,4 +1,4 @@
-// Exscan, recursive doubling: every rank passes its contribution to the next one; then the ranks from 1 on scan what
+// Exscan, recursive doubling: every rank passes its contribution to the next one; then all ranks except 0 scan what
 // they have received: 1 + ceil(log2(p - 1)) rounds.
 #include "algorithms/registry.hpp"
 #include "algorithms/scanning.hpp"

@@ -9,7 +9,7 @@ constexpr Phases phases{.up = Operation::reduce_scatter_block, .top = Operation:
 
 void build(Builder& b) {
   LaneMessage message(b, Operation::reduce);
-  const Lanes& lanes = message.lanes();
+  const MultiLane& lanes = message.lanes();
   const bool in_root_unit = lanes.group(lanes.last()).self == lanes.root(lanes.last());
   const Blocks result = b.rank() == b.root() ? recv_blocks(0, b.pieces()) : b.temp(in_root_unit ? b.pieces() : 0);
   message.reduce_scatter(b.own());

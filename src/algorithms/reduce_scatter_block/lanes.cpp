@@ -8,7 +8,7 @@ namespace {
 constexpr Phases phases{.up = Operation::reduce_scatter_block, .top = Operation::reduce_scatter_block};
 
 void build(Builder& b) {
-  Lanes lanes(b);
+  MultiLane lanes(b);
   LaneTable rows(b, *b.problem().hierarchy);
   const Blocks everything = recv_blocks(0, b.p());  // as rows, wherever they lie
   Blocks sums = rows.table_of(Buffer::send, true);

@@ -41,7 +41,7 @@ struct Part {
 };
 
 struct alignas(shm::line_bytes) Slot {
-  std::atomic<std::uint64_t> number;  ///< of the call, from 1 on
+  std::atomic<std::uint64_t> number;  ///< of the call, at least 1
   Notice notice;
 };
 static_assert(sizeof(Slot) == shm::line_bytes);

@@ -88,7 +88,7 @@ std::string name(const Operator& op) {
 }
 
 /// From the first of the parts that are not empty.
-std::string places(std::span<const std::size_t> starts, std::span<const std::size_t> counts) {
+std::string displacements(std::span<const std::size_t> starts, std::span<const std::size_t> counts) {
   std::vector<std::int64_t> from(starts.begin(), starts.end());
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
   for (std::size_t i = 0; i < from.size(); ++i)
@@ -105,9 +105,9 @@ std::string arguments(const Job& job) {
   if (call.operation != Operation::barrier) text += " count=" + std::to_string(call.count);
   if (call.reduction) text += " element=" + std::to_string(call.element) + " reduction=" + name(job.op);
   if (!call.send_counts.empty()) text += " send=" + list(call.send_counts);
-  if (!call.send_starts.empty()) text += " send_at=" + places(call.send_starts, call.send_counts);
+  if (!call.send_starts.empty()) text += " send_at=" + displacements(call.send_starts, call.send_counts);
   if (!call.recv_counts.empty()) text += " recv=" + list(call.recv_counts);
-  if (!call.recv_starts.empty()) text += " recv_at=" + places(call.recv_starts, call.recv_counts);
+  if (!call.recv_starts.empty()) text += " recv_at=" + displacements(call.recv_starts, call.recv_counts);
   return text;
 }
 

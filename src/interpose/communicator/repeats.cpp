@@ -205,7 +205,7 @@ bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, 
   }
 
   // Parts: bytes of each and before each. Whether there are any.
-  const auto take = [&](int side, const GivenArray& counts, const GivenArray* places, std::size_t unit) {
+  const auto take = [&](int side, const GivenArray& counts, const GivenArray* displacements, std::size_t unit) {
     std::size_t before = 0;
     bool in_row = true;
     std::size_t first = 0;
@@ -215,8 +215,8 @@ bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, 
       if (count < 0) return false;
       const std::size_t bytes = static_cast<std::size_t>(count) * unit;
       counts_[side][i] = bytes;
-      if (places == nullptr) continue;
-      const std::size_t start = static_cast<std::size_t>(element(*places, i)) * unit;
+      if (displacements == nullptr) continue;
+      const std::size_t start = static_cast<std::size_t>(element(*displacements, i)) * unit;
       starts_[side][i] = start;
       if (bytes == 0) continue;
       if (!any) first = start;

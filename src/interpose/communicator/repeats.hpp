@@ -157,7 +157,7 @@ class Repeats {
     std::size_t send_unit = 0, recv_unit = 0;
     Operator op;                             ///< what its reduction refers to, if to anything
     std::vector<std::byte> elements;         ///< of the arrays that are read, one after the other
-    Call call;                               ///< but for buffers, and for sizes
+    Call call;                               ///< except buffers and sizes
     std::array<const TypeInfo*, 2> types{};  ///< of the program's datatypes in a call that can be revived
 
     /// Takes another count in range.

@@ -50,12 +50,12 @@ struct Function {
 namespace {
 
 // Of all ranks together, for each kind of call of a communicator: 32 bytes each in memory, as many in the file.
-constexpr std::size_t most_timed_of_job = std::size_t{1} << 20;
-constexpr std::size_t most_timed = 4096, fewest_timed = 64;  // of a rank, for each kind
-constexpr std::size_t most_timed_of_freed = 256;             // the same, of a communicator that is gone
-constexpr std::size_t most_timed_of_all_freed = std::size_t{1} << 18;
+constexpr std::size_t max_timed_of_job = std::size_t{1} << 20;
+constexpr std::size_t max_timed = 4096, min_timed = 64;  // of a rank, for each kind
+constexpr std::size_t max_timed_of_freed = 256;          // the same, of a communicator that is gone
+constexpr std::size_t max_timed_of_all_freed = std::size_t{1} << 18;
 
-std::size_t timed_of_each() { return std::clamp(most_timed_of_job / process().size, fewest_timed, most_timed); }
+std::size_t timed_of_each() { return std::clamp(max_timed_of_job / process().size, min_timed, max_timed); }
 
 /// Ranks in runs of equal steps: "0-7", "0-56:8,3", in their order.
 std::string runs_of(const std::vector<int>& ranks) {
@@ -139,7 +139,7 @@ struct Totals {
     if (id == 0) return;  // nobody could compare them
     if (freed) {
       for (auto& [kind, sample] : samples.samples) {
-        sample.thin_to(timed_of_freed < most_timed_of_all_freed ? most_timed_of_freed : 0);
+        sample.thin_to(timed_of_freed < max_timed_of_all_freed ? max_timed_of_freed : 0);
         timed_of_freed += sample.timed().size();
       }
     }

@@ -20,7 +20,7 @@ bool is_of_mpi(std::uintptr_t address);
 /// functions call its C functions; 0: not found.
 std::uintptr_t call_outside_mpi();
 
-/// The number, from 1 on, of call_outside_mpi(); 0: not found.
+/// The number, at least 1, of call_outside_mpi(); 0: not found.
 std::uint32_t find_site();
 /// By number; one less is the index.
 std::vector<Site> sites();

@@ -1,6 +1,6 @@
 // Operations with unequal parts that move data as they are.
 //
-// A rank knows only its own parts, so there is no count for which a rank could leave without the others, but for
+// A rank knows only its own parts, so there is no count for which a rank could leave without the others, except in
 // allgatherv.
 #include "interpose/describe/aliases.hpp"
 #include "interpose/describe/describe.hpp"

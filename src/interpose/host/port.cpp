@@ -32,9 +32,9 @@ struct Length {
     MPI_Datatype large;
     if (const int code = host.Type_contiguous(chunk, handles.byte, &large); code != MPI_SUCCESS) return code;
     const int counts[] = {static_cast<int>(bytes / chunk), static_cast<int>(bytes % chunk)};
-    const MPI_Aint places[] = {0, static_cast<MPI_Aint>(bytes / chunk * chunk)};
+    const MPI_Aint displacements[] = {0, static_cast<MPI_Aint>(bytes / chunk * chunk)};
     const MPI_Datatype types[] = {large, handles.byte};
-    int code = host.Type_create_struct(2, counts, places, types, &type);
+    int code = host.Type_create_struct(2, counts, displacements, types, &type);
     host.Type_free(&large);
     if (code != MPI_SUCCESS) return code;
     made = true;

@@ -92,7 +92,7 @@ auto& lanes = *new std::vector<Active>;
 auto& forming = *new std::vector<std::shared_ptr<State>>;
 std::atomic<int> moving_count{0};           // of lanes
 auto& late = *new std::vector<Pending*>;    // started from inside: they take off when the thread leaves
-auto& landed = *new std::vector<Pending*>;  // has ended, but for what the calling thread must do
+auto& landed = *new std::vector<Pending*>;  // has ended, except for what the calling thread must do
 std::atomic<int> landed_count{0};
 std::atomic<unsigned> visit_count{0};  // written behind the gate
 

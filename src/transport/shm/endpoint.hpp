@@ -21,7 +21,7 @@
 // long single copy's, by which both sides agree who copies what.
 //
 // Cost: a tiny message is one cache line handed over. Nothing in the data path is a read-modify-write, a full fence or
-// a system call, but for single copies, for waking a rank that has gone to sleep, and where fence_wakes() is on.
+// a system call, except for single copies, for waking a rank that has gone to sleep, and where fence_wakes() is on.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // What lies where in a segment: the control lines and the slots of each rank's region.
 //
-// Overview: region o belongs to rank o, which alone writes it, but for one word (Intake::offer). It holds, in lines of
+// Overview: region o belongs to rank o, which alone writes it, except for one word (Intake::offer). It holds, in lines of
 // 64 bytes: who the owner is, where it sleeps, its publish ring, one line per other rank with what it has taken from it, one
 // pair ring per reader; then, page-aligned, its slots. So few small messages touch one page.
 // Why lines are placed so: rings start on even lines and have even lengths (from 2 slots on), so the pairs of lines

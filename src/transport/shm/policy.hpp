@@ -39,7 +39,7 @@ struct Sharing {
   bool fast_caches = caches_are_fast;
 };
 
-inline constexpr std::size_t never = SIZE_MAX;  ///< as a switch point
+inline constexpr std::size_t never = SIZE_MAX;  ///< as a cutoff
 inline constexpr int min_slots = 2, max_slots = 64;
 inline constexpr std::size_t usual_single_copy_from = 96 * 1024;
 
@@ -47,7 +47,7 @@ inline constexpr std::size_t usual_single_copy_from = 96 * 1024;
 struct Policy {
   std::optional<int> slots;  ///< in a rank's queue
   std::size_t slot_bytes = 32 * 1024;
-  std::optional<std::size_t> single_copy, direct_copy;  ///< from so many bytes on
+  std::optional<std::size_t> single_copy, direct_copy;  ///< cutoffs in bytes
 
   int slots_for(const Sharing& sharing) const;
   /// Messages are read by a system call.

@@ -13,7 +13,7 @@ struct side {
   int count;
   MPI_Datatype type;
   const int* counts;
-  const int* places;          // in elements
+  const int* displs;          // in elements
   const int* offsets;         // in bytes
   const MPI_Aint* addresses;  // the same, for Neighbor_alltoallw
   const MPI_Datatype* types;
@@ -44,7 +44,7 @@ struct call {
   }
 
 #define EQUAL(side) side.data, side.count, side.type
-#define UNEQUAL(side) side.data, side.counts, side.places, side.type
+#define UNEQUAL(side) side.data, side.counts, side.displs, side.type
 #define TYPED(side) side.data, side.counts, side.offsets, side.types
 #define TYPED_FAR(side) side.data, side.counts, side.addresses, side.types
 #define OPERANDS c->send.data, c->recv.data, c->recv.count, c->recv.type, c->op

@@ -69,7 +69,7 @@ static MPI_Comm make_directed(MPI_Comm comm, struct neighborhood* around) {
 
 // A star, with edges both ways.
 static MPI_Comm make_star(MPI_Comm comm, struct neighborhood* around) {
-  int ends[most_parts], edges[2 * most_parts];
+  int ends[max_parts], edges[2 * max_parts];
   for (int k = 0; k < p; ++k) ends[k] = p - 1 + k;
   for (int k = 0; k < 2 * (p - 1); ++k) edges[k] = k < p - 1 ? k + 1 : 0;
   *around = (struct neighborhood){0};

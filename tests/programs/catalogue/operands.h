@@ -6,7 +6,7 @@
 
 // Contributions repeat with this period, so that results are computed once for each element of it. It is prime: blocks
 // that arrive in the wrong place show.
-enum { period = 61, most_ints = 5, modulus = 10007 };
+enum { period = 61, max_ints = 5, modulus = 10007 };
 
 // A kind of elements and what combines them.
 struct kind {
@@ -50,8 +50,8 @@ static void matrix_operand(int* to, int source, int i) {
 static void matrix_product(void* in, void* inout, int* n, MPI_Datatype* type) {
   (void)type;
   for (int i = 0; i < *n; ++i) {
-    const int *a = (const int*)in + i * most_ints, *c = a + second_row;
-    int *b = (int*)inout + i * most_ints, *d = b + second_row;
+    const int *a = (const int*)in + i * max_ints, *c = a + second_row;
+    int *b = (int*)inout + i * max_ints, *d = b + second_row;
     const int upper[] = {(a[0] * b[0] + a[1] * d[0]) % modulus, (a[0] * b[1] + a[1] * d[1]) % modulus};
     const int lower[] = {(c[0] * b[0] + c[1] * d[0]) % modulus, (c[0] * b[1] + c[1] * d[1]) % modulus};
     memcpy(b, upper, sizeof upper);
@@ -66,7 +66,7 @@ enum { kind_count = sizeof kinds / sizeof *kinds };
 static void make_kinds(void) {
   kinds[0] = (struct kind){"sums of ints", 1, -1, int_operand, int_sum, MPI_INT, MPI_SUM};
   kinds[1] = (struct kind){"maxima of doubles", 2, -1, double_operand, double_max, MPI_DOUBLE, MPI_MAX};
-  kinds[2] = (struct kind){"products of matrices", most_ints, 2, matrix_operand, matrix_product, 0, 0};
+  kinds[2] = (struct kind){"products of matrices", max_ints, 2, matrix_operand, matrix_product, 0, 0};
   MPI_Type_vector(2, 2, second_row, MPI_INT, &kinds[2].type);
   MPI_Type_commit(&kinds[2].type);
   MPI_Op_create(matrix_product, 0, &kinds[2].op);
@@ -79,7 +79,7 @@ static void copy_element(int* to, const int* from) {
 
 // One period of what the first `ranks` ranks contribute, combined in their order.
 static void combine_first(int ranks, int* result) {
-  _Alignas(double) int right[most_ints];
+  _Alignas(double) int right[max_ints];
   int one = 1;
   MPI_Datatype type = kind->type;
   for (int i = 0; i < period; ++i) {
@@ -99,7 +99,7 @@ static int result_count;     // 0: nothing comes out here
 static int ranks_in_result;
 
 static void fill_operands(struct trial* t) {
-  _Alignas(double) int result[period * most_ints];
+  _Alignas(double) int result[period * max_ints];
   int* own = t->in_place ? t->recv : t->send;
   for (int i = 0; i < total; ++i) kind->operand(own + i * kind->ints, rank, i % period);
   if (t->in_place) memcpy(t->wanted, t->recv, t->recv_ints * sizeof(int));
@@ -110,7 +110,7 @@ static void fill_operands(struct trial* t) {
 
 // `n` elements in the result (unequal parts: that or a multiple) of operation `o`.
 static void combine(const struct operation* o, enum form form, MPI_Comm comm, int n, int root, int in_place) {
-  int counts[most_ranks];
+  int counts[max_ranks];
   const int here = o->rooted == nobody || rank == root;
   total = n;
   first_of_result = 0;

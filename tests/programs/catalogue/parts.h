@@ -8,13 +8,13 @@
 
 #include "trial.h"
 
-enum { most_parts = 128 };
+enum { max_parts = 128 };
 
 // The ends of this rank's edges; MPI_PROC_NULL where a grid ends. Edges between the same two ranks differ by label.
 struct neighborhood {
   int sources, destinations;
-  int source[most_parts], source_label[most_parts];
-  int destination[most_parts], destination_label[most_parts];
+  int source[max_parts], source_label[max_parts];
+  int destination[max_parts], destination_label[max_parts];
 };
 
 // Of one int.
@@ -50,10 +50,10 @@ static int element(const struct part* part, int i) {
 // The parts of one side of a call, and the arrays that say so to MPI.
 struct parts {
   int number;
-  struct part part[most_parts];
-  int counts[most_parts], places[most_parts], offsets[most_parts];
-  MPI_Aint addresses[most_parts];
-  MPI_Datatype types[most_parts];
+  struct part part[max_parts];
+  int counts[max_parts], displs[max_parts], offsets[max_parts];
+  MPI_Aint addresses[max_parts];
+  MPI_Datatype types[max_parts];
   size_t ints;  // in all
 };
 
@@ -81,7 +81,7 @@ static void lay_out(struct parts* side, const struct operation* o, int layout) {
     part->start = side->ints;
     side->ints += (size_t)(part->count + apart) * part->layout->extent;
     side->counts[k] = part->count;
-    side->places[k] = (int)part->start / part->layout->extent;
+    side->displs[k] = (int)part->start / part->layout->extent;
     side->offsets[k] = (int)(part->start * sizeof(int));
     side->addresses[k] = side->offsets[k];
     side->types[k] = part->layout->type;
@@ -92,7 +92,7 @@ static struct side described(const struct parts* side, const struct operation* o
   return (struct side){.count = o->parts == equal || side->number == 0 ? n : side->counts[0],
                        .type = layouts[layout].type,
                        .counts = side->counts,
-                       .places = side->places,
+                       .displs = side->displs,
                        .offsets = side->offsets,
                        .addresses = side->addresses,
                        .types = side->types};
@@ -142,7 +142,7 @@ static void move(const struct operation* o, enum form form, MPI_Comm comm, const
   lay_out(&received, o, recv_layout);
   struct trial t = {.operation = o, .form = form, .n = n, .fill = fill_parts};
   t.in_place = in_place && (o->rooted == nobody || rank == root);
-  t.kind = send_layout == recv_layout ? (send_layout ? "spread ints" : "ints") : "ints to other places";
+  t.kind = send_layout == recv_layout ? (send_layout ? "spread ints" : "ints") : "ints to other displs";
   t.call.comm = comm;
   t.call.root = root;
   t.call.send = described(&sent, o, n, send_layout);

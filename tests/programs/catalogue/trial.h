@@ -7,7 +7,7 @@
 
 enum {
   guard = 0x5a5a5a5a,  // in every int that nobody may write
-  most_ranks = 40
+  max_ranks = 40
 };
 
 static int rank, p;

@@ -118,16 +118,16 @@ contains
 
   ! Rank r has r elements; the root leaves a gap behind each part.
   subroutine unequal_parts
-    integer :: counts(p), places(p), mine(p), got(p * p), wanted(p * p), r, i
+    integer :: counts(p), displs(p), mine(p), got(p * p), wanted(p * p), r, i
     counts = [(r, r = 0, p - 1)]
-    places = [(sum(counts(:r)) + r, r = 0, p - 1)]
+    displs = [(sum(counts(:r)) + r, r = 0, p - 1)]
     mine = [(rank * 100 + i, i = 1, p)]
     got = -1
     wanted = -1
     do r = 0, p - 1
-      if (rank == p - 1) wanted(places(r + 1) + 1:places(r + 1) + r) = [(r * 100 + i, i = 1, r)]
+      if (rank == p - 1) wanted(displs(r + 1) + 1:displs(r + 1) + r) = [(r * 100 + i, i = 1, r)]
     end do
-    call MPI_Gatherv(mine, rank, MPI_INTEGER, got, counts, places, MPI_INTEGER, p - 1, MPI_COMM_WORLD)
+    call MPI_Gatherv(mine, rank, MPI_INTEGER, got, counts, displs, MPI_INTEGER, p - 1, MPI_COMM_WORLD)
     call expect(all(got == wanted), 'gatherv')
   end subroutine unequal_parts
 
@@ -158,13 +158,13 @@ contains
   subroutine absolute_addresses
     integer, asynchronous :: number
     double precision, asynchronous :: more(3)
-    integer(kind=MPI_ADDRESS_KIND) :: places(2)
+    integer(kind=MPI_ADDRESS_KIND) :: addresses(2)
     type(MPI_Datatype) :: datatype
     number = merge(42, -1, rank == 0)
     more = merge(0.5d0, -1d0, rank == 0)
-    call MPI_Get_address(number, places(1))
-    call MPI_Get_address(more, places(2))
-    call MPI_Type_create_struct(2, [1, 3], places, [MPI_INTEGER, MPI_DOUBLE_PRECISION], datatype)
+    call MPI_Get_address(number, addresses(1))
+    call MPI_Get_address(more, addresses(2))
+    call MPI_Type_create_struct(2, [1, 3], addresses, [MPI_INTEGER, MPI_DOUBLE_PRECISION], datatype)
     call MPI_Type_commit(datatype)
     call MPI_Bcast(MPI_BOTTOM, 1, datatype, 0, MPI_COMM_WORLD)
     call MPI_Type_free(datatype)
