@@ -46,7 +46,7 @@ def tree(tmp_path_factory) -> Path:
     for library in libraries.folder().glob("*.so"):
         shutil.copy(library, folder / "lib")
     if (libraries.folder() / "openmpi").exists():
-        shutil.copytree(libraries.folder() / "openmpi", folder / "lib/openmpi")
+        shutil.copytree(libraries.folder() / "openmpi", folder / "lib/openmpi", dirs_exist_ok=True)
     for module in ("_core", "_hwloc", "_metis"):
         found = importlib.util.find_spec(f"omnes.{module}")
         if found and found.origin:

@@ -24,8 +24,8 @@ struct OmnesParameter {
 /* All there are; ended by a null name. */
 const struct OmnesParameter* omnes_parameters(void);
 
-/* MPI_Init is at its end: the ranks meet. */
-void omnes_initialised(void);
+/* MPI_Init is at its end: the ranks meet. Returns a code. */
+int omnes_initialised(void);
 /* MPI_Finalize begins. */
 void omnes_begin_end(void);
 /* `members`: a hash of who they are, alike on all of them, as is `context`, the number that no other communicator of theirs has meanwhile. */

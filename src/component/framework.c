@@ -91,7 +91,14 @@ static int disable(mca_coll_base_module_t* module, ompi_communicator_t* comm) {
 
 static void mpi_init_bottom(int argc, char** argv, int requested, int* provided) {
   (void)argc, (void)argv, (void)requested, (void)provided;
-  omnes_initialised();
+  const int code = omnes_initialised();
+  if (code == MPI_SUCCESS) return;
+  /* What an error handler says that ends the job does not always get out. */
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  PMPI_Error_string(code, text, &length);
+  if (ompi_comm_rank(MPI_COMM_WORLD) == 0) opal_output(0, "coll:omnes: %s", text);
+  PMPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
 }
 
 static void mpi_finalize_top(void) { omnes_begin_end(); }

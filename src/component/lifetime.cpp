@@ -1,6 +1,4 @@
 // From MPI_Init to MPI_Finalize, and what the program starts and frees in between.
-#include <exception>
-
 #include "component/bridge.h"
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
@@ -10,10 +8,7 @@
 
 using namespace omnes::interpose;
 
-extern "C" void omnes_initialised() {
-  if (find_host() != built_for) return;
-  if (const int code = initialised(); code != MPI_SUCCESS) host.Comm_call_errhandler(handles.comm_world, code);
-}
+extern "C" int omnes_initialised() { return find_host() == built_for ? initialised() : MPI_SUCCESS; }
 
 extern "C" void omnes_begin_end() { begin_end(OMNES_CALLER); }
 
