@@ -2,12 +2,13 @@
 SHELL := /bin/bash
 venv := .venv/bin
 
-.PHONY: help setup demo test test-cpp test-optimised test-one-definition test-sanitize test-python lint format docs stubs clean
+.PHONY: help setup demo test test-cpp test-optimised test-one-definition test-sanitize test-python test-arm64 lint format docs stubs clean
 
 help:
 	@echo "make demo           set up, then one MPI program on the stock MPI and on omnes, side by side"
 	@echo "make test           set up, then all tests"
 	@echo "make test-cpp       only the C++ tests; likewise test-sanitize, test-python"
+	@echo "make test-arm64     some tests for arm64, under qemu"
 	@echo "make lint format    check, or put right, the formatting and the Python code; lint also checks includes"
 	@echo "make stubs          write what python/omnes/_core.pyi says of the compiled core"
 	@echo "make docs           build the documentation as a site, and the manual pages"
@@ -44,6 +45,10 @@ test-one-definition: setup
 test-sanitize: setup
 	@scripts/sanitize address,undefined $(sanitized)
 	@scripts/sanitize thread test_shm test_waiting test_lane
+
+# Not part of `test`: a first time it compiles the core again, for minutes.
+test-arm64: setup
+	@scripts/test-arm64
 
 test-python: setup
 	@$(venv)/python -m pytest -q -n 2 --durations=10
