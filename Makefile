@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 venv := .venv/bin
 
-.PHONY: help setup demo test test-cpp test-optimised test-one-definition test-sanitize test-python test-arm64 lint format docs stubs clean
+.PHONY: help setup demo test test-cpp test-optimised test-one-definition test-sanitize test-sanitize-interposer test-python test-arm64 lint format docs stubs clean
 
 help:
 	@echo "make demo           set up, then one MPI program on the stock MPI and on omnes, side by side"
@@ -24,6 +24,7 @@ demo: setup
 # tests run with sanitizers only, and without them by test-cpp.
 proofs := test_algorithms test_verify_random
 optimised := $(proofs) test_heap test_kernels test_lane test_runtime test_shm test_waiting
+of_interposer := test_interposer
 sanitized := $(filter-out $(proofs),$(notdir $(basename $(wildcard tests/cpp/test_*.cpp))))
 
 # One after the other: each uses all CPUs.
@@ -43,8 +44,12 @@ test-one-definition: setup
 	@scripts/one-definition
 
 test-sanitize: setup
-	@scripts/sanitize address,undefined $(sanitized)
+	@scripts/sanitize address,undefined $(sanitized) $(of_interposer)
 	@scripts/sanitize thread test_shm test_waiting test_lane
+
+# Not part of `test`: minutes.
+test-sanitize-interposer: setup
+	@scripts/sanitize-interposer address,undefined
 
 # Not part of `test`: a first time it compiles the core again, for minutes.
 test-arm64: setup

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from launching import NODES, ROOT, UNDER, the_mpi
+from launching import NODES, ROOT, the_mpi
 from omnes.launching import mpi
 
 SOURCE = ROOT / "tests/random/random.cpp"

@@ -68,6 +68,7 @@ int Lane::see_to_endpoint(int code) {
 
 void Lane::fail(int code) {
   begun_ = false;
+  executor_.abandon();
   while (!queue_.empty()) {
     Flight& flight = *queue_.front();
     queue_.pop_front();

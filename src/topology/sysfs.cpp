@@ -3,12 +3,16 @@
 // Why not hwloc: it reads the whole machine, which takes every rank tens of milliseconds on a large one, and Open MPI brings
 // an hwloc of its own into the same process. A rank needs to know only what its own lowest CPU shares and whether the rest
 // of its CPUs is within: one line of text for each level.
+#include <dirent.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "topology/hostlist.hpp"
 #include "topology/whereabouts.hpp"
@@ -40,23 +44,29 @@ std::vector<int> cpus_in(std::initializer_list<fs::path> files) {
   return {};
 }
 
+/// None where there is no such folder. Not by the C++ library, which ends the process for want of memory.
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+  if (!open) return names;
+  while (const dirent* entry = readdir(open.get())) names.emplace_back(entry->d_name);
+  return names;
+}
+
 std::vector<int> sharing_cache(const fs::path& cpu, const char* level) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(cpu / "cache", error)) {
-    if (line_of(entry.path() / "level") == level && line_of(entry.path() / "type") != "Instruction")
-      return cpus_in({entry.path() / "shared_cpu_list"});
+  for (const std::string& name : names_in(cpu / "cache")) {
+    const fs::path cache = cpu / "cache" / name;
+    if (line_of(cache / "level") == level && line_of(cache / "type") != "Instruction")
+      return cpus_in({cache / "shared_cpu_list"});
   }
   return {};
 }
 
 /// A CPU's folder has a link to its memory's, node0 or another.
 std::vector<int> sharing_memory(const fs::path& cpu, const fs::path& nodes) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(cpu, error)) {
-    const std::string name = entry.path().filename();
+  for (const std::string& name : names_in(cpu))
     if (name.starts_with("node") && name.size() > 4 && name.find_first_not_of("0123456789", 4) == name.npos)
       return cpus_in({nodes / name / "cpulist"});
-  }
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <iterator>
 #include <map>
+#include <new>
 #include <unordered_map>
 #include <utility>
 
@@ -47,6 +48,15 @@ bool to_go(const Lanes& lanes, int number) {
     return false;
   shm::Endpoint::give_up(segment, 0);
   return true;
+}
+
+/// Whether there is memory for one more.
+template <class List>
+bool have_room(List& list) try {
+  list.emplace_back();
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 int number_here(const Members& members) {
@@ -210,19 +220,19 @@ void inherit(std::unique_ptr<State> state) {
   }
   {
     const std::lock_guard lock(m.mutex);
-    if (clean && alike && m.states.size() < max_states) {
+    if (clean && alike && m.states.size() < max_states && have_room(m.states)) {
       state->begin_anew();
-      m.states.push_back(std::move(state));
+      m.states.back() = std::move(state);
       ++all().idle;
     }
     if (lanes && lanes->ticket.nonce != 0) {
       const shm::Segment& segment = *lanes->segment;
       const int number = number_here(m.members);
-      if (clean) {
+      if (clean && have_room(m.idle)) {
         lanes->kept[0] = std::move(blocking);
         if (nonblocking) lanes->kept[1] = std::move(nonblocking);
         const std::uint32_t times = ++lanes->times_let_go;
-        m.idle.push_back(std::move(lanes));
+        m.idle.back() = std::move(lanes);
         ++all().idle;
         shm::Endpoint::let_go(segment, number, times);
       } else {

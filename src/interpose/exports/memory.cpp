@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstdarg>
+#include <new>
 
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
@@ -25,9 +26,12 @@ shm::Heap* heap_for(MPI_Aint bytes) {
 }  // namespace
 
 OMNES_EXPORT(Alloc_mem, MPI_Aint bytes, Wide info, void* base) {
-  shm::Heap* const heap = heap_for(bytes);
-  void* const piece =
-      heap && base && narrow<MPI_Info>(info) == MPI_INFO_NULL ? heap->take(static_cast<std::size_t>(bytes)) : nullptr;
+  void* piece = nullptr;
+  try {
+    if (shm::Heap* const heap = heap_for(bytes); heap && base && narrow<MPI_Info>(info) == MPI_INFO_NULL)
+      piece = heap->take(static_cast<std::size_t>(bytes));
+  } catch (const std::bad_alloc&) {  // for the heap's books: the host may have some left
+  }
   if (!piece) return call_host(host.Alloc_mem, bytes, info, base);
   *static_cast<void**>(base) = piece;
   return MPI_SUCCESS;
@@ -36,7 +40,10 @@ OMNES_EXPORT(Alloc_mem, MPI_Aint bytes, Wide info, void* base) {
 OMNES_EXPORT(Free_mem, void* base) {
   find_host();
   if (shm::Heap* heap = own_heap_if_made(); heap && heap->holds(base)) {
-    heap->give_back(base);
+    try {
+      heap->give_back(base);
+    } catch (const std::bad_alloc&) {  // for the heap's books: the piece is not handed out again
+    }
     return MPI_SUCCESS;
   }
   return call_host(host.Free_mem, base);

@@ -1,7 +1,7 @@
 // What the host has for it.
 #include "interpose/process/unattended.hpp"
 
-#include <stdexcept>
+#include <exception>
 
 #include "interpose/host/host.hpp"
 #include "select/settings.hpp"
@@ -54,7 +54,7 @@ int level_to_ask_for(int level) {
   asked_for = level;
   try {
     if (Settings::from_environment().async) return MPI_THREAD_MULTIPLE;
-  } catch (const std::invalid_argument&) {
+  } catch (const std::exception&) {
     // the complaint follows
   }
   return level;

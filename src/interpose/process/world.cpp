@@ -273,9 +273,10 @@ Placed World::place(std::span<const int> ranks) const {
 
 int meet() {
   if (the_world) return MPI_SUCCESS;
-  auto* w = new World;
-  host.Comm_rank(handles.comm_world, &w->rank);
-  host.Comm_size(handles.comm_world, &w->size);
+  auto made = std::make_unique<World>();
+  World* const w = made.get();
+  if (const int code = host.Comm_rank(handles.comm_world, &w->rank); code != MPI_SUCCESS) return code;
+  if (const int code = host.Comm_size(handles.comm_world, &w->size); code != MPI_SUCCESS) return code;
   Introduction mine = introduce(w->rank, w->size);
   if constexpr (simulated) {
     const auto table = table_of_all(mine, w->rank, w->size, handles.comm_world);
@@ -293,7 +294,7 @@ int meet() {
   if (host.Comm_get_attr(handles.comm_world, MPI_TAG_UB, &bound, &found) != MPI_SUCCESS) found = 0;
   const int last = found ? std::max(*static_cast<int*>(bound), always) : always;
   tags = new TagPool(0, tags_per_block, last - tags_per_block);
-  the_world = w;
+  the_world = made.release();
   return MPI_SUCCESS;
 }
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -48,7 +49,6 @@ std::atomic<bool> idle{false};  // the thread, if there is one, waits for news
 // Open MPI's own nonblocking collectives send messages from such a callback, so we may.
 int from_host() {
   if (!poking()) shm::Endpoint::wake_sleepers();
-  if constexpr (component) return engine::progress();  // nobody else ends what the program waits for in the host
   return engine::advance(Unattended::everything);
 }
 
@@ -180,8 +180,11 @@ void start_background() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  background.thread = std::thread(run);
-  has_thread = true;
+  try {
+    background.thread = std::thread(run);
+    has_thread = true;
+  } catch (const std::exception&) {  // the system gives no more: what is under way goes on in the program's calls
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -2,6 +2,7 @@
 #include "job.hpp"
 
 #include <errno.h>
+#include <execinfo.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -34,7 +35,8 @@ const char* names[max_places];
 int known_places = 0;
 
 thread_local int safe = 0;  // 0 in the interposer and its threads
-int due = -1;               // the place that fails in this rank
+thread_local const char* last_call = "a thread";
+int due = -1;  // the place that fails in this rank
 
 void tell(const char* format, va_list arguments) {
   Shared::Rank& rank = shared->ranks[own];
@@ -44,8 +46,17 @@ void tell(const char* format, va_list arguments) {
 [[noreturn]] void run_rank(const std::function<void()>& program) {
   for (const auto& [name, value] : job.variables) setenv(name.c_str(), value.c_str(), 1);
   safe = 1;
+  std::set_terminate([] {
+    void* frames[40];
+    backtrace_symbols_fd(frames, backtrace(frames, 40), 2);
+    fail("%s: terminated", last_call);
+  });
   due = job.fault.number > 0 && job.fault.rank == own ? place(job.fault.what.c_str()) : -1;
-  program();
+  try {
+    program();
+  } catch (const std::exception& exception) {
+    fail("%s has thrown %s", last_call, exception.what());
+  }
   exit(0);
 }
 
@@ -76,7 +87,10 @@ bool strikes(int place) {
 
 Safe::Safe() { ++safe; }
 Safe::~Safe() { --safe; }
-InMpi::InMpi() : before_(safe) { safe = 0; }
+InMpi::InMpi(const char* call) : before_(safe) {
+  safe = 0;
+  last_call = call;
+}
 InMpi::~InMpi() { safe = before_; }
 
 void fail(const char* format, ...) {

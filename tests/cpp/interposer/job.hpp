@@ -52,7 +52,7 @@ Result run(const Job& job, const std::function<void()>& program);
 
 /// While there is one, this thread is in the interposer: what can fail does.
 struct InMpi {
-  InMpi();
+  explicit InMpi(const char* call = "a callback");
   ~InMpi();
 
  private:
@@ -61,14 +61,14 @@ struct InMpi {
 /// An error has to have reached an error handler. Then the rank tells, and ends.
 void expect(int code, const char* call);
 /// A call of MPI by the program.
-#define MPI(call)                 \
-  do {                            \
-    int code;                     \
-    {                             \
-      const ::fake::InMpi inside; \
-      code = MPI_##call;          \
-    }                             \
-    ::fake::expect(code, #call);  \
+#define MPI(call)                        \
+  do {                                   \
+    int code;                            \
+    {                                    \
+      const ::fake::InMpi inside(#call); \
+      code = MPI_##call;                 \
+    }                                    \
+    ::fake::expect(code, #call);         \
   } while (false)
 /// What may not be.
 [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -99,14 +99,14 @@ inline const Operation of_neighbors[] = {PROGRAMS_NEIGHBORS(PROGRAMS_OPERATION)}
 #undef PROGRAMS_OPERATION
 
 /// A call of the interposer by an expression.
-#define CALL(expression)             \
-  do {                               \
-    int code;                        \
-    {                                \
-      const fake::InMpi inside;      \
-      code = expression;             \
-    }                                \
-    fake::expect(code, #expression); \
+#define CALL(expression)                     \
+  do {                                       \
+    int code;                                \
+    {                                        \
+      const fake::InMpi inside(#expression); \
+      code = expression;                     \
+    }                                        \
+    fake::expect(code, #expression);         \
   } while (false)
 
 inline void compare(const Operation& operation, Arguments& a, const char* form) {

@@ -60,7 +60,11 @@ const std::set<std::string> of_system{
     "mmap", "memfd_create", "ftruncate", "process_vm_readv", "process_vm_writev", "pthread_create", "aligned_alloc"};
 
 TEST_P(Failures, OfTheHost) {
-  try_each(2, [](const std::string& what) { return what != "operator new" && !of_system.contains(what); });
+  // These tell which datatypes are committed, and operations right. Of a failure a rank takes the program's to be wrong.
+  const std::set<std::string> tells{"Pack", "Op_commutative"};
+  try_each(2, [&](const std::string& what) {
+    return what != "operator new" && !tells.contains(what) && !of_system.contains(what);
+  });
 }
 TEST_P(Failures, OfTheSystem) {
   try_each(4, [](const std::string& what) { return of_system.contains(what); });
