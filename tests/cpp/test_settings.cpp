@@ -196,7 +196,7 @@ TEST(Settings, WrongOnesAreOneClearLine) {
       {"OMNES_REMAP=on", "OMNES_REMAP: \"on\" is not valid; valid: off, exch, reorder, auto"},
       {"OMNES_OFF=yes", "OMNES_OFF: \"yes\" is not valid; valid: 0, 1"},
       {"OMNES_REPRODUCIBLE=2", "OMNES_REPRODUCIBLE: \"2\" is not valid; valid: 0, 1"},
-      {"OMNES_HEAP=on", "OMNES_HEAP: \"on\" is not valid; valid: off, alloc_mem, shared"},
+      {"OMNES_HEAP=on", "OMNES_HEAP: \"on\" is not valid; valid: off, alloc_mem, auto, shared"},
       {"OMNES_FAKE_NODES=0", "OMNES_FAKE_NODES: \"0\" is not valid; valid: a whole number 1 to 1048576"},
       {"OMNES_SLOTS=1", "OMNES_SLOTS: \"1\" is not valid; valid: a whole number 2 to 64"},
       {"OMNES_SLOTS=8x", "OMNES_SLOTS: \"8x\" is not valid; valid: a whole number 2 to 64"},
