@@ -49,6 +49,7 @@ std::atomic<bool> idle{false};  // the thread, if there is one, waits for news
 // Open MPI's own nonblocking collectives send messages from such a callback, so we may.
 int from_host() {
   if (!poking()) shm::Endpoint::wake_sleepers();
+  if constexpr (component) return engine::progress();  // nobody else ends what the program waits for in the host
   return engine::advance(Unattended::everything);
 }
 
