@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "in_child.hpp"
 #include "transport/shm/endpoint.hpp"
 
 namespace omnes::shm {
@@ -77,15 +78,6 @@ class AdoptionTest : public testing::Test {
   std::unique_ptr<Heap> heap;
   std::unique_ptr<Adoption> adoption;
 };
-
-/// The exit code of a child that runs this; 0 is success.
-int in_child(const std::function<int()>& run) {
-  const pid_t child = fork();
-  if (child == 0) _exit(run());
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 TEST_F(AdoptionTest, WhatComesBackLiesInTheHeapAndWhereItWas) {
   const Memory memory(megabyte);

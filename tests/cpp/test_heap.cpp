@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "in_child.hpp"
 #include "transport/shm/endpoint.hpp"
 
 namespace omnes::shm {
@@ -34,15 +35,6 @@ bool all_are(const std::byte* data, std::size_t bytes, int value) {
   for (std::size_t i = 0; i < bytes; ++i)
     if (data[i] != std::byte(value)) return false;
   return true;
-}
-
-/// The exit code of a child that runs this; 0 is success.
-int in_child(const std::function<int()>& run) {
-  const pid_t child = fork();
-  if (child == 0) _exit(run());
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 TEST(Heap, PiecesHaveRoomAndAlignmentAndDoNotOverlap) {

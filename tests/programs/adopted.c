@@ -10,24 +10,11 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "mapped.h"
 
 enum { count = 40000, rounds = 80 };  // doubles: 312 KiB, no multiple of a page
 
 static int rank, size;
-
-// Whether the page of this address belongs to a heap that peers can map.
-static int is_mapped(const void* address) {
-  FILE* maps = fopen("/proc/self/maps", "r");
-  char line[512];
-  int found = 0;
-  while (fgets(line, sizeof line, maps)) {
-    unsigned long from, to;
-    if (sscanf(line, "%lx-%lx", &from, &to) == 2 && (unsigned long)address - from < to - from)
-      found = strstr(line, "memfd:omnes-heap") != NULL;
-  }
-  fclose(maps);
-  return found;
-}
 
 static void expect(const double* data, int n, double first, double step, const char* what, int round) {
   for (int i = 0; i < n; ++i)

@@ -7,22 +7,9 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "mapped.h"
 
 static int rank, size;
-
-// Whether the page of this address belongs to a heap that peers can map.
-static int is_mapped(const void* address) {
-  FILE* maps = fopen("/proc/self/maps", "r");
-  char line[512];
-  int found = 0;
-  while (fgets(line, sizeof line, maps)) {
-    unsigned long from, to;
-    if (sscanf(line, "%lx-%lx", &from, &to) == 2 && (unsigned long)address - from < to - from)
-      found = strstr(line, "memfd:omnes-heap") != NULL;
-  }
-  fclose(maps);
-  return found;
-}
 
 static void expect_mapped(const void* address, int expected, const char* what) {
   if (is_mapped(address) != expected) fail("%s is %smapped by peers", what, expected ? "not " : "");
