@@ -134,9 +134,11 @@ std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const char*& p
     const bool is_here = r == members.rank || (w.medium && introduction(r).memory == introduction(members.rank).memory);
     if (is_here) members.here.push_back(r);
   }
-  for (int r = 0; r < members.p; ++r) members.unattended = std::min(members.unattended, introduction(r).unattended);
   setup.adopts = true;
-  for (int r = 0; r < members.p; ++r) setup.adopts = setup.adopts && introduction(r).adopts;
+  for (int r = 0; r < members.p; ++r) {
+    members.unattended = std::min(members.unattended, introduction(r).unattended);
+    setup.adopts = setup.adopts && introduction(r).adopts;
+  }
   // Alike on all ranks: a rank that needs no messages itself may be needed by others that do.
   members.messages = members.p > 1 && (!w.medium || first.size() > 1);
   setup.placement = w.place(members.ranks).placement;

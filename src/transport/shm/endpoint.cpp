@@ -11,13 +11,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <string>
 
 #include "base/assert.hpp"
 #include "transport/shm/copy.hpp"
 #include "transport/shm/nonce.hpp"
 #include "transport/shm/policy.hpp"
+#include "transport/shm/system_memory.hpp"
 
 namespace omnes::shm {
 
@@ -32,16 +31,6 @@ constexpr std::size_t pages_at_once = 8;  // of slots that are taken into use wi
 // is.
 bool outstanding(std::uint32_t sequence, std::uint32_t sent, std::uint32_t taken) {
   return sent - sequence < sent - taken;
-}
-
-/// Whether some memory lies nearer to this CPU than other memory does.
-bool has_several_memories() {
-  static const bool several = [] {
-    std::string nodes;
-    std::ifstream("/sys/devices/system/node/has_memory") >> nodes;
-    return nodes.find_first_of(",-") != std::string::npos;
-  }();
-  return several;
 }
 
 bool have_all_come(const Layout& layout, int p) {

@@ -1,15 +1,13 @@
 // What may be adopted, when it pays, and how pages change their place.
 #include "transport/shm/heap/adoption.hpp"
 
-#include <linux/mempolicy.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <fcntl.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -21,6 +19,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "transport/shm/system_memory.hpp"
 
 namespace omnes::shm {
 
@@ -37,15 +36,8 @@ constexpr std::uint32_t max_losses = 20;
 
 constexpr double never_pays = 1e9;  // ns for a byte
 
-std::size_t page() {
-  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
-std::uintptr_t rounded_up(std::uintptr_t address) { return (address + page() - 1) / page() * page(); }
-
 std::byte* page_from(std::byte* address) {
-  return reinterpret_cast<std::byte*>(rounded_up(reinterpret_cast<std::uintptr_t>(address)));
+  return reinterpret_cast<std::byte*>(rounded_up(reinterpret_cast<std::uintptr_t>(address), page()));
 }
 std::byte* page_up_to(std::byte* address) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) / page() * page());
@@ -66,7 +58,6 @@ double nanoseconds() {
 /// Of memory that must stay where it is: locked, or pinned for a device or the kernel.
 bool some_memory_is_locked() {
   std::ifstream status("/proc/self/status");
-  std::string name;
   std::size_t kilobytes = 0;
   for (std::string line; std::getline(status, line);)
     if (line.starts_with("VmLck:") || line.starts_with("VmPin:"))
@@ -138,12 +129,7 @@ bool some_are_huge(const std::byte* first, std::size_t bytes) {
 
 /// Whether all pages that are there are of the memory nearest to this CPU, where there are several.
 bool all_lie_near(std::byte* first, std::size_t bytes) {
-  static const bool several = [] {
-    std::string nodes;
-    std::ifstream("/sys/devices/system/node/has_memory") >> nodes;
-    return nodes.find_first_of(",-") != std::string::npos;
-  }();
-  if (!several) return true;
+  if (!has_several_memories()) return true;
   unsigned own = 0;
   if (getcpu(nullptr, &own) != 0) return false;
   std::vector<void*> pages;
@@ -286,21 +272,19 @@ void Adoption::look_at_another() {
 // pages have become private, is_whole() will say so.
 void Adoption::before_discard(void* address, std::size_t bytes) {
   if (!heap_.any_mapped_also()) return;
-  const auto begin = reinterpret_cast<std::uintptr_t>(address), end = rounded_up(begin + bytes);
-  for (auto found = mappings_.of_file_from(begin); found && found->begin < end;
-       found = mappings_.of_file_from(found->end)) {
-    if (heap_.behind(*found) == nullptr) continue;
-    const std::uintptr_t first = std::max(begin, found->begin), last = std::min(end, found->end);
+  const auto begin = reinterpret_cast<std::uintptr_t>(address), end = rounded_up(begin + bytes, page());
+  heap_.for_each_elsewhere(mappings_, begin, end, [&](const Mapping& mapping) {
+    const std::uintptr_t first = std::max(begin, mapping.begin), last = std::min(end, mapping.end);
     mmap(reinterpret_cast<void*>(first), last - first, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
          -1, 0);
-  }
+  });
 }
 
 // Pages that have come back do not become one with those beside them, and what consists of several mappings cannot be moved. So
 // all of it becomes one, if it is what only adoption can have cut into pieces.
 void Adoption::before_move(void* address, std::size_t bytes) {
   if (!heap_.any_mapped_also()) return;
-  const auto begin = reinterpret_cast<std::uintptr_t>(address), end = rounded_up(begin + bytes);
+  const auto begin = reinterpret_cast<std::uintptr_t>(address), end = rounded_up(begin + bytes, page());
   int pieces = 0;
   for (std::uintptr_t next = begin; next < end; ++pieces) {
     const auto found = mappings_.at(next);

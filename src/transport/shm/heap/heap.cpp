@@ -17,6 +17,7 @@
 
 #include "base/assert.hpp"
 #include "transport/shm/nonce.hpp"
+#include "transport/shm/system_memory.hpp"
 
 namespace omnes::shm {
 
@@ -27,14 +28,6 @@ constexpr std::size_t max_dirty_bytes = std::size_t{256} << 20;
 
 // Of address space: 128 ranks can map each other's heaps in a quarter of what x86-64 has.
 constexpr std::size_t max_usual_bytes = std::size_t{256} << 30;
-
-std::size_t rounded_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
-
-/// The kernel's pages: 64 KiB on some machines.
-std::size_t page() {
-  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
 
 // Those of this process. Never destroyed: a handler may come late.
 struct Alive {
@@ -254,29 +247,22 @@ std::byte* Heap::behind(const Mapping& mapping) const {
 
 bool Heap::is_mapped_elsewhere(const Mappings& mappings, const void* piece, std::size_t bytes) const {
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(piece) - base_;
-  std::uintptr_t next = 0;
-  while (const auto found = mappings.of_file_from(next)) {
-    next = found->end;
-    if (behind(*found) != nullptr && found->offset < offset + bytes &&
-        offset < found->offset + (found->end - found->begin))
-      return true;
-  }
-  return false;
+  bool some = false;
+  for_each_elsewhere(mappings, 0, UINTPTR_MAX, [&](const Mapping& mapping) {
+    some |= mapping.offset < offset + bytes && offset < mapping.offset + (mapping.end - mapping.begin);
+  });
+  return some;
 }
 
 // In the child, while its parent waits (without a pipe it does not: what it writes meanwhile may be seen).
 void Heap::become_private() {
   constexpr int plain = PROT_READ | PROT_WRITE;
   if (any_mapped_also_) {
-    const Mappings mappings;
-    std::uintptr_t next = 0;
-    while (const auto found = mappings.of_file_from(next)) {
-      next = found->end;
-      if (behind(*found) == nullptr) continue;
-      const int protection =
-          (found->readable ? PROT_READ : 0) | (found->writable ? PROT_WRITE : 0) | (found->executable ? PROT_EXEC : 0);
-      copy_privately(found->begin, found->end - found->begin, found->offset, protection);
-    }
+    for_each_elsewhere(Mappings(), 0, UINTPTR_MAX, [this](const Mapping& mapping) {
+      const int protection = (mapping.readable ? PROT_READ : 0) | (mapping.writable ? PROT_WRITE : 0) |
+                             (mapping.executable ? PROT_EXEC : 0);
+      copy_privately(mapping.begin, mapping.end - mapping.begin, mapping.offset, protection);
+    });
     any_mapped_also_ = false;
   }
   for (const auto& [offset, bytes] : used_) copy_privately(base_ + offset, bytes, offset, plain);

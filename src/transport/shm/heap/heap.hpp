@@ -67,6 +67,13 @@ class Heap {
   bool is_mapped_elsewhere(const Mappings& mappings, const void* piece, std::size_t bytes) const;
   /// Where the first byte of a mapping elsewhere lies in the heap; null: it is of something else.
   std::byte* behind(const Mapping& mapping) const;
+  /// Calls `see` for each mapping elsewhere that has some of these addresses; it may put something else in its place.
+  template <class See>
+  void for_each_elsewhere(const Mappings& mappings, std::uintptr_t begin, std::uintptr_t end, See see) const {
+    for (auto found = mappings.of_file_from(begin); found && found->begin < end;
+         found = mappings.of_file_from(found->end))
+      if (behind(*found) != nullptr) see(*found);
+  }
   /// Not in a child of a fork.
   bool any_mapped_also() const { return any_mapped_also_.load(std::memory_order_relaxed); }
 
