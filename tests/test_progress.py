@@ -33,17 +33,28 @@ def test_where_few_hosts_progress(build, transport):
     expect_ok(mpirun(open_mpi, 4, build("inside", open_mpi), *BEYOND_STOCK, variables=TRANSPORTS[transport]))
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_hosts_without_a_hook(programs, transport):
-    """MPICH before 4.3: a thread moves what lies in shared memory, and the host serves what needs more."""
+@pytest.fixture
+def on_debians_mpich(programs):
+    """on_debians_mpich(name): its launcher, and tests/programs/NAME.c compiled for it."""
     launcher, compiler = shutil.which("mpiexec.mpich"), shutil.which("mpicc.mpich")
     if not launcher or not compiler:
         pytest.skip("no mpicc.mpich: scripts/setup installs it where there is apt-get")
-    program = programs / "inside-debian-mpich"
-    if not program.exists():
-        source = Path(__file__).parent / "programs/inside.c"
-        subprocess.run([compiler, "-O1", "-w", str(source), "-o", str(program)], check=True, timeout=60)
-    expect_ok(mpirun(mpis.identify(Path(launcher)), 4, program, variables=TRANSPORTS[transport], timeout=120))
+
+    def compiled(name):
+        program = programs / f"{name}-debian-mpich"
+        if not program.exists():
+            source = Path(__file__).parent / f"programs/{name}.c"
+            subprocess.run([compiler, "-O1", "-w", str(source), "-o", str(program)], check=True, timeout=60)
+        return mpis.identify(Path(launcher)), program
+
+    return compiled
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_hosts_without_a_hook(on_debians_mpich, transport):
+    """MPICH before 4.3: a thread moves what lies in shared memory, and the host serves what needs more."""
+    mpich, program = on_debians_mpich("inside")
+    expect_ok(mpirun(mpich, 4, program, variables=TRANSPORTS[transport], timeout=120))
 
 
 @pytest.mark.parametrize("transport", ["shared", "messages"])
@@ -62,3 +73,14 @@ def test_beside_processes_that_are_started(build):
 def test_attached_buffers_come_free(mpi, build, bytes_of_one):
     """What was received before a barrier has left the buffer after it."""
     expect_ok(mpirun(mpi, 2, build("buffered", mpi), str(bytes_of_one)))
+
+
+@pytest.mark.parametrize("threads", ["without", "of-omnes"])
+def test_ranks_that_share_a_cpu_take_turns_in_messages(mpi, build, threads):
+    expect_ok(mpirun(mpi, 4, build("turns", mpi), variables=THREADS[threads], timeout=60))
+
+
+def test_a_host_that_spins_is_not_left_waiting(on_debians_mpich):
+    """MPICH before 4.3 keeps its CPU for most of a time slice: without omnes this takes a minute."""
+    mpich, program = on_debians_mpich("turns")
+    expect_ok(mpirun(mpich, 4, program, timeout=30))

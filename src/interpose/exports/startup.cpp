@@ -25,6 +25,7 @@
 #include "interpose/process/world.hpp"
 #include "interpose/progress/background.hpp"
 #include "interpose/progress/engine.hpp"
+#include "interpose/progress/until.hpp"
 #include "interpose/types/operators.hpp"
 #include "interpose/types/types.hpp"
 #include "topology/file.hpp"
@@ -160,6 +161,7 @@ int initialised() try {
   if (met == MPI_SUCCESS && serves && process().settings.check != Check::off) check::begin();
   begin_report();
   if (met == MPI_SUCCESS && serves && (component || engine::waiting().oversubscribed)) hook_into_host();
+  if (met == MPI_SUCCESS && serves && !simulated && engine::waiting().oversubscribed) wait_for_host_by_tests();
   return met;
 } catch (...) {
   return raise_current(handles.comm_world);

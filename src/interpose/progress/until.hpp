@@ -1,17 +1,24 @@
-// Waiting for the host while operations of ours are under way: a function that waits becomes a loop of the one that only
-// tests.
+// Waiting for the host while operations of ours are under way, or where ranks share CPUs: a function that waits becomes a loop of
+// the one that only tests.
+//
+// Where ranks share CPUs: hosts that spin until a message comes keep the CPU from the rank that is to send it, often for its whole time slice.
+// Ours yield between two looks.
 #pragma once
 
 #include "interpose/progress/engine.hpp"
 
 namespace omnes::interpose {
 
+/// From now on the host never waits by itself for messages and requests.
+void wait_for_host_by_tests();
+extern bool waits_for_host_by_tests;
+
 /// Whether there is anything to do meanwhile; else the host, which is found now, may wait by itself.
 inline bool ours() {
   if (straight()) [[likely]]
     return false;
   find_host();
-  return engine::busy();
+  return engine::busy() || waits_for_host_by_tests;
 }
 
 // A test in vain runs the host's progress engine, which takes it 0.5 to 1 us: as long as a short operation.
@@ -24,10 +31,12 @@ int until(Test test) {
   shm::Waiter waiter(engine::waiting());
   for (unsigned looks = 0;; ++looks) {
     const bool something = engine::progress();
-    if (something || looks % looks_between_tests == 0 || looks > max_short_looks) {
+    if (something || looks % looks_between_tests == 0 || looks > max_short_looks || !engine::busy()) {
       int flag = 0;
       const int code = test(&flag);
       if (flag || code != MPI_SUCCESS) return code;
+      // Who is to answer may sleep, and not every host calls us.
+      if (waits_for_host_by_tests) shm::Endpoint::wake_sleepers();
     }
     waiter.pause();
   }
