@@ -36,9 +36,9 @@ test-cpp: setup
 	@$(venv)/ctest --test-dir build/editable --output-on-failure -j "$$(nproc)"
 
 test-optimised: setup
-	@PATH="$$PWD/$(venv):$$PATH" cmake --build build/editable --target $(optimised)
+	@PATH="$$PWD/$(venv):$$PATH" cmake --build build/editable --target $(optimised) interleavings_tests
 	@$(venv)/ctest --test-dir build/editable --output-on-failure -j "$$(nproc)" \
-	  -R "^($$(echo $(optimised) | tr ' ' '|'))$$"
+	  -R "^($$(echo $(optimised) | tr ' ' '|'))$$|^interleavings"
 
 test-one-definition: setup
 	@scripts/one-definition
