@@ -1,5 +1,6 @@
 // All ranks on one CPU: a function that waits for a message has to let the rank run that sends it, as often as messages
 // are waited for. A host that spins meanwhile needs a time slice for each.
+// With `inside`: the same in functions of the host that no nonblocking one can stand for.
 #define _GNU_SOURCE
 #include <sched.h>
 
@@ -13,6 +14,25 @@ static void expect(int got, int round) {
   if (got != previous * 100000 + round) fail("round %d: got %d", round, got);
 }
 
+static void inside(void) {
+  int memory = 0;
+  MPI_Win window;
+  MPI_Win_create(&memory, sizeof memory, sizeof memory, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  for (int round = 0; round < ROUNDS / 5; ++round) {
+    MPI_Comm half, copy;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Comm_dup(half, &copy);
+    MPI_Comm_free(&copy);
+    MPI_Win_fence(0, window);
+    MPI_Win_fence(0, window);
+    int size_of_half;
+    MPI_Comm_size(half, &size_of_half);
+    if (size_of_half != (size + 1 - rank % 2) / 2) fail("round %d: %d in my half", round, size_of_half);
+    MPI_Comm_free(&half);
+  }
+  MPI_Win_free(&window);
+}
+
 int main(int argc, char** argv) {
   cpu_set_t allowed, one;
   sched_getaffinity(0, sizeof allowed, &allowed);
@@ -24,6 +44,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   next = (rank + 1) % size, previous = (rank + size - 1) % size;
+  if (argc > 1 && strcmp(argv[1], "inside") == 0) {
+    inside();
+    return finish();
+  }
   for (int round = 0; round < ROUNDS; ++round) {
     int mine = rank * 100000 + round, got[2] = {-1, -1}, index, done, indices[2];
     MPI_Status status;

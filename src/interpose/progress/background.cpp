@@ -9,14 +9,17 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
 #include "interpose/host/port.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/process/unattended.hpp"
 #include "interpose/progress/engine.hpp"
+#include "interpose/progress/until.hpp"
 
 namespace omnes::interpose {
 
@@ -72,12 +75,22 @@ std::atomic<bool> hook_removed{false};
 // thread may wait for that one while it holds one that we would need.
 Unattended allowed_to_hook = Unattended::shared_memory;
 
+/// MPICH 5 yields by itself if it is told to: omnes run does.
+bool host_yields() {
+  static const bool told = [] {
+    const char* const throttle = std::getenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE");
+    return throttle && std::string_view(throttle) != "0";
+  }();
+  return told;
+}
+
 int from_host(void* /*thing*/) {
   constexpr int nothing_moved = 0, over = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE
   if (hook_removed) return over;
   const InsideProgress guard;
   if (!poking()) shm::Endpoint::wake_sleepers();
   engine::advance(allowed_to_hook, allowed_to_hook == Unattended::everything);
+  if (!host_yields()) pause_in_host();
   return nothing_moved;
 }
 

@@ -2,6 +2,22 @@
 
 namespace omnes::interpose {
 
+namespace {
+
+/// How this thread waits inside the host.
+shm::Waiter& waiter_in_host() {
+  static thread_local shm::WaitPolicy policy = [] {
+    shm::WaitPolicy in_host = engine::waiting();
+    in_host.poke = nullptr;
+    in_host.asleep = nullptr;
+    return in_host;
+  }();
+  static thread_local shm::Waiter waiter(policy);
+  return waiter;
+}
+
+}  // namespace
+
 bool waits_for_host_by_tests = false;
 
 void wait_for_host_by_tests() {
@@ -9,5 +25,11 @@ void wait_for_host_by_tests() {
   waits_for_host_by_tests = true;
   detours.fetch_add(1, std::memory_order_relaxed);
 }
+
+void pause_in_host() {
+  if (waits_for_host_by_tests && !poking()) waiter_in_host().pause();
+}
+
+void has_not_waited_in_host() { waiter_in_host().reset(); }
 
 }  // namespace omnes::interpose

@@ -9,15 +9,20 @@
 
 namespace omnes::interpose {
 
-/// From now on the host never waits by itself for messages and requests.
+/// From now on the host never waits by itself for messages and requests, and in its other functions others have their turns.
 void wait_for_host_by_tests();
 extern bool waits_for_host_by_tests;
+/// The host is in a function of its own and looks, in vain, for what others do.
+void pause_in_host();
+/// The program has called MPI anew, or this thread looks at the host for itself: it has not waited.
+void has_not_waited_in_host();
 
 /// Whether there is anything to do meanwhile; else the host, which is found now, may wait by itself.
 inline bool ours() {
   if (straight()) [[likely]]
     return false;
   find_host();
+  if (waits_for_host_by_tests) has_not_waited_in_host();
   return engine::busy() || waits_for_host_by_tests;
 }
 
@@ -35,8 +40,10 @@ int until(Test test) {
       int flag = 0;
       const int code = test(&flag);
       if (flag || code != MPI_SUCCESS) return code;
-      // Who is to answer may sleep, and not every host calls us.
-      if (waits_for_host_by_tests) shm::Endpoint::wake_sleepers();
+      if (waits_for_host_by_tests) {
+        has_not_waited_in_host();
+        shm::Endpoint::wake_sleepers();  // who is to answer may sleep, and not every host calls us
+      }
     }
     waiter.pause();
   }
