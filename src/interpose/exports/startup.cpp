@@ -25,7 +25,6 @@
 #include "interpose/process/world.hpp"
 #include "interpose/progress/background.hpp"
 #include "interpose/progress/engine.hpp"
-#include "interpose/progress/until.hpp"
 #include "interpose/types/operators.hpp"
 #include "interpose/types/types.hpp"
 #include "topology/file.hpp"
@@ -160,8 +159,9 @@ int initialised() try {
   const int met = meet();  // also with OMNES_OFF, which other ranks may not have
   if (met == MPI_SUCCESS && serves && process().settings.check != Check::off) check::begin();
   begin_report();
-  if (met == MPI_SUCCESS && serves && (component || engine::waiting().oversubscribed)) hook_into_host();
-  if (met == MPI_SUCCESS && serves && !simulated && engine::waiting().oversubscribed) wait_for_host_by_tests();
+  if (met != MPI_SUCCESS || !serves || simulated) return met;
+  if (component) hook_into_host();
+  if (engine::waiting().oversubscribed) let_others_run();
   return met;
 } catch (...) {
   return raise_current(handles.comm_world);

@@ -13,8 +13,10 @@
 
 namespace omnes::interpose {
 
-/// Has the host's progress engine call us. Where ranks may sleep, at once.
+/// Has the host's progress engine call us.
 void hook_into_host();
+/// Where ranks share CPUs: from now on the host keeps none of them while it waits.
+void let_others_run();
 /// At the first operation.
 void start_background();
 /// Something is under way.
