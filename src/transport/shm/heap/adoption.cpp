@@ -131,7 +131,7 @@ bool some_are_huge(const std::byte* first, std::size_t bytes) {
 bool all_lie_near(std::byte* first, std::size_t bytes) {
   if (!has_several_memories()) return true;
   unsigned own = 0;
-  if (getcpu(nullptr, &own) != 0) return false;
+  if (syscall(SYS_getcpu, nullptr, &own, nullptr) != 0) return false;  // the C library has it since glibc 2.29
   std::vector<void*> pages;
   for (std::size_t at = 0; at < bytes; at += page()) pages.push_back(first + at);
   std::vector<int> nodes(pages.size(), -1);
