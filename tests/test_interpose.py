@@ -303,7 +303,7 @@ def test_a_killed_rank_ends_the_job_and_leaves_nothing(mpi, build):
 def test_a_wrong_setting_is_an_error_of_mpi_init(mpi, build):
     run = mpirun(mpi, 2, build("progress", mpi), variables={"OMNES_BCAST": "knomail"})
     assert run.returncode != 0
-    assert 'OMNES_BCAST: no algorithm "knomail" for bcast; valid: binary, ' in run.stdout + run.stderr
+    assert 'OMNES_BCAST: no algorithm "knomail" for bcast; did you mean knomial? valid: ' in run.stdout + run.stderr
 
 
 def test_switched_off(mpi, build, tmp_path):

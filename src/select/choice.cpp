@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/spelling.hpp"
 #include "schedule/hierarchy.hpp"
 #include "topology/file.hpp"
 
@@ -42,14 +43,23 @@ bool read_integer(std::string_view text, Integer& value) {
 }
 
 /// besides: what else would have been valid.
-Choice named(Operation operation, std::string_view wanted, const std::string& besides) {
+Choice named(Operation operation, std::string_view wanted, std::span<const std::string_view> besides) {
   if (const Algorithm* algorithm = find_algorithm(operation, wanted)) return {.algorithm = algorithm};
   if (const Alias* alias = find_alias(operation, wanted))
     return {.algorithm = find_algorithm(operation, alias->algorithm), .radix = alias->radix};
   std::string valid;
-  for (const Algorithm* algorithm : catalogue())
-    if (algorithm->operation == operation) valid += (valid.empty() ? "" : ", ") + std::string(algorithm->name);
-  refuse("no algorithm " + quoted(wanted) + " for " + std::string(name(operation)) + "; valid: " + valid + besides);
+  std::vector<std::string> names;
+  for (const Algorithm* algorithm : catalogue()) {
+    if (algorithm->operation != operation) continue;
+    valid += (valid.empty() ? "" : ", ") + names.emplace_back(algorithm->name);
+    for (const Alias* alias : aliases_of(*algorithm)) names.emplace_back(alias->name);
+  }
+  for (const std::string_view other : besides) {
+    names.emplace_back(other);
+    valid += (other == besides.front() ? "; or " : ", ") + names.back();
+  }
+  refuse("no algorithm " + quoted(wanted) + " for " + std::string(name(operation)) + "; " +
+         did_you_mean(wanted, names) + "valid: " + valid);
 }
 
 /// "core=NAME[:k=N], l2=..., l3=..."
@@ -88,10 +98,10 @@ LevelAlgorithm read_level(const Algorithm& composing, std::string_view level, st
   if (!known) {
     std::set<std::string> sorted;
     for (const Algorithm* one : valid) sorted.insert(one->name);
-    std::string names;
-    for (const std::string& one : sorted) names += (names.empty() ? "" : ", ") + one;
+    std::string all;
+    for (const std::string& one : sorted) all += (all.empty() ? "" : ", ") + one;
     refuse("no algorithm " + quoted(wanted) + " for the levels of " + std::string(name(composing.operation)) + "/" +
-           composing.name + "; valid: " + names);
+           composing.name + "; " + did_you_mean(wanted, std::vector(sorted.begin(), sorted.end())) + "valid: " + all);
   }
   if (colon == text.npos) return read;
   const std::string_view parameter = text.substr(colon + 1);
@@ -135,7 +145,7 @@ void read_parameter(Choice& choice, std::string_view text, int alias_radix) {
   }
 }
 
-Choice parse(Operation operation, std::string_view text, const std::string& besides) {
+Choice parse(Operation operation, std::string_view text, std::span<const std::string_view> besides) {
   const std::size_t colon = text.find(':');
   Choice choice = named(operation, text.substr(0, colon), besides);
   const int alias_radix = choice.radix;
@@ -178,12 +188,13 @@ std::string bytes_text(std::size_t bytes) {
   return std::to_string(bytes);
 }
 
-Choice parse_choice(Operation operation, std::string_view text) { return parse(operation, text, ""); }
+Choice parse_choice(Operation operation, std::string_view text) { return parse(operation, text, {}); }
 
 Choice parse_wish(Operation operation, std::string_view text, bool blocking) {
   if (text == by_model) return {};
   if (text == by_host && blocking) return {.host = true};
-  return parse(operation, text, "; or " + std::string(by_model) + (blocking ? ", " + std::string(by_host) : ""));
+  constexpr std::array besides = {by_model, by_host};
+  return parse(operation, text, std::span(besides).first(blocking ? 2 : 1));
 }
 
 std::vector<Choice> candidates(Operation operation, std::size_t part_bytes) {

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
-#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
+#include "base/spelling.hpp"
 #include "select/table.hpp"
 #include "topology/file.hpp"
 
@@ -30,12 +30,14 @@ constexpr std::string_view reserved[] = {"ROOT", "HOME", "DIR", "VERSION", "PREF
 
 template <class Value>
 Value one_of(std::string_view text, std::initializer_list<std::pair<const char*, Value>> values) {
+  std::vector<std::string> words;
   std::string valid;
   for (const auto& [word, value] : values) {
     if (text == word) return value;
-    valid += (valid.empty() ? "" : ", ") + std::string(word);
+    valid += (valid.empty() ? "" : ", ") + words.emplace_back(word);
   }
-  throw std::invalid_argument('"' + std::string(text) + "\" is not valid; valid: " + valid);
+  throw std::invalid_argument('"' + std::string(text) + "\" is not valid; " + did_you_mean(text, words) +
+                              "valid: " + valid);
 }
 
 bool flag(std::string_view text) { return one_of<bool>(text, {{"0", false}, {"1", true}}); }
@@ -152,25 +154,14 @@ constexpr Variable variables[] = {
      }},
 };
 
+/// Without the prefix.
 std::vector<std::string> all_names() {
   std::vector<std::string> names;
-  for (const Variable& variable : variables) names.push_back(std::string(prefix) + variable.name);
+  for (const Variable& variable : variables) names.push_back(variable.name);
   for (const bool blocking : {true, false})
-    for (int i = 0; i < operation_count; ++i) names.push_back(variable_of(static_cast<Operation>(i), blocking));
+    for (int i = 0; i < operation_count; ++i)
+      names.push_back(variable_of(static_cast<Operation>(i), blocking).substr(prefix.size()));
   return names;
-}
-
-/// How many letters have to be inserted, removed or replaced to make one of the other (Levenshtein 1966).
-std::size_t distance(std::string_view one, std::string_view other) {
-  std::vector<std::size_t> row(other.size() +
-                               1);  // to the first letters of `other`, from those of `one` that were seen
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < other.size(); ++j)
-      diagonal = std::exchange(row[j + 1], std::min({row[j + 1] + 1, row[j] + 1, diagonal + (one[i] != other[j])}));
-  }
-  return row.back();
 }
 
 std::string ignored(std::string_view name) {
@@ -180,12 +171,10 @@ std::string ignored(std::string_view name) {
     capitals += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     shown += c > ' ' && c <= '~' ? c : '?';
   }
-  const std::size_t max_wrong = std::max<std::size_t>(1, (capitals.size() - prefix.size()) / 3);
   const std::vector<std::string> names = all_names();
-  const auto far = [&](const std::string& known) { return distance(capitals, known); };
-  const auto& nearest = *std::ranges::min_element(names, {}, far);
+  const std::string* const meant = nearest(std::string_view(capitals).substr(prefix.size()), names);
   return shown + " is ignored: there is no such variable" +
-         (far(nearest) <= max_wrong ? "; did you mean " + nearest + "?" : "");
+         (meant ? "; did you mean " + std::string(prefix) + *meant + "?" : "");
 }
 
 void read_variable(Settings& settings, std::string_view name, std::string_view text) {
@@ -259,7 +248,7 @@ Settings read(const char* const* variables, const std::optional<std::string>& ow
 
 bool is_setting(std::string_view name) {
   const std::vector<std::string> names = all_names();
-  return std::ranges::find(names, name) != names.end();
+  return name.starts_with(prefix) && std::ranges::find(names, name.substr(prefix.size())) != names.end();
 }
 
 std::string variable_of(Operation operation, bool blocking) {

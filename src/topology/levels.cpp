@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
+#include "base/spelling.hpp"
 #include "topology/file.hpp"
 
 namespace omnes::inline topology {
@@ -15,8 +18,9 @@ LevelSet parse_levels(std::string_view text) {
     const std::string_view word = text.substr(at, end - at);
     const auto* found = std::ranges::find(level_names, word);
     if (found == level_names.end())
-      throw std::invalid_argument("no level '" + one_line(word) +
-                                  "'; valid, with commas between: " + to_string(all_levels));
+      throw std::invalid_argument("no level '" + one_line(word) + "'; " +
+                                  did_you_mean(word, std::vector<std::string>(level_names.begin(), level_names.end())) +
+                                  "valid, with commas between: " + to_string(all_levels));
     levels.set(static_cast<std::size_t>(found - level_names.begin()));
     at = end + 1;
   }

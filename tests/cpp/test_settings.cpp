@@ -190,12 +190,14 @@ TEST(Settings, WrongOnesAreOneClearLine) {
        "or off"},
       {"OMNES_TOPOLOGY=", "OMNES_TOPOLOGY: \"\" is not valid; valid: a file of nodes and their switches"},
       {"OMNES_LEVELS=numa,nodes",
-       "OMNES_LEVELS: no level 'nodes'; valid, with commas between: "
+       "OMNES_LEVELS: no level 'nodes'; did you mean node? valid, with commas between: "
        "core,l2,l3,numa,socket,node,switch,switch2,switch3,switch4"},
       {"OMNES_WAIT=", "OMNES_WAIT: \"\" is not valid; valid: auto, spin, yield"},
       {"OMNES_REMAP=on", "OMNES_REMAP: \"on\" is not valid; valid: off, exch, reorder, auto"},
       {"OMNES_OFF=yes", "OMNES_OFF: \"yes\" is not valid; valid: 0, 1"},
       {"OMNES_REPRODUCIBLE=2", "OMNES_REPRODUCIBLE: \"2\" is not valid; valid: 0, 1"},
+      {"OMNES_HEAP=shraed",
+       "OMNES_HEAP: \"shraed\" is not valid; did you mean shared? valid: off, alloc_mem, auto, shared"},
       {"OMNES_HEAP=on", "OMNES_HEAP: \"on\" is not valid; valid: off, alloc_mem, auto, shared"},
       {"OMNES_FAKE_NODES=0", "OMNES_FAKE_NODES: \"0\" is not valid; valid: a whole number 1 to 1048576"},
       {"OMNES_SLOTS=1", "OMNES_SLOTS: \"1\" is not valid; valid: a whole number 2 to 64"},
@@ -210,6 +212,11 @@ TEST(Settings, WrongOnesAreOneClearLine) {
       {"OMNES_STATS=", "OMNES_STATS: \"\" is not valid; valid: a folder"},
       {"OMNES_SCATTERV=knomail",
        "OMNES_SCATTERV: no algorithm \"knomail\" for scatterv; valid: linear; or model, host"},
+      {"OMNES_SCATTERV=hots",
+       "OMNES_SCATTERV: no algorithm \"hots\" for scatterv; valid: linear; or model, host"},
+      {"OMNES_SCATTERV=hst",
+       "OMNES_SCATTERV: no algorithm \"hst\" for scatterv; did you mean host? valid: linear; or model, host"},
+      {"OMNES_ISCATTERV=hst", "OMNES_ISCATTERV: no algorithm \"hst\" for scatterv; valid: linear; or model"},
       {"OMNES_ASYNC=yes", "OMNES_ASYNC: \"yes\" is not valid; valid: 0, 1"},
       {"OMNES_ISCATTERV=knomail", "OMNES_ISCATTERV: no algorithm \"knomail\" for scatterv; valid: linear; or model"},
   };

@@ -1,0 +1,40 @@
+#include "base/spelling.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace omnes {
+
+namespace {
+
+constexpr std::size_t longest = 64;  // letters of a word that any name is compared with
+
+/// Letters to insert, remove or replace to make one of the other (Levenshtein 1966).
+std::size_t distance(std::string_view one, std::string_view other) {
+  std::vector<std::size_t> row(other.size() + 1);  // to the first letters of `other`, from those of `one` seen so far
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < other.size(); ++j)
+      diagonal = std::exchange(row[j + 1], std::min({row[j + 1] + 1, row[j] + 1, diagonal + (one[i] != other[j])}));
+  }
+  return row.back();
+}
+
+}  // namespace
+
+const std::string* nearest(std::string_view word, std::span<const std::string> names) {
+  if (word.size() < 2 || word.size() > longest) return nullptr;
+  const auto far = [&](const std::string& name) { return distance(word, name); };
+  const auto found = std::ranges::min_element(names, {}, far);
+  return found != names.end() && far(*found) <= std::max<std::size_t>(1, word.size() / 3) ? &*found : nullptr;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> names) {
+  const std::string* const name = nearest(word, names);
+  return name ? "did you mean " + *name + "? " : "";
+}
+
+}  // namespace omnes
