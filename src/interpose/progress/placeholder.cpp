@@ -40,13 +40,14 @@ Placeholder take() {
   return made;
 }
 
-void send_to_self(int tag, int bytes) {
+/// Completes the receive that waits for it, in any case.
+void send_to_self(MPI_Request waiting, int tag, int bytes) {
   static const std::byte nothing{};
-  host.Send(&nothing, bytes, handles.byte, 0, tag, process().self);
+  if (host.Send(&nothing, bytes, handles.byte, 0, tag, process().self) != MPI_SUCCESS) host.Cancel(&waiting);
 }
 
 void end(Placeholder placeholder) {
-  send_to_self(placeholder.tag, 0);
+  send_to_self(placeholder.request, placeholder.tag, 0);
   host.Wait(&placeholder.request, MPI_STATUS_IGNORE);
   tags.give_back(placeholder.tag);
 }
@@ -68,7 +69,7 @@ void start_placeholder(Pending& pending) { host.Start(&pending.request); }
 
 /// With the message of no bytes that it waits for, or one that does not fit.
 void complete_placeholder(Pending& pending) {
-  if (pending.tag >= 0) send_to_self(pending.tag, pending.code == 0 ? 0 : 1);
+  if (pending.tag >= 0) send_to_self(pending.request, pending.tag, pending.code == 0 ? 0 : 1);
 }
 
 void return_placeholder(Pending& pending) {

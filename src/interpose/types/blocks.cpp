@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "interpose/host/failure.hpp"
+
 namespace omnes::interpose {
 
 namespace {
@@ -82,7 +84,7 @@ bool for_each_block(MPI_Datatype type, const std::function<bool(const Block&)>& 
   const std::vector<MPI_Count>& n = contents.numbers;
   const auto extent_of = [](MPI_Datatype inner) {
     MPI_Aint lb = 0, extent = 0;
-    host.Type_get_extent(inner, &lb, &extent);
+    check_own(host.Type_get_extent(inner, &lb, &extent));
     return extent;
   };
   const MPI_Datatype first = contents.types[0];

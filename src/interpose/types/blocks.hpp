@@ -28,7 +28,7 @@ int combiner_of(MPI_Datatype type);
 bool is_basic(int combiner);
 
 /// Calls `see` with each block of one element, as long as it returns true. Returns whether it has seen all: false, too, of
-/// types made in ways not known here (subarrays, distributed arrays).
+/// types made in ways not known here (distributed arrays). Throws Failure.
 bool for_each_block(MPI_Datatype type, const std::function<bool(const Block&)>& see);
 
 }  // namespace omnes::interpose

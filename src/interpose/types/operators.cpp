@@ -6,6 +6,8 @@
 #include <cstring>
 #include <memory>
 
+#include "interpose/host/failure.hpp"
+
 namespace omnes::interpose {
 
 namespace {
@@ -38,7 +40,7 @@ bool defined(Kind kind, TypeClass type) {
 void reduce_local(const Operator& o, const std::byte* in, std::byte* inout, std::size_t count) {
   while (count > 0) {
     const int some = o.whole ? static_cast<int>(std::min<std::size_t>(count, INT_MAX)) : 1;
-    host.Reduce_local(in - o.true_lb, inout - o.true_lb, some, o.type, o.op);
+    check_own(host.Reduce_local(in - o.true_lb, inout - o.true_lb, some, o.type, o.op));
     in += some * o.stride;
     inout += some * o.stride;
     count -= static_cast<std::size_t>(some);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/types/blocks.hpp"
 
@@ -208,9 +209,11 @@ const TypeInfo* look_up_type(MPI_Datatype type) {
   const std::lock_guard lock(mutex);
   void* attribute = nullptr;
   int found = 0;
-  if (host.Type_get_attr(type, keyval, &attribute, &found) != MPI_SUCCESS) return nullptr;
+  // From here on the datatype is right, for all ranks: none may leave the call to the host alone.
+  check_own(host.Type_get_attr(type, keyval, &attribute, &found));
   const TypeInfo* info = found ? static_cast<const TypeInfo*>(attribute) : examine(type);
-  if (info) type_cache.put(type, info, generation);
+  if (!info) throw Failure{MPI_ERR_OTHER};
+  type_cache.put(type, info, generation);
   return info;
 }
 

@@ -43,7 +43,7 @@ const TypeInfo* look_up_type(MPI_Datatype type);
 /// Null: it is none.
 const TypeInfo* predefined_type(MPI_Datatype type);
 
-/// Null when the host rejects the type (it is not committed). `type` is not MPI_DATATYPE_NULL.
+/// Null when the host rejects the type (it is not committed). `type` is not MPI_DATATYPE_NULL. Throws Failure.
 inline const TypeInfo* type_info(MPI_Datatype type) {
   if (const TypeInfo* known = type_cache.find(type)) [[likely]]
     return known;
