@@ -113,10 +113,16 @@ State::State() = default;
 State::~State() = default;
 
 void State::begin_anew() {
-  unclean = detached = false;
+  unclean = detached = taking_part = false;
   broken = 0;
   if (!lanes) begun = formed = false;
   calls_before = 0;
+}
+
+void State::break_off() {
+  unclean = true;
+  broken = MPI_ERR_OTHER;
+  repeats.forget();
 }
 
 std::shared_ptr<State> State::shared(std::unique_ptr<State> state) {

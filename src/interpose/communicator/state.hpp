@@ -51,8 +51,11 @@ struct State : Members, std::enable_shared_from_this<State> {
   bool begun = false;                    ///< the exchange; by the program's calls on the communicator, one at a time
   std::unique_ptr<Formation> formation;  ///< it, while it is under way: the engine's
   std::atomic<bool> formed = false;      ///< the lane of blocking calls is open, others may be opened
-  std::atomic<int> broken = 0;           ///< the code of what went wrong in it
-  std::atomic<bool> detached = false;    ///< the communicator is gone
+  std::atomic<int> broken = 0;           ///< the code of what went wrong: no operation is begun any more
+  bool taking_part = false;              ///< the program's call has left the description of what it wants behind
+  /// A call has failed that takes part in an operation: what follows would find messages of it, or others wait for it.
+  void break_off();
+  std::atomic<bool> detached = false;  ///< the communicator is gone
   Lane nonblocking;
   std::unique_ptr<Lanes> lanes;  ///< of blocking and of nonblocking calls
   /// Those of persistent operations: each has its own.

@@ -134,7 +134,11 @@ int dispatch(const Made& made, On on, Describe describe, Serve serve, Size size,
         checked->post();
       }
       reason = revoked(comm) ? revoked_communicator : too_new(*state, comm, operation, form);
-      if (!reason) reason = serve(*state, comm);
+      if (!reason) {
+        state->taking_part = false;
+        check_own(state->broken);
+        reason = serve(*state, comm);
+      }
       if (!reason) [[likely]] {
         if (checked) checked->served(request);
         return MPI_SUCCESS;
@@ -142,6 +146,7 @@ int dispatch(const Made& made, On on, Describe describe, Serve serve, Size size,
     }
   } catch (...) {
     if (state) state->unclean = true;
+    if (state && state->taking_part) state->break_off();
     return raise_current(comm);
   }
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(comm, complaint);
@@ -156,16 +161,20 @@ constexpr int unlike_any = -1, left_to_host = -2;  // no codes of a host: those 
 
 /// A call with aliased buffers may be the root's alone. Others have made theirs, which need it no more than to open their lanes.
 const char* refused(State& state, MPI_Comm comm, const char* reason) {
-  if (reason == aliased_buffers) open_lanes(state, comm, false);
+  state.taking_part = reason == aliased_buffers;
+  if (state.taking_part) open_lanes(state, comm, false);
   return reason;
 }
 
 /// The host's code for what Team::run returned.
 int code_of(int result) { return result == Lane::truncated ? MPI_ERR_TRUNCATE : result; }
 
-void check_run(int result) {
-  if (result != 0) [[unlikely]]
-    throw Failure{code_of(result)};
+/// Of a run in which the call takes part. Where parts were truncated, all messages have gone through.
+void check_run(State& state, int result) {
+  if (result == 0) [[likely]]
+    return;
+  state.taking_part = result != Lane::truncated;
+  throw Failure{code_of(result)};
 }
 
 // A poke takes some dozens of nanoseconds.
@@ -196,7 +205,7 @@ bool repeat_known(State& state, Operation operation, const Given<Arguments...>& 
   if (asked)
     for (const std::byte* base : {bases.of[0], bases.of[1]})
       if (base && devices::driver_of(base)) return false;
-  check_run(state.team->run_again(*known->prepared, bases, &known->op.reduction));
+  check_run(state, state.team->run_again(*known->prepared, bases, &known->op.reduction));
   settle(state, operation);
   return true;
 }
@@ -206,6 +215,7 @@ bool repeat_known(State& state, Operation operation, const Given<Arguments...>& 
 template <class... Arguments>
 std::optional<const char*> serve_known(State& state, MPI_Comm comm, Operation operation,
                                        const Given<Arguments...>& given, bool asked) {
+  state.taking_part = true;
   const bool revived = state.repeats.revive(given, asked);
   const bool inherited = !state.formed && state.repeats.find(given, state.p, asked);
   if (inherited) open_lanes(state, comm, true);
@@ -215,7 +225,7 @@ std::optional<const char*> serve_known(State& state, MPI_Comm comm, Operation op
   if (!known) return std::nullopt;
   if (known->prepared->choice.host) [[unlikely]]
     return known->prepared->why.c_str();
-  check_run(state.team->run(known->prepared, known->call));
+  check_run(state, state.team->run(known->prepared, known->call));
   settle(state, operation);
   return nullptr;
 }
@@ -227,6 +237,7 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
   const std::uint64_t forgotten = all_forgotten.load(std::memory_order_acquire);
   Job job(state.staging);
   if (const char* reason = describe(state, job)) return refused(state, comm, reason);
+  state.taking_part = true;
   if (recording()) record::call(state, comm, Form::blocking, job);
   if (process().threads) job.hold();
   const bool waits = reporting() && !state.formed;
@@ -238,7 +249,7 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
   if (checking()) check::ran(prepared->algorithm);
   if (!by_host) [[likely]] {
     job.load(prepared->in_rows);
-    check_run(state.team->run(prepared, job.call));
+    check_run(state, state.team->run(prepared, job.call));
     job.land(prepared->in_rows);
     settle(state, operation);
   }
@@ -254,6 +265,7 @@ int blocking(Operation operation, const void* caller, On on, const Given<Argumen
   const auto serve = [&](State& state, MPI_Comm comm) -> const char* {
     const bool asked = asks(given);
     if (const auto known = serve_known(state, comm, operation, given, asked)) return *known;
+    state.taking_part = false;
     return serve_first(state, comm, operation, given, asked, describe);
   };
   const auto size = [&] { return size_of(operation, given); };
@@ -291,11 +303,12 @@ template <class... Arguments>
     else
       result = run_resized(*state->team, *known, given.word[std::min(1, given.words - 1)], given.send, given.recv);
   } catch (...) {
-    state->unclean = true;
+    state->break_off();
     return raise_current(comm);
   }
   if (result != 0) [[unlikely]] {
     state->unclean = true;
+    if (result != Lane::truncated) state->break_off();
     return raise(comm, code_of(result));
   }
   settle(*state, operation);
@@ -324,6 +337,7 @@ int requested(const Made& call, On on, Describe describe, Pass pass) {
   const auto serve = [&](State& state, MPI_Comm comm) -> const char* {
     auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), comm);
     if (const char* reason = describe(state, pending->job)) return refused(state, comm, reason);
+    state.taking_part = true;
     if (const char* reason = would_stop(state, pending->job)) return reason;
     if (recording()) record::call(state, comm, form, pending->job);
     pending->job.hold();

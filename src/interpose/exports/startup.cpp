@@ -120,8 +120,9 @@ const char* set_up() {
   }
   for (const std::string& line : p.settings.ignored) note(line);
   p.fingerprint = fingerprint_of(p.settings);
-  host.Comm_rank(handles.comm_world, &p.rank);
-  host.Comm_size(handles.comm_world, &p.size);
+  if (host.Comm_rank(handles.comm_world, &p.rank) != MPI_SUCCESS ||
+      host.Comm_size(handles.comm_world, &p.size) != MPI_SUCCESS)
+    return "unknown ranks";
   p.idle = handles.request_null;
   if (p.settings.off) {
     if (p.settings.stats) prepare_report();  // what the host takes for its own
@@ -134,7 +135,7 @@ const char* set_up() {
   if (!simulated && host.Irecv(nullptr, 0, handles.byte, 0, 0, p.self, &p.idle) != MPI_SUCCESS)
     return "no private communicator";
   prepare_operators();
-  if (prepare_types() != MPI_SUCCESS || prepare_states() != MPI_SUCCESS || prepare_report() != MPI_SUCCESS)
+  if (prepare_types(p.fingerprint) != MPI_SUCCESS || prepare_states() != MPI_SUCCESS || prepare_report() != MPI_SUCCESS)
     return "no attributes";
   if (p.settings.record) record::begin();
   return nullptr;
@@ -147,6 +148,7 @@ void check_end(const void* caller) {
     if (State* const state = find_state(handles.comm_world, Form::blocking).state)
       check::joined(check::Function::Finalize, *state, handles.comm_world, caller);
   } catch (const Failure&) {  // the host will say what is wrong
+  } catch (const std::bad_alloc&) {
   }
   check::end();
 }
@@ -170,7 +172,10 @@ int initialised() try {
 void begin_end(const void* caller) {
   if (!world()) return;
   check_end(caller);
-  engine::drain();
+  try {
+    engine::drain();
+  } catch (const std::bad_alloc&) {  // the host ends all the same
+  }
 }
 
 void finalised() {

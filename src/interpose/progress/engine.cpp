@@ -196,6 +196,7 @@ auto& persistent = *new Persistent;
 void ended(void* context, int code) {
   auto* pending = static_cast<Pending*>(context);
   pending->code = code;
+  if (code != 0 && code != Lane::truncated) pending->state->broken = code;
   landed.push_back(pending);
   landed_count.store(static_cast<int>(landed.size()), std::memory_order_relaxed);
 }
@@ -433,6 +434,7 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
   {
     const Inside inside;
     take_off(*pending, inside);
+    pending->state->taking_part = false;                        // from here on it goes on in any case
     over = !recording() && !checking() && take_back(*pending);  // else its request has to be known by its handle
     if (!over) {
       Pending& started = *pending.release();  // also without a request it goes on
@@ -471,16 +473,21 @@ bool start(MPI_Request request) {
   Pending* const pending = persistent.find(request);
   if (!pending) return false;
   if (pending->started_by_program && !pending->told) throw Failure{MPI_ERR_REQUEST};
-  if (!pending->job.nothing) pending->job.load(pending->prepared->in_rows);
-  pending->started_by_program = true;
-  pending->told = component;
-  pending->over.store(false, std::memory_order_relaxed);
-  if constexpr (component) start_placeholder(*pending);
+  check_own(pending->state->broken);
   bool over = false;
-  {
+  try {
+    if (!pending->job.nothing) pending->job.load(pending->prepared->in_rows);
+    pending->started_by_program = true;
+    pending->told = component;
+    pending->over.store(false, std::memory_order_relaxed);
+    if constexpr (component) start_placeholder(*pending);
     const Inside inside;
     take_off(*pending, inside);
     over = take_back(*pending);
+  } catch (...) {  // the others have started it
+    pending->started_by_program = false;
+    pending->state->broken = MPI_ERR_OTHER;
+    throw;
   }
   if (over) {
     seal_segments();

@@ -217,12 +217,14 @@ const TypeInfo* look_up_type(MPI_Datatype type) {
   return info;
 }
 
-int prepare_types() {
+int prepare_types(std::uint64_t& fingerprint) {
   auto& all = *new Predefined;
   for (const Named& named : named_types()) {
     if (named.type == MPI_Datatype{} || named.type == handles.type_null) continue;
     TypeInfo info;
-    if (!measure(named.type, info) || info.size == 0) continue;
+    const bool known = measure(named.type, info) && info.size > 0;
+    fingerprint = fingerprint * 31 + (known ? info.size : 0);
+    if (!known) continue;
     info.kind = named.kind;
     info.contiguous = gapless(info);
     info.element = element_of(info.kind, info.size);

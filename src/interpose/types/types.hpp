@@ -50,7 +50,8 @@ inline const TypeInfo* type_info(MPI_Datatype type) {
   return look_up_type(type);
 }
 
-/// Makes what type_info needs; once, after the host is initialised. Returns the host's error code.
-int prepare_types();
+/// Makes what type_info needs; once, after the host is initialised. Returns the host's error code. What it has found goes
+/// into the fingerprint: ranks that have found something else cannot choose alike.
+int prepare_types(std::uint64_t& fingerprint);
 
 }  // namespace omnes::interpose

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -111,12 +112,16 @@ void misuse(const char* format, ...) {
   abort();
 }
 
-void expect(int code, const char* call) {
-  if (code == MPI_SUCCESS) return;
+bool went_well(int code, const char* call) {
+  if (code == MPI_SUCCESS) return true;
   const Safe here;
   if (errors_handled.load() == 0) fail("%s returned %d, and no error handler was called", call, code);
   shared->ranks[own].error = true;
-  exit(0);  // with a look at leaks; the others end with it
+  return false;
+}
+
+void expect(int code, const char* call) {
+  if (!went_well(code, call)) exit(0);  // with a look at leaks; the others end with it
 }
 
 Result run(const Job& wanted, const std::function<void()>& program) {
@@ -137,10 +142,10 @@ Result run(const Job& wanted, const std::function<void()>& program) {
   }
 
   Result result;
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(job.seconds);
+  auto until = std::chrono::steady_clock::now() + std::chrono::seconds(job.seconds);
   const auto said = [&](int r) { return std::string(shared->ranks[r].line); };
   int left = job.ranks;
-  bool ending = false;
+  bool ending = false, error = false;
   const auto end_all = [&] {
     if (!std::exchange(ending, true))
       for (const pid_t process : processes)
@@ -167,14 +172,18 @@ Result run(const Job& wanted, const std::function<void()>& program) {
       if (result.error || !result.wrong.empty()) end_all();
     }
     if (any) continue;
+    const bool had_error =
+        std::exchange(error, std::ranges::any_of(shared->ranks, [](auto& r) { return r.error.load(); }));
+    if (error && !had_error) until = std::chrono::steady_clock::now() + std::chrono::milliseconds(job.after_error);
     if (!ending && std::chrono::steady_clock::now() > until) {
-      result.wrong = "hangs";
+      if (!error) result.wrong = "hangs";  // else the others may wait for who had it
       end_all();
     }
     usleep(200);
   }
   for (Shared::Rank& rank : shared->ranks) {
     result.struck |= rank.struck;
+    result.error |= rank.error;
     auto& calls = result.calls.emplace_back();
     for (int i = 0; i < known_places; ++i)
       if (const long count = rank.comes[i]) calls[names[i]] = count;

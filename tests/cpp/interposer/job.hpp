@@ -35,6 +35,7 @@ struct Job {
   bool hook = true;               ///< the host has MPIX_Async_start
   bool looks_at_requests = true;  ///< and MPIX_Request_is_complete
   int seconds = 60;               ///< until it is taken to hang
+  int after_error = 100;          ///< ms: what goes on after one, for so long
 };
 
 struct Result {
@@ -60,6 +61,8 @@ struct InMpi {
 };
 /// An error has to have reached an error handler. Then the rank tells, and ends.
 void expect(int code, const char* call);
+/// Likewise, but it goes on. Returns whether there is none.
+bool went_well(int code, const char* call);
 /// A call of MPI by the program.
 #define MPI(call)                        \
   do {                                   \

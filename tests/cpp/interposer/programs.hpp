@@ -109,6 +109,20 @@ inline const Operation of_neighbors[] = {PROGRAMS_NEIGHBORS(PROGRAMS_OPERATION)}
     fake::expect(code, #expression);         \
   } while (false)
 
+/// Whether it returns no error.
+#define WENT_WELL(expression)                  \
+  [&] {                                        \
+    int code;                                  \
+    {                                          \
+      const fake::InMpi inside(#expression);   \
+      code = expression;                       \
+    }                                          \
+    return fake::went_well(code, #expression); \
+  }()
+
+/// Whether it does so the first or the second time.
+#define AT_LAST(expression) (WENT_WELL(expression) || WENT_WELL(expression))
+
 inline void compare(const Operation& operation, Arguments& a, const char* form) {
   const std::vector<std::byte> found = a.recv;
   std::fill(a.recv.begin(), a.recv.end(), std::byte{0});
@@ -376,6 +390,82 @@ inline void all_completions() {
   end();
 }
 
+/// Goes on after errors. A call that has failed may be made once more: either it has done nothing, and is as good as any,
+/// or it and all that follow fail. What returns without an error is right.
+class GoingOn {
+ public:
+  GoingOn() {
+    begin();
+    MPI(Comm_dup(MPI_COMM_WORLD, &twin_));
+    MPI_Op_create(add, 1, &op_);
+    MPI_Comm_rank(twin_, &rank_);
+    MPI_Comm_size(twin_, &p_);
+    for (const MPI_Comm comm : {MPI_COMM_WORLD, twin_})
+      for (const int count : {1, most}) all_of(comm, count);
+    MPI_Op_free(&op_);
+    MPI_Comm_free(&twin_);
+    MPI_Finalize();
+  }
+
+ private:
+  static void add(void* in, void* inout, int* count, MPI_Datatype*) {
+    for (int i = 0; i < *count; ++i) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
+  }
+  /// What a rank brings to a call: to each other one the same.
+  static int value(int call, int rank, int i) { return 100 * call + 10 * rank + i % 7; }
+  int sum(int call, int i) const {
+    int all = 0;
+    for (int r = 0; r < p_; ++r) all += value(call, r, i);
+    return all;
+  }
+
+  void all_of(MPI_Comm comm, int count) {
+    Arguments a(comm, count, MPI_INT, sizeof(int));
+    for (const int number : {1, 3, 10, 11})  // Bcast, Allreduce, Allgather, Alltoall
+      for (const MPI_Op op : {MPI_SUM, op_}) {
+        const Operation& operation = operations[number];
+        a.op = op;
+        const auto parts = number < 10 ? 1 : p_;
+        const auto expected = [&](int i) {
+          return number == 1   ? value(calls_, a.root, i)
+                 : number == 3 ? sum(calls_, i)
+                               : value(calls_, i / count, i % count);
+        };
+        const auto come = [&] {
+          ++calls_;
+          for (int i = 0; i < p_ * count; ++i)
+            reinterpret_cast<int*>(a.send.data())[i] = value(calls_, rank_, i % count);
+        };
+        const auto see = [&](const char* form) {
+          if (number == 1 && a.rank == a.root) return;
+          for (int i = 0; i < parts * count; ++i)
+            if (const int found = reinterpret_cast<int*>(a.recv.data())[i]; found != expected(i))
+              fake::fail("%s, %s, the %d. call, element %d: %d, not %d", operation.name, form, calls_, i, found,
+                         expected(i));
+        };
+        for (int times = 0; times < 3; ++times) {
+          come();
+          if (AT_LAST(operation.blocking(a))) see("blocking");
+        }
+        MPI_Request request;
+        come();
+        if (AT_LAST(operation.nonblocking(a, &request)) && WENT_WELL(MPI_Wait(&request, MPI_STATUS_IGNORE)))
+          see("nonblocking");
+        if (!AT_LAST(operation.persistent(a, &request))) continue;
+        for (int times = 0; times < 2; ++times) {
+          come();
+          if (AT_LAST(MPI_Start(&request)) && WENT_WELL(MPI_Wait(&request, MPI_STATUS_IGNORE))) see("persistent");
+        }
+        WENT_WELL(MPI_Request_free(&request));
+      }
+  }
+
+  MPI_Comm twin_;
+  MPI_Op op_;
+  int p_, rank_, calls_ = 0;
+};
+inline void all_going_on() { GoingOn(); }
+
 struct Program {
   const char* name;
   void (*run)();
@@ -383,6 +473,7 @@ struct Program {
 inline const Program all[] = {{"blocking", all_blocking},
                               {"requested", all_requested},
                               {"objects", all_objects},
-                              {"completions", all_completions}};
+                              {"completions", all_completions},
+                              {"going_on", all_going_on}};
 
 }  // namespace programs
