@@ -67,10 +67,12 @@ void remove_hook() {
   if (const Change remove = change("opal_progress_unregister")) remove(from_host);
 }
 
-/// It spins unless its launcher knows that there are more ranks than slots, or its user has said otherwise.
-void have_host_yield() {
-  if (std::getenv("OMPI_MCA_mpi_yield_when_idle")) return;
-  if (const auto set = reinterpret_cast<bool (*)(bool)>(host_data("opal_progress_set_yield_when_idle"))) set(true);
+/// It spins unless its launcher knows that there are more ranks than slots, or its user has said otherwise. Returns whether it does not now.
+bool have_host_yield() {
+  if (std::getenv("OMPI_MCA_mpi_yield_when_idle")) return true;
+  const auto set = reinterpret_cast<bool (*)(bool)>(host_data("opal_progress_set_yield_when_idle"));
+  if (set) set(true);
+  return set != nullptr;
 }
 
 #elif defined(OMNES_ABI_MPICH)
@@ -109,13 +111,13 @@ void add_hook() {
 }
 void remove_hook() { hook_removed = true; }
 
-void have_host_yield() {}  // it calls pause_in_host()
+bool have_host_yield() { return false; }  // but it calls pause_in_host()
 
 #else
 
 void add_hook() {}
 void remove_hook() {}
-void have_host_yield() {}
+bool have_host_yield() { return false; }
 
 #endif
 
@@ -192,8 +194,7 @@ void hook_into_host() {
 
 void let_others_run() {
   hook_into_host();
-  have_host_yield();
-  wait_for_host_by_tests();
+  if (!have_host_yield()) wait_for_host_by_tests();
 }
 
 void start_background() {

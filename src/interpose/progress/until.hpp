@@ -1,8 +1,8 @@
-// Waiting for the host while operations of ours are under way, or where ranks share CPUs: a function that waits becomes a loop of
-// the one that only tests.
+// Waiting for the host while operations of ours are under way, or where it would keep CPUs from other ranks: a function that
+// waits becomes a loop of the one that only tests.
 //
-// Where ranks share CPUs: hosts that spin until a message comes keep the CPU from the rank that is to send it, often for its whole time slice.
-// Ours yield between two looks.
+// Where ranks share CPUs: a host that spins until a message comes keeps the CPU from the rank that is to send it, often for its
+// whole time slice. Ours yield between two looks, unless the host can be told to yield by itself (background.cpp).
 #pragma once
 
 #include "interpose/progress/engine.hpp"
