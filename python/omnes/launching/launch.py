@@ -106,13 +106,15 @@ def prepare(
             preload.insert(0, libraries.heap())
         if notices and found.family is None:
             passed["OMNES_NOTICES"] = notices
-        passed["LD_PRELOAD"] = _preload(preload, earlier)
+        # Tools count what the program calls; what they call comes to omnes.
+        tools = [word for word in earlier if linkage.replaces_mpi(linkage.preloaded(word, os.environ))]
+        passed["LD_PRELOAD"] = _preload([*tools, *preload], [word for word in earlier if word not in tools])
     launch.command += launcher_options
     launch.command += _with_variables(chosen, passed, [_as_launched(words[0], found), *words[1:]])
     return launch
 
 
-def _preload(paths: Sequence[Path], earlier: Sequence[str]) -> str:
+def _preload(paths: Sequence[str | Path], earlier: Sequence[str]) -> str:
     return ":".join([*map(str, paths), *earlier])
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import struct
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -72,6 +73,42 @@ def locate(command: str, environment: Mapping[str, str]) -> Path:
     hint = f"; there is one here: ./{command}" if here.is_file() else ""
     where = "no such file" if os.sep in command else "not in PATH"
     raise OmnesError(f"program {command} not found: {where}{hint}")
+
+
+def replaces_mpi(library: Path) -> bool:
+    """Whether a library replaces functions of MPI and is no MPI: a tool, which calls the MPI's by their PMPI_ names."""
+    try:
+        names = _defined(library.read_bytes())
+    except (OSError, struct.error, ValueError):
+        return False
+    return any(name.startswith(b"MPI_") for name in names) and b"PMPI_Comm_rank" not in names
+
+
+def preloaded(word: str, environment: Mapping[str, str]) -> Path:
+    """Where the loader finds what LD_PRELOAD names."""
+    folders = environment.get("LD_LIBRARY_PATH", "").split(":") if os.sep not in word else []
+    return next((path for folder in folders if (path := Path(folder or ".", word)).is_file()), Path(word))
+
+
+def _defined(elf: bytes) -> set[bytes]:
+    """The names that a library for this machine defines for others."""
+    dynamic_symbols, entry_bytes = 11, 24
+    if not elf.startswith(b"\x7fELF\2\1"):
+        raise ValueError("not ELF of 64 bits, little-endian")
+    (start,) = struct.unpack_from("<Q", elf, 0x28)
+    (size, count) = struct.unpack_from("<HH", elf, 0x3A)
+    sections = [struct.unpack_from("<IIQQQQI", elf, start + i * size) for i in range(count)]
+    names = set()
+    for _, kind, _, _, offset, length, link in sections:
+        if kind != dynamic_symbols:
+            continue
+        strings = sections[link][4]
+        for name, _, _, section in struct.iter_unpack(
+            "<IBBH16x", elf[offset : offset + length // entry_bytes * entry_bytes]
+        ):
+            if section != 0:
+                names.add(elf[strings + name : elf.index(b"\0", strings + name)])
+    return names
 
 
 def _is_python(path: Path) -> bool:

@@ -1,0 +1,120 @@
+"""Beside omnes: tools that replace MPI's functions, debuggers, and Python that starts processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from launching import LIMIT, YIELDING, mpirun, the_mpi
+from omnes.launching import linkage
+
+PROGRAMS = Path(__file__).parent / "programs"
+# Of tests/programs/counted.c.
+CALLS = {"MPI_Init": 1, "MPI_Allreduce": 5, "MPI_Barrier": 2, "MPI_Wait": 1}
+
+
+def omnes_run(*words, **variables: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "omnes", "run", *map(str, words)]
+    environment = {**os.environ, **YIELDING, **variables}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
+
+
+def needs(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"no {program} here")
+    return found
+
+
+@pytest.fixture
+def tool(mpi, tmp_path) -> Path:
+    target = tmp_path / "libtool.so"
+    words = [mpi.compiler(), "-shared", "-fPIC", PROGRAMS / "counting_tool.c", "-o", target]
+    subprocess.run(list(map(str, words)), check=True, timeout=LIMIT)
+    return target
+
+
+@pytest.mark.parametrize("name", ["by its path", "by its name"])
+def test_a_profiling_tool_sees_the_programs_calls(build, mpi, tool, tmp_path, name):
+    """It is called first, and what it calls runs on omnes."""
+    told = {"LD_PRELOAD": str(tool)}
+    if name == "by its name":
+        folders = [str(tool.parent), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+        told = {"LD_PRELOAD": f"libm.so.6:{tool.name}", "LD_LIBRARY_PATH": ":".join(folders)}
+    file = tmp_path / "stats.json"
+    done = omnes_run("--stats-json", file, "--mpirun", mpi.launcher, "-n", 2, build("counted", mpi), **told)
+    assert done.returncode == 0 and "OK\n" in done.stdout, done.stdout + done.stderr
+    counted = re.findall(r"tool: rank (\d): (.*)", done.stdout)
+    assert dict(counted) == {rank: ", ".join(f"{count} {of}" for of, count in CALLS.items()) for rank in "01"}
+    stats = json.loads(file.read_text())
+    assert stats["passed"] == [] and {"allreduce", "barrier", "bcast"} == {one["operation"] for one in stats["entries"]}
+
+
+def test_tools_are_told_from_mpis_and_other_files(mpi, tool, tmp_path):
+    assert linkage.replaces_mpi(tool)
+    (tmp_path / "text").write_text("MPI_Init")
+    (tmp_path / "short").write_bytes(tool.read_bytes()[:1000])
+    others = [next(mpi.prefix.glob("lib/libmpi.so.*")), *(tmp_path / name for name in ("text", "short", "missing"))]
+    assert [one for one in others if linkage.replaces_mpi(one)] == []
+
+
+def test_a_debugger_stops_in_the_programs_calls(build, mpi):
+    gdb = [needs("gdb"), "-nx", "-batch", "-iex", "set breakpoint pending on", "-iex", "set debuginfod enabled off"]
+    orders = ["break MPI_Barrier", "run", "bt", "delete", "continue"]
+    words = [*gdb, *(word for order in orders for word in ("-ex", order)), "--args", build("counted", mpi)]
+    done = omnes_run("--mpirun", mpi.launcher, "-n", 2, *words)
+    assert done.returncode == 0 and "OK\n" in done.stdout, done.stdout + done.stderr
+    assert len(re.findall(r"#0 .*MPI_Barrier.*libomnes-", done.stdout)) == 2
+    assert len(re.findall(r"exited normally", done.stdout)) == 2
+
+
+_PYTHON = """
+import multiprocessing, subprocess, sys
+import numpy as np
+
+def child(number):
+    return int(np.arange(number).sum())
+
+def checked(bytes):
+    mine = np.full(bytes // 8, comm.rank + 1, dtype="q")
+    everyones = np.empty_like(mine)
+    comm.Allreduce(mine, everyones)
+    assert (everyones == comm.size * (comm.size + 1) // 2).all()
+
+if __name__ == "__main__":  # children that import this again must not start MPI
+    from mpi4py import MPI
+    comm = MPI.COMM_WORLD
+    for method in ("fork", "spawn", "forkserver"):
+        checked(8)
+        pending = comm.Ibarrier()
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            results = pool.map_async(child, range(10))
+            checked(1 << 20)
+            assert results.get() == [number * (number - 1) // 2 for number in range(10)]
+        pending.Wait()
+        checked(1 << 20)
+    words = [sys.executable, "-c", "import numpy; print(numpy.ones(9).sum())"]
+    assert subprocess.check_output(words, text=True) == "9.0\\n"
+    checked(1 << 20)
+    comm.Barrier()
+    if comm.rank == 0:
+        print("OK")
+"""
+
+
+@pytest.mark.parametrize("heap", ["auto", "shared"])
+def test_python_may_start_processes(tmp_path, heap):
+    script = tmp_path / "script.py"
+    script.write_text(_PYTHON)
+    variables = {"OMNES_HEAP": heap, "OMNES_STATS": str(tmp_path)}
+    done = mpirun(the_mpi("openmpi"), 2, sys.executable, script, variables=variables)
+    assert (done.returncode, done.stdout) == (0, "OK\n"), done.stdout + done.stderr
+    (stats,) = [json.loads(path.read_text()) for path in tmp_path.glob("rank-0.json")]
+    assert stats["entries"] and stats["passed"] == []
