@@ -27,7 +27,7 @@ int MPI_Wait(MPI_Request* request, MPI_Status* status) {
 int MPI_Finalize(void) {
   int rank;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  printf("tool: rank %d: %d MPI_Init, %d MPI_Allreduce, %d MPI_Barrier, %d MPI_Wait\n", rank, inits, allreduces, barriers,
-         waits);
+  printf("tool: rank %d: %d MPI_Init, %d MPI_Allreduce, %d MPI_Barrier, %d MPI_Wait\n", rank, inits, allreduces,
+         barriers, waits);
   return PMPI_Finalize();
 }
