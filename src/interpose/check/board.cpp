@@ -8,6 +8,7 @@
 #include <deque>
 #include <mutex>
 
+#include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/process/world.hpp"
 #include "transport/shm/segment.hpp"
@@ -25,20 +26,19 @@ struct Board {
 };
 Board& board = *new Board;  // never destroyed: MPI may be finalised by a destructor
 
-/// Collective. Whether all could attach.
+/// Collective. Whether all could attach. Throws Failure.
 bool share(shm::Medium medium, int first, const shm::Geometry& geometry, shm::Ticket* tickets) {
   const World& w = *world();
   shm::Ticket mine;
   std::string error;
   board.segment = first == w.rank ? shm::Segment::create(geometry, medium, mine, error) : nullptr;
   if (!board.segment) mine.pid = 0;
-  if (host.Allgather(&mine, sizeof mine, handles.byte, tickets, sizeof mine, handles.byte, handles.comm_world) !=
-      MPI_SUCCESS)
-    return false;
+  check_raised(
+      host.Allgather(&mine, sizeof mine, handles.byte, tickets, sizeof mine, handles.byte, handles.comm_world));
   if (first != w.rank && tickets[first].pid != 0) board.segment = shm::Segment::attach(tickets[first], error);
   int worked = board.segment != nullptr, all = 0;
-  if (host.Allreduce(&worked, &all, 1, handles.integer, handles.min, handles.comm_world) != MPI_SUCCESS || !all)
-    return false;
+  check_raised(host.Allreduce(&worked, &all, 1, handles.integer, handles.min, handles.comm_world));
+  if (!all) return false;
   board.segment->everyone_attached();
   return true;
 }

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -284,7 +285,13 @@ void end() {
   r.write(*process().settings.record + "/calls-" + std::to_string(process().rank) + ".txt");
 }
 
-void call(const State& state, MPI_Comm comm, Form form, const Job& job) {
+/// There is no memory for what follows.
+static void stop() {
+  const std::lock_guard lock(recorder().mutex);
+  recorder().full = true;
+}
+
+void call(const State& state, MPI_Comm comm, Form form, const Job& job) try {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
   if (!r.is_first()) {
@@ -300,23 +307,29 @@ void call(const State& state, MPI_Comm comm, Form form, const Job& job) {
   const std::string what = std::string(omnes::name(job.call.operation)) + ' ' + std::string(omnes::name(form));
   r.add(what + " on=" + std::to_string(number) + arguments(job), r.fresh);
   r.note_call();
+} catch (const std::bad_alloc&) {
+  stop();
 }
 
-void requested(MPI_Request request) {
+void requested(MPI_Request request) try {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
   if (!r.is_first() || r.fresh == 0) return;
   r.requests[request] = {r.fresh, r.fresh_is_persistent, !r.fresh_is_persistent};
   r.fresh = 0;
+} catch (const std::bad_alloc&) {
+  stop();
 }
 
-void left_out(Operation operation, Form form, const char* reason) {
+void left_out(Operation operation, Form form, const char* reason) try {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
   r.leave_out(operation, form, reason);
+} catch (const std::bad_alloc&) {
+  stop();
 }
 
-void made(MPI_Comm parent, std::uint64_t id, bool same_members, MPI_Comm comm) {
+void made(MPI_Comm parent, std::uint64_t id, bool same_members, MPI_Comm comm) try {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
   const bool is_null = comm == handles.comm_null;
@@ -328,32 +341,42 @@ void made(MPI_Comm parent, std::uint64_t id, bool same_members, MPI_Comm comm) {
   if (!is_null) {
     int size = 0;
     if (!world() || host.Comm_size(comm, &size) != MPI_SUCCESS) return;
-    as = std::to_string(r.number(comm, id, ranks_in_world(comm, size)));
+    try {
+      as = std::to_string(r.number(comm, id, ranks_in_world(comm, size)));
+    } catch (const Failure&) {  // the error handler has heard of it
+      return;
+    }
   }
   char identity[24];
   std::snprintf(identity, sizeof identity, "%llx", static_cast<unsigned long long>(id));
   r.add((same_members ? "dup on=" : "split on=") + std::to_string(of) + " as=" + as + " id=" + identity);
+} catch (const std::bad_alloc&) {
+  stop();
 }
 
-void freed(MPI_Comm comm) {
+void freed(MPI_Comm comm) try {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
   const auto found = r.numbers.find(comm);
   if (found == r.numbers.end() || comm == handles.comm_world || comm == handles.comm_self) return;
   if (r.is_first()) r.add("free on=" + std::to_string(found->second));
   r.numbers.erase(found);
+} catch (const std::bad_alloc&) {
+  stop();
 }
 
-void started(MPI_Request request) {
+void started(MPI_Request request) try {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
   const auto found = r.requests.find(request);
   if (found == r.requests.end() || !found->second.persistent || found->second.active) return;
   found->second.active = true;
   r.add("start", found->second.number);
+} catch (const std::bad_alloc&) {
+  stop();
 }
 
-void released(MPI_Request request) {
+void released(MPI_Request request) try {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
   const auto found = r.requests.find(request);
@@ -361,28 +384,36 @@ void released(MPI_Request request) {
   r.add("release", found->second.number);
   r.free_requests.push_back(found->second.number);
   r.requests.erase(found);
+} catch (const std::bad_alloc&) {
+  stop();
 }
 
-Watched::Watched(int count, const MPI_Request* requests) {
+Watched::Watched(int count, const MPI_Request* requests) try {
   if (!on || !requests) return;
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
   for (int i = 0; i < count; ++i)
     if (r.requests.contains(requests[i])) ours_.push_back({i, requests[i]});
+} catch (const std::bad_alloc&) {
+  stop();
 }
 
-void Watched::all() const {
+void Watched::all() const try {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
   for (const Of& of : ours_) r.complete(of.request);
+} catch (const std::bad_alloc&) {
+  stop();
 }
 
-void Watched::some(int count, const int* indices) const {
+void Watched::some(int count, const int* indices) const try {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
   for (int i = 0; i < count; ++i)
     for (const Of& of : ours_)
       if (of.index == indices[i]) r.complete(of.request);
+} catch (const std::bad_alloc&) {
+  stop();
 }
 
 }  // namespace omnes::interpose::record

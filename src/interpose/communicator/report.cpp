@@ -12,6 +12,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <set>
 #include <string>
@@ -48,6 +49,13 @@ struct Function {
 };
 
 namespace {
+
+/// What only looks on does without what there is no memory for.
+template <class Look>
+void if_memory_allows(Look look) try {
+  look();
+} catch (const std::bad_alloc&) {
+}
 
 // Of all ranks together, for each kind of call of a communicator: 32 bytes each in memory, as many in the file.
 constexpr std::size_t max_timed_of_job = std::size_t{1} << 20;
@@ -319,12 +327,14 @@ int finalize(MPI_Comm, int, void*, void*) {
       host.Request_free(&idle);
   }
   if (!reporting()) return MPI_SUCCESS;
-  const std::int64_t ended_at = monotonic_ns();
-  Totals& t = totals();
-  const std::lock_guard lock(t.mutex);
-  for (auto& [comm, passing] : t.passing) t.retire(passing, false);
-  for (const State* state : t.live) t.add(*state, false);
-  write(*process().settings.stats, process().rank, to_json(t, ended_at));
+  if_memory_allows([] {
+    const std::int64_t ended_at = monotonic_ns();
+    Totals& t = totals();
+    const std::lock_guard lock(t.mutex);
+    for (auto& [comm, passing] : t.passing) t.retire(passing, false);
+    for (const State* state : t.live) t.add(*state, false);
+    write(*process().settings.stats, process().rank, to_json(t, ended_at));
+  });
   return MPI_SUCCESS;
 }
 
@@ -378,7 +388,7 @@ void enlist(State& state) {
 void retire(State& state) {
   if (!reporting()) return;
   const std::lock_guard lock(totals().mutex);
-  if (totals().live.erase(&state)) totals().add(state, true);
+  if (totals().live.erase(&state)) if_memory_allows([&] { totals().add(state, true); });
 }
 
 void retire(MPI_Comm comm) {
@@ -388,7 +398,7 @@ void retire(MPI_Comm comm) {
   t.last_passing = nullptr;
   const auto found = t.passing.find(comm);
   if (found == t.passing.end()) return;
-  t.retire(found->second, true);
+  if_memory_allows([&] { t.retire(found->second, true); });
   t.passing.erase(found);
 }
 
@@ -435,7 +445,7 @@ PassedCall::PassedCall(MPI_Comm comm, State* state, Operation operation, Form fo
     samples->forget();
 }
 
-void PassedCall::end(int code) {
+void PassedCall::end(int code) try {
   if (!timed_) return;
   const std::int64_t end = monotonic_ns();
   Totals& t = totals();
@@ -460,9 +470,10 @@ void PassedCall::end(int code) {
   Sample* const sample = kind_->counted.sample;
   kind_->counted.time(static_cast<double>(end - begin_) * 1e-9, sample ? sample->weight() : 1);
   if (sample) sample->add(begin_, end, root_, call_site ? call_site() : 0);
+} catch (const std::bad_alloc&) {  // it is not counted
 }
 
-void InMpi::enter(const char* name) {
+void InMpi::enter(const char* name) try {
   Totals& t = totals();
   const std::lock_guard lock(t.mutex);
   Function* function = nullptr;
@@ -476,6 +487,7 @@ void InMpi::enter(const char* name) {
   if (!function->sample.takes()) return;
   function_ = function;
   begin_ = monotonic_ns();
+} catch (const std::bad_alloc&) {  // likewise
 }
 
 void InMpi::leave() {

@@ -54,8 +54,8 @@ int make(Wide parent, const Making& making, const void* made, Make make) try {
     record::made(narrow<MPI_Comm>(parent), origin.id, members == MadeOf::same, *static_cast<const MPI_Comm*>(made));
   keep_made(std::move(origin), made);
   return code;
-} catch (const std::bad_alloc&) {
-  return raise(narrow<MPI_Comm>(parent), MPI_ERR_NO_MEM);
+} catch (...) {
+  return raise_current(narrow<MPI_Comm>(parent));
 }
 
 template <class Make>

@@ -434,7 +434,6 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
   {
     const Inside inside;
     take_off(*pending, inside);
-    pending->state->taking_part = false;                        // from here on it goes on in any case
     over = !recording() && !checking() && take_back(*pending);  // else its request has to be known by its handle
     if (!over) {
       Pending& started = *pending.release();  // also without a request it goes on
@@ -452,7 +451,9 @@ void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
       count_end(*pending);
     }
     request = handles.request_null;
+    pending->state->taking_part = false;  // it has ended, in this way or that
     check_own(pending->code);
+    pending->state->taking_part = true;
     request = completed_request();
   } else {
     wake_background();

@@ -57,6 +57,8 @@ void tell(const char* format, va_list arguments) {
     program();
   } catch (const std::exception& exception) {
     fail("%s has thrown %s", last_call, exception.what());
+  } catch (...) {
+    fail("%s has thrown a failure", last_call);
   }
   exit(0);
 }
