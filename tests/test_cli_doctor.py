@@ -47,7 +47,9 @@ def test_findings_are_for_scripts_too():
 
 def test_what_fails_is_said_and_counts():
     done = doctor("--mpi", str(PREFIXES["openmpi"]), OMNES_BCAST="knomail")
-    assert done.returncode == 1 and 'OMNES_BCAST: no algorithm "knomail" for bcast; did you mean knomial?' in done.stdout, done.stdout
+    assert (
+        done.returncode == 1 and 'OMNES_BCAST: no algorithm "knomail" for bcast; did you mean knomial?' in done.stdout
+    ), done.stdout
     # A job that omnes does not reach.
     done = doctor("--mpi", str(PREFIXES["openmpi"]), OMNES_OFF="1")
     assert done.returncode == 1 and "omnes was switched off" in done.stdout

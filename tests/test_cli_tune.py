@@ -204,7 +204,10 @@ def test_a_wrong_table_ends_the_job_with_one_line_that_says_where(build, tmp_pat
     of = the_mpi("openmpi")
     run = mpirun(of, 1, build("profiled", of), variables={"OMNES_TABLE": str(table)})
     assert run.returncode != 0
-    assert f'{table}: line 2: rule 1 of bcast, use: no algorithm "knomail" for bcast; did you mean knomial? valid: ' in run.stderr
+    assert (
+        f'{table}: line 2: rule 1 of bcast, use: no algorithm "knomail" for bcast; did you mean knomial? valid: '
+        in run.stderr
+    )
 
 
 def test_tune_writes_a_table_and_goes_on_where_it_was(tmp_path, monkeypatch):

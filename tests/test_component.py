@@ -156,7 +156,11 @@ def test_a_parameter_is_a_setting(run, report):
 @pytest.mark.parametrize(
     ("variable", "value", "said"),
     [
-        ("OMPI_MCA_coll_omnes_bcast", "knomail", 'OMNES_BCAST: no algorithm "knomail" for bcast; did you mean knomial? valid: '),
+        (
+            "OMPI_MCA_coll_omnes_bcast",
+            "knomail",
+            'OMNES_BCAST: no algorithm "knomail" for bcast; did you mean knomial? valid: ',
+        ),
         ("OMNES_CHECK", "1", "OMNES_CHECK: not served by a component of Open MPI; preload libomnes-ompi.so"),
         ("OMNES_RECORD", ".", "OMNES_RECORD: not served by a component of Open MPI; preload libomnes-ompi.so"),
     ],
