@@ -55,7 +55,8 @@ TEST(Choice, WrongOnesAreOneClearLine) {
       {"x", "no algorithm \"x\" for bcast; valid: " + algorithms_of(Operation::bcast)},
       {"binomail",
        "no algorithm \"binomail\" for bcast; did you mean binomial? valid: " + algorithms_of(Operation::bcast)},
-      {"knomail", "no algorithm \"knomail\" for bcast; did you mean knomial? valid: " + algorithms_of(Operation::bcast)},
+      {"knomail",
+       "no algorithm \"knomail\" for bcast; did you mean knomial? valid: " + algorithms_of(Operation::bcast)},
       {"knomial:k=1", "\"1\" is not valid; valid: a whole number of at least 2"},
       {"knomial:k=", "\"\" is not valid; valid: a whole number of at least 2"},
       {"knomial:fanout=3", "bcast algorithm knomial has no parameter \"fanout\"; valid: k=N, segment=BYTES"},
@@ -82,7 +83,8 @@ TEST(Choice, NamesAlgorithmsForLevels) {
   const std::vector<std::pair<const char*, std::string>> cases = {
       {"hierarchical:nmua=linear", "barrier algorithm hierarchical has no parameter \"nmua\"; valid: " + levels},
       {"hierarchical:node=lineal",
-       "no algorithm \"lineal\" for the levels of barrier/hierarchical; did you mean linear? valid: all_to_all, binary, bine, chain, "
+       "no algorithm \"lineal\" for the levels of barrier/hierarchical; did you mean linear? valid: all_to_all, "
+       "binary, bine, chain, "
        "circulant, circulant_pipelined, dissemination, double_tree, kary, knomial, linear, pipeline, postal, "
        "rabenseifner, recursive_doubling, ring, scatter_bine, scatter_recursive_doubling, scatter_ring, sliced, smp, "
        "split_binary"},
