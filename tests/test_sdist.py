@@ -5,7 +5,6 @@ FULL_TESTS=1 in the environment compiles it, as pip does in an empty environment
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tarfile
@@ -13,27 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from launching import LIMIT, ROOT
+from launching import FULL, LIMIT, ROOT, output_of
 
-FULL = os.environ.get("FULL_TESTS") == "1"
 HOUR = 3600
 LEFT_OUT = "bench/results/"
 # hwloc's, METIS's and toml++'s headers are not seen there; Python's own, in folders below, are.
 HIDDEN = ";".join(["/usr/include", *map(str, Path("/usr/include").glob("*-linux-gnu"))])
 
 
-def run(*words: object, limit: float = LIMIT, cwd: Path | None = None) -> str:
-    command = [str(one) for one in words]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=limit, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("sdist")
     make = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
-    run(sys.executable, "-c", make, folder, cwd=ROOT)
+    output_of(sys.executable, "-c", make, folder, cwd=ROOT)
     (made,) = folder.glob("omnes-*.tar.gz")
     return made
 
@@ -48,7 +39,7 @@ def unpacked(archive) -> Path:
 def test_holds_what_the_repository_holds(archive):
     if not (ROOT / ".git").exists():
         pytest.skip("no repository here")
-    listed = run("git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
+    listed = output_of("git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
     wanted = {one for one in listed if one and not one.startswith(LEFT_OUT) and (ROOT / one).exists()}
     with tarfile.open(archive) as opened:
         held = {name.partition("/")[2] for name in opened.getnames()}
@@ -63,7 +54,7 @@ def network(tmp_path_factory) -> None:
 
 
 def test_fetches_the_headers_that_are_not_there(unpacked, network, tmp_path):
-    said = run(
+    said = output_of(
         "cmake",
         "-S",
         unpacked,
@@ -80,9 +71,11 @@ def test_fetches_the_headers_that_are_not_there(unpacked, network, tmp_path):
 @pytest.mark.skipif(not FULL, reason="takes many minutes; FULL_TESTS=1 compiles it")
 @pytest.mark.timeout(HOUR)
 def test_builds_and_works_in_an_empty_environment(archive, network, tmp_path):
-    run(sys.executable, "-m", "venv", tmp_path)
+    output_of(sys.executable, "-m", "venv", tmp_path)
     mpi = "mpich==5.0.2"
-    run(tmp_path / "bin/pip", "install", archive, mpi, "-C", f"cmake.define.CMAKE_IGNORE_PATH={HIDDEN}", limit=HOUR)
+    output_of(
+        tmp_path / "bin/pip", "install", archive, mpi, "-C", f"cmake.define.CMAKE_IGNORE_PATH={HIDDEN}", limit=HOUR
+    )
     omnes = tmp_path / "bin/omnes"
-    assert "proved" in run(omnes, "verify", "bcast", "-n", "1..5")
-    run(omnes, "doctor", "--mpi", tmp_path)
+    assert "proved" in output_of(omnes, "verify", "bcast", "-n", "1..5")
+    output_of(omnes, "doctor", "--mpi", tmp_path)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import json
-import os
 import platform
 import subprocess
 import sys
@@ -16,10 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from launching import LIMIT, ROOT
+from launching import FULL, LIMIT, ROOT
 
 SCRIPT = ROOT / "scripts/wheels"
-FULL = os.environ.get("FULL_TESTS") == "1"
 HOUR = 3600
 
 
