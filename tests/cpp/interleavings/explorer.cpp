@@ -17,7 +17,7 @@ namespace explorer {
 
 namespace {
 
-constexpr std::size_t max_ranks = 4;   // and one that sets up and looks at the end
+constexpr std::size_t max_ranks = 4;   // and one that sets up
 constexpr std::size_t cell_bytes = 4;  // plain accesses are looked at so finely
 constexpr std::size_t max_values = 4;  // of a location, among which a load has the choice
 constexpr int idle_rounds = 600;  // in which ranks look in vain, before one's time-out ends its sleep, or all are stuck
@@ -46,9 +46,7 @@ struct Store {
   Knowledge handed_on;  ///< to who acquires it
 };
 
-struct Location {
-  std::vector<Store> stores;  ///< in the order in which they take effect
-};
+using Location = std::vector<Store>;  ///< in the order in which they take effect
 
 /// Of a few bytes: who has written and read them last.
 struct Cell {
@@ -87,6 +85,8 @@ struct Failure : std::runtime_error {
 
 struct World {
   const Scenario* scenario;
+  /// Decisions in a run that cost something.
+  int allowed(Kind kind) const { return kind == Kind::switching ? scenario->max_switches : scenario->max_old; }
   std::vector<Decision> decisions;
   std::size_t next = 0;
   int switches = 0, old = 0;
@@ -142,12 +142,8 @@ int decide(Kind kind, int of) {
   World& w = *world;
   int& used = kind == Kind::switching ? w.switches : w.old;
   if (of < 2 || w.idle > 0) return 0;
-  if (w.random) {
-    const int taken = w.draw() % 4 == 0 ? static_cast<int>(w.draw() % static_cast<unsigned>(of)) : 0;
-    return taken;
-  }
-  const int allowed = kind == Kind::switching ? w.scenario->max_switches : w.scenario->max_old;
-  if (used >= allowed) return 0;
+  if (w.random) return w.draw() % 4 == 0 ? static_cast<int>(w.draw() % static_cast<unsigned>(of)) : 0;
+  if (used >= w.allowed(kind)) return 0;
   if (w.next < w.decisions.size()) {
     const Decision& made = w.decisions[w.next++];
     if (made.kind != kind || made.of != of) throw std::logic_error("a run is not the same when repeated");
@@ -166,17 +162,30 @@ bool may_go_on(const Rank& rank) {
   return !rank.pausing || world->stores != rank.stores_at_pause || rank.saw_old;
 }
 
+/// Who may, after the one that has run last, so that those that only look do not go on for ever.
+std::vector<std::size_t> all_that_may_go_on() {
+  const World& w = *world;
+  std::vector<std::size_t> able;
+  for (std::size_t i = 1; i < w.ranks.size(); ++i) {
+    const std::size_t r = 1 + (w.current + i - 1) % (w.ranks.size() - 1);
+    if (may_go_on(*w.ranks[r])) able.push_back(r);
+  }
+  return able;
+}
+
+/// From here, which is `from`, to that rank.
+void go_on(ucontext_t& from, std::size_t rank) {
+  world->current = rank;
+  self().pausing = self().saw_old = false;
+  swapcontext(&from, &self().context);
+}
+
 void leave() { swapcontext(&self().context, &world->scheduler); }
 
 void run_ranks() {
   World& w = *world;
   for (;;) {
-    std::vector<std::size_t> able;
-    // After the one that has run last, so that those that only look do not go on for ever.
-    for (std::size_t i = 1; i < w.ranks.size(); ++i) {
-      const std::size_t r = 1 + (w.current + i - 1) % (w.ranks.size() - 1);
-      if (may_go_on(*w.ranks[r])) able.push_back(r);
-    }
+    std::vector<std::size_t> able = all_that_may_go_on();
     if (able.empty()) {
       bool all_done = true;
       std::size_t sleeper = 0;
@@ -203,10 +212,7 @@ void run_ranks() {
         ++w.idle;
       }
     }
-    w.current = able[static_cast<std::size_t>(decide(Kind::switching, static_cast<int>(able.size())))];
-    Rank& rank = *w.ranks[w.current];
-    rank.pausing = rank.saw_old = false;
-    swapcontext(&w.scheduler, &rank.context);
+    go_on(w.scheduler, able[static_cast<std::size_t>(decide(Kind::switching, static_cast<int>(able.size())))]);
     if (!w.failure.empty()) return;
   }
 }
@@ -222,20 +228,9 @@ void may_switch() {
   World& w = *world;
   if (w.current == 0) return;
   if (++w.steps > max_steps) fail("it does not end");
-  int others = 0;
-  for (std::size_t r = 1; r < w.ranks.size(); ++r) others += r != w.current && may_go_on(*w.ranks[r]);
-  const int taken = decide(Kind::switching, others + 1);
-  if (taken == 0) return;
-  // The scheduler would choose by itself.
-  std::size_t r = w.current;
-  for (int i = 0; i < taken;) {
-    r = r + 1 < w.ranks.size() ? r + 1 : 1;
-    if (r != w.current && may_go_on(*w.ranks[r])) ++i;
-  }
-  Rank& from = self();
-  w.current = r;
-  w.ranks[r]->pausing = w.ranks[r]->saw_old = false;
-  swapcontext(&from.context, &w.ranks[r]->context);
+  const std::vector<std::size_t> able = all_that_may_go_on();  // this one as the last
+  const int taken = decide(Kind::switching, static_cast<int>(able.size()));
+  if (taken > 0) go_on(self().context, able[static_cast<std::size_t>(taken - 1)]);
 }
 
 // ---- memory
@@ -296,7 +291,7 @@ std::size_t location_of(Region& region, const volatile T* address) {
   int& index = region.locations[cell_of(region, address)];
   if (index < 0) {
     index = static_cast<int>(world->locations.size());
-    world->locations.push_back({{{bits(*address), {}}}});
+    world->locations.push_back({{bits(*address), {}}});
   }
   return static_cast<std::size_t>(index);
 }
@@ -332,12 +327,12 @@ T load(const volatile T* address, int order) {
   may_switch();
   if (order == __ATOMIC_SEQ_CST) fence(order);
   const std::size_t location = location_of(*region, address);
-  const auto newest = static_cast<std::uint32_t>(world->locations[location].stores.size() - 1);
+  const auto newest = static_cast<std::uint32_t>(world->locations[location].size() - 1);
   const std::uint32_t oldest = self().knows.store(location);
   const int older = decide(Kind::seeing, static_cast<int>(std::min<std::size_t>(newest - oldest + 1, max_values)));
   self().saw_old = self().saw_old || older > 0;
   const std::uint32_t index = newest - static_cast<std::uint32_t>(older);
-  const Store& store = world->locations[location].stores[index];
+  const Store& store = world->locations[location][index];
   see(store, location, index, order);
   say("loads %llu of byte %zu%s", static_cast<unsigned long long>(store.value), cell_of(*region, address) * cell_bytes,
       older > 0 ? ", an old value" : "");
@@ -346,7 +341,7 @@ T load(const volatile T* address, int order) {
 
 void put(std::size_t location, std::uint64_t value, int order, const Knowledge* continued = nullptr) {
   Rank& rank = self();
-  auto& stores = world->locations[location].stores;
+  Location& stores = world->locations[location];
   rank.knows.store(location) = static_cast<std::uint32_t>(stores.size());
   Knowledge handed_on = releases(order) ? rank.knows : rank.before_fence;
   if (continued) handed_on.join(*continued);
@@ -373,16 +368,16 @@ void store(volatile T* address, T value, int order) {
 template <class T, class Change>
 T modify(volatile T* address, int order, int order_in_vain, Change change) {
   Region* const region = region_of(address);
-  if (region) may_switch();
   T value{};
   if (!region) {
     const T old = *address;
     if (change(old, value)) *address = value;
     return old;
   }
+  may_switch();
   const std::size_t location = location_of(*region, address);
-  const auto newest = static_cast<std::uint32_t>(world->locations[location].stores.size() - 1);
-  const Store read = world->locations[location].stores[newest];
+  const auto newest = static_cast<std::uint32_t>(world->locations[location].size() - 1);
+  const Store read = world->locations[location][newest];
   const T old = from_bits<T>(read.value);
   const bool writes = change(old, value);
   see(read, location, newest, writes ? order : order_in_vain);
@@ -478,13 +473,8 @@ void run(World& w) {
   self().knows.times[0] = 1;
   Run run = w.scenario->set_up();
   fence(__ATOMIC_SEQ_CST);
-  for (std::function<void()>& work : run.ranks) add_rank(std::move(work), earlier);
+  for (std::function<void()>& work : run) add_rank(std::move(work), earlier);
   run_ranks();
-  if (w.failure.empty()) {
-    w.current = 0;
-    for (const auto& rank : w.ranks) self().knows.join(rank->knows);
-    run.at_end();
-  }
   world = nullptr;
 }
 
@@ -492,12 +482,11 @@ void run(World& w) {
 bool next_way(World& w) {
   std::array<int, 2> used{};
   for (const Decision& d : w.decisions) used[static_cast<std::size_t>(d.kind)] += d.taken != 0;
-  const std::array<int, 2> allowed{w.scenario->max_switches, w.scenario->max_old};
   while (!w.decisions.empty()) {
     Decision& last = w.decisions.back();
-    const auto kind = static_cast<std::size_t>(last.kind);
-    used[kind] -= last.taken != 0;
-    if (last.taken + 1 < last.of && used[kind] < allowed[kind]) {
+    int& used_so = used[static_cast<std::size_t>(last.kind)];
+    used_so -= last.taken != 0;
+    if (last.taken + 1 < last.of && used_so < w.allowed(last.kind)) {
       ++last.taken;
       return true;
     }
@@ -520,7 +509,7 @@ Outcome explore(const Scenario& scenario, const Limits& limits) {
       w.failure.clear();
       try {
         run(w);
-      } catch (const Failure&) {  // in setting up, or at the end
+      } catch (const Failure&) {  // in setting up
         world = nullptr;
       }
       if (w.failure.empty()) return true;
@@ -611,9 +600,8 @@ void __tsan_atomic_signal_fence(int) {}
 
 // Of code that is explored only: see CMakeLists.txt. Clang calls the first one, GCC the second.
 void* __tsan_memcpy(void* to, const void* from, std::size_t bytes) {
-  plain(from, bytes, false);
-  plain(to, bytes, true);
-  return std::memmove(to, from, bytes);
+  copy(to, from, bytes);
+  return to;
 }
 void* __wrap_memcpy(void* to, const void* from, std::size_t bytes) { return __tsan_memcpy(to, from, bytes); }
 void* __tsan_memset(void* at, int value, std::size_t bytes) {

@@ -18,11 +18,8 @@
 
 namespace explorer {
 
-/// One way in which the ranks may go, from the beginning.
-struct Run {
-  std::vector<std::function<void()>> ranks;
-  std::function<void()> at_end = [] {};  ///< once all ranks are done
-};
+/// What each rank does, from the beginning.
+using Run = std::vector<std::function<void()>>;
 
 struct Scenario {
   std::string name;

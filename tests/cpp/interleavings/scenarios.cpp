@@ -88,11 +88,11 @@ Run messages(int p, bool published, std::size_t bytes, int count, std::size_t si
   Run run;
   std::vector<std::int32_t> readers;
   for (int reader = 1; reader < p && !published; ++reader) readers.push_back(reader);
-  run.ranks.push_back([=, data = stage->buffer(bytes)] {
+  run.push_back([=, data = stage->buffer(bytes)] {
     for (int m = 0; m < count; ++m) send(*stage->endpoints[0], readers, data, bytes, m);
   });
   for (int reader = 1; reader < p; ++reader)
-    run.ranks.push_back([=, data = stage->buffer(bytes)] {
+    run.push_back([=, data = stage->buffer(bytes)] {
       for (int m = 0; m < count; ++m)
         receive(*stage->endpoints[static_cast<std::size_t>(reader)], 0, published, data, bytes, m);
     });
@@ -105,7 +105,7 @@ Run exchange(std::size_t bytes, int count, std::size_t single_copy_from = SIZE_M
   stage->read_each_other(single_copy_from);
   Run run;
   for (int rank = 0; rank < 2; ++rank)
-    run.ranks.push_back([=, out = stage->buffer(bytes), in = stage->buffer(bytes)] {
+    run.push_back([=, out = stage->buffer(bytes), in = stage->buffer(bytes)] {
       Endpoint& self = *stage->endpoints[static_cast<std::size_t>(rank)];
       const std::vector<std::int32_t> peer{1 - rank};
       for (int m = 0; m < count; ++m) {
@@ -129,7 +129,7 @@ Run first_use() {
   auto stage = std::make_shared<Stage>(2, 1, false);
   Run run;
   for (int rank = 0; rank < 2; ++rank)
-    run.ranks.push_back([=, data = stage->buffer(100)] {
+    run.push_back([=, data = stage->buffer(100)] {
       Endpoint& self = stage->enter(rank);
       if (rank == 0) {
         send(self, {1}, data, 8, 0);
@@ -148,7 +148,7 @@ Run hand_over() {
   std::uint8_t* const left = stage->buffer(8);
   Run run;
   for (int rank = 0; rank < 2; ++rank)
-    run.ranks.push_back([=, data = stage->buffer(8)] {
+    run.push_back([=, data = stage->buffer(8)] {
       Endpoint& self = *stage->endpoints[static_cast<std::size_t>(rank)];
       if (rank == 0) {
         send(self, {1}, data, 8, 0);
@@ -188,7 +188,7 @@ Run asleep(bool fences, bool both) {
     for (auto& endpoint : stage->endpoints) endpoint->fence_wakes();
   Run run;
   for (int rank = 0; rank < 2; ++rank)
-    run.ranks.push_back([=, data = stage->buffer(8)] {
+    run.push_back([=, data = stage->buffer(8)] {
       Endpoint& self = *stage->endpoints[static_cast<std::size_t>(rank)];
       ExploredSystem system;
       WaitPolicy policy;
