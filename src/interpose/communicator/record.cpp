@@ -285,135 +285,119 @@ void end() {
   r.write(*process().settings.record + "/calls-" + std::to_string(process().rank) + ".txt");
 }
 
-/// There is no memory for what follows.
-static void stop() {
-  const std::lock_guard lock(recorder().mutex);
-  recorder().full = true;
-}
-
-void call(const State& state, MPI_Comm comm, Form form, const Job& job) try {
+/// note(recorder), by one thread at a time. Where there is no memory for it, nothing more is noted.
+template <class Note>
+static void with_recorder(Note note) {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
-  if (!r.is_first()) {
-    r.leave_out(job.call.operation, form, "made by another thread than the first");
-    r.note_call();
-    return;
+  try {
+    note(r);
+  } catch (const std::bad_alloc&) {
+    r.full = true;
   }
-  const std::size_t number = r.number_of(state, comm);
-  std::unique_ptr<Neighbors>& edges = r.communicators[number].edges;
-  if (job.call.neighbors && !edges) edges = std::make_unique<Neighbors>(*job.call.neighbors);
-  r.fresh = form == Form::blocking ? 0 : r.take_request();
-  r.fresh_is_persistent = form == Form::persistent;
-  const std::string what = std::string(omnes::name(job.call.operation)) + ' ' + std::string(omnes::name(form));
-  r.add(what + " on=" + std::to_string(number) + arguments(job), r.fresh);
-  r.note_call();
-} catch (const std::bad_alloc&) {
-  stop();
 }
 
-void requested(MPI_Request request) try {
-  Recorder& r = recorder();
-  const std::lock_guard lock(r.mutex);
-  if (!r.is_first() || r.fresh == 0) return;
-  r.requests[request] = {r.fresh, r.fresh_is_persistent, !r.fresh_is_persistent};
-  r.fresh = 0;
-} catch (const std::bad_alloc&) {
-  stop();
-}
-
-void left_out(Operation operation, Form form, const char* reason) try {
-  Recorder& r = recorder();
-  const std::lock_guard lock(r.mutex);
-  r.leave_out(operation, form, reason);
-} catch (const std::bad_alloc&) {
-  stop();
-}
-
-void made(MPI_Comm parent, std::uint64_t id, bool same_members, MPI_Comm comm) try {
-  Recorder& r = recorder();
-  const std::lock_guard lock(r.mutex);
-  const bool is_null = comm == handles.comm_null;
-  if (!is_null) r.numbers.erase(comm);  // one of that handle is gone
-  const auto found = r.numbers.find(parent);
-  if (id == 0 || found == r.numbers.end() || !r.is_first()) return;
-  const std::size_t of = found->second;
-  std::string as = "none";
-  if (!is_null) {
-    int size = 0;
-    if (!world() || host.Comm_size(comm, &size) != MPI_SUCCESS) return;
-    try {
-      as = std::to_string(r.number(comm, id, ranks_in_world(comm, size)));
-    } catch (const Failure&) {  // the error handler has heard of it
+void call(const State& state, MPI_Comm comm, Form form, const Job& job) {
+  with_recorder([&](Recorder& r) {
+    if (!r.is_first()) {
+      r.leave_out(job.call.operation, form, "made by another thread than the first");
+      r.note_call();
       return;
     }
-  }
-  char identity[24];
-  std::snprintf(identity, sizeof identity, "%llx", static_cast<unsigned long long>(id));
-  r.add((same_members ? "dup on=" : "split on=") + std::to_string(of) + " as=" + as + " id=" + identity);
-} catch (const std::bad_alloc&) {
-  stop();
+    const std::size_t number = r.number_of(state, comm);
+    std::unique_ptr<Neighbors>& edges = r.communicators[number].edges;
+    if (job.call.neighbors && !edges) edges = std::make_unique<Neighbors>(*job.call.neighbors);
+    r.fresh = form == Form::blocking ? 0 : r.take_request();
+    r.fresh_is_persistent = form == Form::persistent;
+    const std::string what = std::string(omnes::name(job.call.operation)) + ' ' + std::string(omnes::name(form));
+    r.add(what + " on=" + std::to_string(number) + arguments(job), r.fresh);
+    r.note_call();
+  });
 }
 
-void freed(MPI_Comm comm) try {
-  Recorder& r = recorder();
-  const std::lock_guard lock(r.mutex);
-  const auto found = r.numbers.find(comm);
-  if (found == r.numbers.end() || comm == handles.comm_world || comm == handles.comm_self) return;
-  if (r.is_first()) r.add("free on=" + std::to_string(found->second));
-  r.numbers.erase(found);
-} catch (const std::bad_alloc&) {
-  stop();
+void requested(MPI_Request request) {
+  with_recorder([&](Recorder& r) {
+    if (!r.is_first() || r.fresh == 0) return;
+    r.requests[request] = {r.fresh, r.fresh_is_persistent, !r.fresh_is_persistent};
+    r.fresh = 0;
+  });
 }
 
-void started(MPI_Request request) try {
-  Recorder& r = recorder();
-  const std::lock_guard lock(r.mutex);
-  const auto found = r.requests.find(request);
-  if (found == r.requests.end() || !found->second.persistent || found->second.active) return;
-  found->second.active = true;
-  r.add("start", found->second.number);
-} catch (const std::bad_alloc&) {
-  stop();
+void left_out(Operation operation, Form form, const char* reason) {
+  with_recorder([&](Recorder& r) { r.leave_out(operation, form, reason); });
 }
 
-void released(MPI_Request request) try {
-  Recorder& r = recorder();
-  const std::lock_guard lock(r.mutex);
-  const auto found = r.requests.find(request);
-  if (found == r.requests.end()) return;
-  r.add("release", found->second.number);
-  r.free_requests.push_back(found->second.number);
-  r.requests.erase(found);
-} catch (const std::bad_alloc&) {
-  stop();
+void made(MPI_Comm parent, std::uint64_t id, bool same_members, MPI_Comm comm) {
+  with_recorder([&](Recorder& r) {
+    const bool is_null = comm == handles.comm_null;
+    if (!is_null) r.numbers.erase(comm);  // one of that handle is gone
+    const auto found = r.numbers.find(parent);
+    if (id == 0 || found == r.numbers.end() || !r.is_first()) return;
+    const std::size_t of = found->second;
+    std::string as = "none";
+    if (!is_null) {
+      int size = 0;
+      if (!world() || host.Comm_size(comm, &size) != MPI_SUCCESS) return;
+      try {
+        as = std::to_string(r.number(comm, id, ranks_in_world(comm, size)));
+      } catch (const Failure&) {  // the error handler has heard of it
+        return;
+      }
+    }
+    char identity[24];
+    std::snprintf(identity, sizeof identity, "%llx", static_cast<unsigned long long>(id));
+    r.add((same_members ? "dup on=" : "split on=") + std::to_string(of) + " as=" + as + " id=" + identity);
+  });
 }
 
-Watched::Watched(int count, const MPI_Request* requests) try {
+void freed(MPI_Comm comm) {
+  with_recorder([&](Recorder& r) {
+    const auto found = r.numbers.find(comm);
+    if (found == r.numbers.end() || comm == handles.comm_world || comm == handles.comm_self) return;
+    if (r.is_first()) r.add("free on=" + std::to_string(found->second));
+    r.numbers.erase(found);
+  });
+}
+
+void started(MPI_Request request) {
+  with_recorder([&](Recorder& r) {
+    const auto found = r.requests.find(request);
+    if (found == r.requests.end() || !found->second.persistent || found->second.active) return;
+    found->second.active = true;
+    r.add("start", found->second.number);
+  });
+}
+
+void released(MPI_Request request) {
+  with_recorder([&](Recorder& r) {
+    const auto found = r.requests.find(request);
+    if (found == r.requests.end()) return;
+    r.add("release", found->second.number);
+    r.free_requests.push_back(found->second.number);
+    r.requests.erase(found);
+  });
+}
+
+Watched::Watched(int count, const MPI_Request* requests) {
   if (!on || !requests) return;
-  Recorder& r = recorder();
-  const std::lock_guard lock(r.mutex);
-  for (int i = 0; i < count; ++i)
-    if (r.requests.contains(requests[i])) ours_.push_back({i, requests[i]});
-} catch (const std::bad_alloc&) {
-  stop();
+  with_recorder([&](Recorder& r) {
+    for (int i = 0; i < count; ++i)
+      if (r.requests.contains(requests[i])) ours_.push_back({i, requests[i]});
+  });
 }
 
-void Watched::all() const try {
-  Recorder& r = recorder();
-  const std::lock_guard lock(r.mutex);
-  for (const Of& of : ours_) r.complete(of.request);
-} catch (const std::bad_alloc&) {
-  stop();
+void Watched::all() const {
+  with_recorder([&](Recorder& r) {
+    for (const Of& of : ours_) r.complete(of.request);
+  });
 }
 
-void Watched::some(int count, const int* indices) const try {
-  Recorder& r = recorder();
-  const std::lock_guard lock(r.mutex);
-  for (int i = 0; i < count; ++i)
-    for (const Of& of : ours_)
-      if (of.index == indices[i]) r.complete(of.request);
-} catch (const std::bad_alloc&) {
-  stop();
+void Watched::some(int count, const int* indices) const {
+  with_recorder([&](Recorder& r) {
+    for (int i = 0; i < count; ++i)
+      for (const Of& of : ours_)
+        if (of.index == indices[i]) r.complete(of.request);
+  });
 }
 
 }  // namespace omnes::interpose::record
