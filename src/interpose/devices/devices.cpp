@@ -2,7 +2,6 @@
 #include "interpose/devices/devices.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <atomic>
 #include <cstring>
@@ -11,6 +10,7 @@
 
 #include "interpose/devices/drivers.hpp"
 #include "interpose/host/failure.hpp"
+#include "interpose/host/loaded_objects.hpp"
 #include "interpose/process/notes.hpp"
 #include "interpose/types/types.hpp"
 
@@ -47,14 +47,9 @@ void look() {
   const unsigned now = loads.load(std::memory_order_acquire);
   if (looked_at.load(std::memory_order_relaxed) == now) return;
   std::string path[most];
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* paths) {
-        for (int i = 0; i < most; ++i)
-          if (file_of(info->dlpi_name).starts_with(kinds[i].file))
-            static_cast<std::string*>(paths)[i] = info->dlpi_name;
-        return 0;
-      },
-      path);
+  for (const std::string& object : loaded_objects())
+    for (int i = 0; i < most; ++i)
+      if (file_of(object.c_str()).starts_with(kinds[i].file)) path[i] = object;
   for (int i = 0; i < most; ++i) {
     if (known[i] || path[i].empty()) continue;
     void* const library = dlopen(path[i].c_str(), RTLD_NOLOAD | RTLD_LAZY);

@@ -5,25 +5,14 @@
 #include <link.h>
 
 #include <string>
-#include <vector>
+
+#include "interpose/host/loaded_objects.hpp"
 
 namespace omnes::interpose {
 
 namespace {
 
 void* library = nullptr;
-
-std::vector<std::string> loaded_objects() {
-  std::vector<std::string> names;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* list) {
-        if (info->dlpi_name && *info->dlpi_name)
-          static_cast<std::vector<std::string>*>(list)->push_back(info->dlpi_name);
-        return 0;
-      },
-      &names);
-  return names;
-}
 
 /// The object that holds an address.
 const void* base_of(const void* address) {

@@ -6,10 +6,9 @@ namespace {
 
 /// How this thread waits inside the host.
 shm::Waiter& waiter_in_host() {
-  static thread_local shm::WaitPolicy policy = [] {
+  static const shm::WaitPolicy policy = [] {
     shm::WaitPolicy in_host = engine::waiting();
-    in_host.poke = nullptr;
-    in_host.asleep = nullptr;
+    in_host.poke = nullptr;  // the host is looking already
     return in_host;
   }();
   static thread_local shm::Waiter waiter(policy);
