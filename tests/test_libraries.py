@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import subprocess
 
@@ -71,3 +72,15 @@ def test_exports_mpi_names_in_both_forms(family):
     collectives = ["Barrier", "Bcast", "Reduce", "Allreduce", "Gather", "Scatter", "Allgather", "Alltoall"]
     assert {f"MPI_{name}" for name in collectives} <= names
     assert {f"PMPI_{name}" for name in collectives} <= names
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64's instructions")
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", ["Iprobe", "Recv", "Send", "Test", "Testall", "Testany", "Wait", "Waitall"])
+def test_messages_go_straight_to_the_mpi(family, name):
+    """While nothing of omnes is under way: a look and a jump, which save no registers and take no stack."""
+    code = lines_of("objdump", "--disassemble=MPI_" + name, "--no-show-raw-insn", str(PRELOADED[family]))
+    instructions = [match[1] for line in code if (match := re.match(r" +[0-9a-f]+:\t(.*)", line))]
+    jump = next(i for i, line in enumerate(instructions) if re.match(r"jmp +\*", line))
+    assert [line for line in instructions[:jump] if re.match(r"push|pop|call|.*,%rsp$", line)] == []
+    assert jump <= 12

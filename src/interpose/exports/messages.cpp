@@ -22,34 +22,20 @@ int begin_and_wait(Begin begin, MPI_Status* status, Arguments... arguments) {
   return code == MPI_SUCCESS ? wait_for(request, status) : code;
 }
 
-/// By the host's function that waits, or, while operations of ours are under way, by its nonblocking twin. Apart, so that
-/// the straight way to the host does not pass through it. They are members of Host, which may not be found yet.
-template <class Send, class Begin, class... Arguments>
-[[gnu::noinline]] int send_beside(check::Function function, Send Host::* send, Begin Host::* begin,
-                                  Arguments... arguments) {
-  const InFunction inside(function);
-  return ours() ? begin_and_wait(host.*begin, MPI_STATUS_IGNORE, arguments...) : call_host(host.*send, arguments...);
-}
+/// By the host's function that waits, or, while operations of ours are under way, by its nonblocking twin. They are
+/// members of Host, which may not be found yet.
 template <class Send, class Begin, class... Arguments>
 int send_by(check::Function function, Send Host::* send, Begin Host::* begin, Arguments... arguments) {
-  if (straight()) [[likely]]
-    return call_host(host.*send, arguments...);
-  return send_beside(function, send, begin, arguments...);
+  const InFunction inside(function);
+  return ours() ? begin_and_wait(host.*begin, MPI_STATUS_IGNORE, arguments...) : call_host(host.*send, arguments...);
 }
 
 /// The same; the status is the host's last argument.
 template <class Receive, class Begin, class... Arguments>
-[[gnu::noinline]] int receive_beside(check::Function function, Receive Host::* receive, Begin Host::* begin,
-                                     MPI_Status* status, Arguments... arguments) {
-  const InFunction inside(function);
-  return ours() ? begin_and_wait(host.*begin, status, arguments...) : call_host(host.*receive, arguments..., status);
-}
-template <class Receive, class Begin, class... Arguments>
 int receive_by(check::Function function, Receive Host::* receive, Begin Host::* begin, MPI_Status* status,
                Arguments... arguments) {
-  if (straight()) [[likely]]
-    return call_host(host.*receive, arguments..., status);
-  return receive_beside(function, receive, begin, status, arguments...);
+  const InFunction inside(function);
+  return ours() ? begin_and_wait(host.*begin, status, arguments...) : call_host(host.*receive, arguments..., status);
 }
 
 }  // namespace
@@ -75,24 +61,26 @@ void free_attached_buffers() {
 #include "interpose/exports/messages.inc"
 #endif
 
-OMNES_EXPORT(Probe, int from, int tag, Wide comm, MPI_Status* status) {
+OMNES_STRAIGHT(Probe, (int from, int tag, Wide comm, MPI_Status* status), (from, tag, comm, status)) {
   const InFunction inside(check::Function::Probe);
   if (!ours()) return call_host(host.Probe, from, tag, comm, status);
   return until([&](int* flag) { return call_host(host.Iprobe, from, tag, comm, flag, status); });
 }
 
-OMNES_EXPORT(Mprobe, int from, int tag, Wide comm, MPI_Message* message, MPI_Status* status) {
+OMNES_STRAIGHT(Mprobe, (int from, int tag, Wide comm, MPI_Message* message, MPI_Status* status),
+               (from, tag, comm, message, status)) {
   const InFunction inside(check::Function::Mprobe);
   if (!ours()) return call_host(host.Mprobe, from, tag, comm, message, status);
   return until([&](int* flag) { return call_host(host.Improbe, from, tag, comm, flag, message, status); });
 }
 
-OMNES_EXPORT(Iprobe, int from, int tag, Wide comm, int* flag, MPI_Status* status) {
+OMNES_STRAIGHT(Iprobe, (int from, int tag, Wide comm, int* flag, MPI_Status* status), (from, tag, comm, flag, status)) {
   if (ours()) engine::progress();
   return call_host(host.Iprobe, from, tag, comm, flag, status);
 }
 
-OMNES_EXPORT(Improbe, int from, int tag, Wide comm, int* flag, MPI_Message* message, MPI_Status* status) {
+OMNES_STRAIGHT(Improbe, (int from, int tag, Wide comm, int* flag, MPI_Message* message, MPI_Status* status),
+               (from, tag, comm, flag, message, status)) {
   if (ours()) engine::progress();
   return call_host(host.Improbe, from, tag, comm, flag, message, status);
 }

@@ -95,8 +95,7 @@ struct Seen {
 
 }  // namespace
 
-// A function on requests of the host; its body is what it does while something of ours exists, and stands apart so that
-// the way to the host does not pass through it.
+// Such a function; its body is what it does while something of ours exists.
 // `requests`: how many, and which; `completed`: what is noted of them after it, when calls are recorded or checked.
 #define OMNES_REQUESTS(name, parameters, arguments, requests, completed)                \
   static int name##_beside parameters;                                                  \
@@ -106,14 +105,11 @@ struct Seen {
     if (code == MPI_SUCCESS) completed;                                                 \
     return code;                                                                        \
   }                                                                                     \
-  OMNES_EXPORT(name, OMNES_LIST parameters) {                                           \
-    if (straight()) [[likely]]                                                          \
-      return host.name arguments;                                                       \
+  OMNES_STRAIGHT(name, parameters, arguments) {                                         \
     const InFunction inside(check::Function::name);                                     \
     return recording() || checking() ? name##_seen arguments : name##_beside arguments; \
   }                                                                                     \
-  [[gnu::noinline]] static int name##_beside parameters
-#define OMNES_LIST(...) __VA_ARGS__
+  static int name##_beside parameters
 
 OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, status), (1, request), seen.all()) {
   find_host();
