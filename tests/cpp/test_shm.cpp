@@ -2,6 +2,7 @@
 // wrapping numbers.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -266,6 +267,32 @@ TEST(Endpoint, TakesUsedSlotsBeforeNewOnes) {
   EXPECT_LE(touched(), 2);
   at_once(slots);
   EXPECT_EQ(touched(), slots);
+}
+
+TEST(Endpoint, HasThePagesThatItTouchedFirst) {
+  constexpr std::size_t bytes = 256 * 1024, slot = 32 * 1024;
+  constexpr long pages = bytes / page_bytes;
+  const Bytes data = pattern(bytes, 1);
+  const auto faults = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+  };
+  for (const bool touches : {false, true}) {
+    Ranks ranks(Geometry{2, 64, slot});
+    if (touches) ranks[0].touch_slots(bytes);
+    Transfer transfer;
+    const std::int32_t to = 1;
+    const long before = faults();
+    ASSERT_TRUE(ranks[0].send({&to, 1}, data.data(), data.size(), transfer));
+    const long needed = faults() - before;
+    if (touches)
+      EXPECT_LT(needed, pages / 2);  // control lines
+    else
+      EXPECT_GE(needed, pages);
+  }
+  Ranks few(Geometry{2, 2, 64});
+  few[0].touch_slots(bytes);  // no more than there are
 }
 
 TEST_F(SingleCopies, LetsTheSenderCopyAllForABusyReader) {

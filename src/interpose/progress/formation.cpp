@@ -11,6 +11,7 @@
 #include "interpose/progress/formation.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <new>
 #include <string>
@@ -132,8 +133,15 @@ constexpr int looks_at_once = 64;
 // nobody wakes for it.
 constexpr std::int64_t longest_sleep_unless_woken = 50'000;
 
+// Bytes of slots that a process touches when it first opens lanes, which are mostly those of all ranks: a large message
+// would take five times as long for it. Where ranks share CPUs, they would wait for each other meanwhile.
+constexpr std::size_t touched_first = 256 * 1024;
+
 void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   open(state, *lanes, blocking_lane, state.team->lane(), true);
+  static std::atomic<bool> touched = false;
+  if (lanes->segment && state.own_cpus && !touched.exchange(true, std::memory_order_relaxed))
+    state.team->lane().endpoint()->touch_slots(touched_first);
   if (number_here(state) == 0 && lanes->segment && lanes->segment->waits_for_all()) keep_reachable(lanes->segment);
   shm::WaitPolicy waiting = state.team->waiting();
   // Only where nothing but shared memory can bring news a rank may sleep.

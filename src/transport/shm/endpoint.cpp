@@ -80,6 +80,14 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
   }
 }
 
+void Endpoint::touch_slots(std::size_t bytes) {
+  bytes = std::min(bytes, static_cast<std::size_t>(geometry_.slots) * geometry_.slot_bytes);
+  for (std::size_t at = 0; at < bytes; at += page_bytes) {
+    const std::size_t slot = at / geometry_.slot_bytes;
+    std::memset(layout_.slot(rank_, slot) + at % geometry_.slot_bytes, 0, 1);
+  }
+}
+
 bool Endpoint::all_have_come(const Segment& segment) { return have_all_come(segment.layout(), segment.geometry().p); }
 
 bool Endpoint::all_have_come() const { return have_all_come(layout_, geometry_.p); }

@@ -138,6 +138,9 @@ class alignas(line_bytes) Endpoint {
   /// Sends of so many bytes that lie in a shared window are single copies, too.
   void use_windows(const SharedWindows* windows) { windows_ = windows; }
 
+  /// Has the pages of the slots that this rank will use first, now rather than in a message; of a new segment.
+  void touch_slots(std::size_t bytes);
+
   /// Makes sure that no sleeper is missed, at the price of a fence for each message: for ranks that sleep often.
   void fence_wakes() { fence_wakes_ = true; }
   /// Peers may sleep: wake_sleepers() is to look at them, too, as long as this endpoint lives.
