@@ -1,4 +1,4 @@
-"""omnes run tells its own options, the launcher's, and the program apart."""
+"""omnes run tells its own options, the launcher and its options, and the program apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from omnes.errors import OmnesError
 from omnes.launching import arguments
 
-OWN = {"-n": 1, "--stats": 0, "--stats-json": 1}
+OWN = {"-n": 1, "--stats": 0, "--stats-json": 1, "--mpirun": 1}
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,18 @@ OWN = {"-n": 1, "--stats": 0, "--stats-json": 1}
         ("--unknown --unknown2 /bin/sh x", "", "--unknown --unknown2", "/bin/sh x"),
         ("--unknown sh -- ./app", "", "--unknown sh", "./app"),
         ("-n 2", "-n 2", "", ""),
+        ("mpirun -n 4 ./app -n 9", "--mpirun mpirun -n 4", "", "./app -n 9"),
+        (
+            "--stats /opt/bin/mpirun.openmpi --map-by core ./app",
+            "--stats --mpirun /opt/bin/mpirun.openmpi",
+            "--map-by core",
+            "./app",
+        ),
+        ("srun -N 2 --stats -n 4 ./app", "--mpirun srun -n 4", "-N 2 --stats", "./app"),
+        ("mpiexec -n 1 ./app : -n 1 ./other", "--mpirun mpiexec -n 1", "", "./app : -n 1 ./other"),
+        ("mpiexec -n 1", "--mpirun mpiexec -n 1", "", ""),
+        ("--mpirun a mpirun -n 4 ./app", "--mpirun a", "", "mpirun -n 4 ./app"),
+        ("mpirunner -n 4", "", "", "mpirunner -n 4"),
     ],
 )
 def test_split(words, own, launcher, program):

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -44,6 +45,23 @@ def test_the_program_decides_the_mpi(build, mpi):
     assert words[-4:] == [str(program), "3", "-n", "7"]
     assert str(libraries.path(mpi.family)) in " ".join(words)
     assert "LD_PRELOAD" not in " ".join(dry_run("--no-omnes", "-n", 2, program))
+
+
+def test_a_command_that_starts_the_program(build, mpi):
+    """What decides the MPI is the program, whatever starts it."""
+    program = build("exits", mpi)
+    words = dry_run("-n", 2, "env", "A=1", program, "3")
+    assert os.path.dirname(words[0]) == str(mpi.launcher.parent)
+    assert words[-4:] == [shutil.which("env"), "A=1", str(program), "3"]
+    assert str(libraries.path(mpi.family)) in " ".join(words)
+
+
+def test_the_launcher_as_the_command(build, mpi):
+    """As programs are started without omnes."""
+    done = run_cli("run", mpi.launcher, "-n", 2, build("exits", mpi), "7")
+    assert (done.returncode, done.stdout) == (7, "sum 1 \n"), done.stderr
+    words = dry_run(mpi.launcher, "-n", 1, build("exits", mpi))
+    assert words[0] == str(mpi.launcher) and str(libraries.path(mpi.family)) in " ".join(words)
 
 
 def test_flags_only_where_needed(build, mpi):

@@ -95,7 +95,7 @@ def command(
 
     Finds which MPI the program uses and that MPI's launcher, preloads the library that fits, and passes on signals
     and the exit code. Options that omnes does not know go to the launcher. Put -- before the program where the two
-    could be confused.
+    could be confused. The command may begin with the launcher, whose options follow then: mpirun, mpiexec, srun, ...
 
     \b
     omnes run -n 8 ./app input.txt
@@ -106,6 +106,7 @@ def command(
     omnes run -n 4 --record app.trace ./app          then: omnes bench --replay app.trace
     omnes run -n 4 --check ./app                     when it hangs, or its ranks may disagree
     omnes run -n 8 --map-by core -- ./app -n 100
+    omnes run mpirun -n 8 --map-by core ./app        omnes before the command as it was
     OMNES_BCAST=knomial:k=4 omnes run -n 8 ./app     an algorithm forced in all forms of MPI_Bcast
     OMNES_IBCAST=chain omnes run -n 8 ./app          only in those that do not block
     """

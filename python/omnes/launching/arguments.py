@@ -3,13 +3,17 @@
 How: up to `--`, or up to the first word that is the program. Launcher options take values, so the number of values of
 the usual ones is known here. After any other option a word counts as the program if it is the path of one, as that
 option's value if it cannot be started, and needs `--` where it could be either.
+
+A launcher may stand in the program's place, as in `omnes run mpirun -n 4 ./app`: what follows is its options, of which
+the number of ranks is omnes' to know, too.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from omnes.errors import OmnesError
@@ -32,6 +36,12 @@ _TAKES = {
 }
 
 
+# File names of launchers; Debian and others add which MPI they are of.
+_LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|srun|aprun|ibrun|jsrun)(\.\w+)?")
+_LAUNCHER_OPTION = "--mpirun"
+_RANKS = ("-n", "-np", "--np")
+
+
 @dataclass
 class Arguments:
     own: list[str] = field(default_factory=list)
@@ -39,8 +49,24 @@ class Arguments:
     program: list[str] = field(default_factory=list)
 
 
-def split(words: Sequence[str], own_options: dict[str, int]) -> Arguments:
+def split(words: Sequence[str], own_options: Mapping[str, int]) -> Arguments:
     """own_options: the names of omnes' options and how many values each takes."""
+    result = _split(words, own_options)
+    if result.program and _names_a_launcher(result, own_options):
+        launcher, *rest = result.program
+        behind = _split(rest, {name: own_options[name] for name in _RANKS if name in own_options})
+        result.own += [_LAUNCHER_OPTION, launcher, *behind.own]
+        result.launcher += behind.launcher
+        result.program = behind.program
+    return result
+
+
+def _names_a_launcher(given: Arguments, own_options: Mapping[str, int]) -> bool:
+    is_one = _LAUNCHER.fullmatch(os.path.basename(given.program[0])) is not None
+    return is_one and _LAUNCHER_OPTION in own_options and not has_option(given.own, _LAUNCHER_OPTION)
+
+
+def _split(words: Sequence[str], own_options: Mapping[str, int]) -> Arguments:
     result = Arguments()
     rest = list(words)
     while rest:

@@ -77,7 +77,7 @@ def prepare(
     ranks say that the program is of another family, where that is possible: it was taken from the launcher. `yields`:
     whether ranks that share CPUs yield; None: with omnes.
     """
-    found = linkage.inspect(words[0], os.environ)
+    found = linkage.inspect_command(words, os.environ)
     chosen, family = _choose_mpi(found, launcher)
     launch = Launch(chosen, family, [str(chosen.launcher)], chosen.environment(os.environ), [found.looked_at])
     launch.command += _permissions(chosen, ranks, launcher_options)
@@ -110,7 +110,7 @@ def prepare(
         tools = [word for word in earlier if linkage.replaces_mpi(linkage.preloaded(word, os.environ))]
         passed["LD_PRELOAD"] = _preload([*tools, *preload], [word for word in earlier if word not in tools])
     launch.command += launcher_options
-    launch.command += _with_variables(chosen, passed, [_as_launched(words[0], found), *words[1:]])
+    launch.command += _with_variables(chosen, passed, [_as_launched(words[0]), *words[1:]])
     return launch
 
 
@@ -133,7 +133,7 @@ def _choose_mpi(found: linkage.Program, launcher: str | None) -> tuple[Mpi, str 
         if family != "abi" and named.family and family != named.family:
             raise OmnesError(f"{named.launcher} is {named.name}, but {found.looked_at}, which is of family {family}")
         return named, family
-    if found.family is None and _is_binary_without_mpi(found):
+    if found.family is None and not linkage.is_script(found.path):
         raise OmnesError(f"no MPI program: {found.looked_at}; if it starts one, name the launcher: --mpirun PATH")
     chosen = mpi.beside(found.libmpi, found.family) if found.libmpi and found.family else None
     chosen = chosen or mpi.find(found.family, os.environ)
@@ -141,11 +141,6 @@ def _choose_mpi(found: linkage.Program, launcher: str | None) -> tuple[Mpi, str 
         wanted = libraries.FAMILIES[found.family] if found.family else "any MPI"
         raise OmnesError(f"no launcher for {wanted} found ({found.looked_at}); name it: --mpirun PATH")
     return chosen, found.family or chosen.family
-
-
-def _is_binary_without_mpi(found: linkage.Program) -> bool:
-    with found.path.open("rb") as file:
-        return file.read(2) != b"#!"
 
 
 def _permissions(chosen: Mpi, ranks: int | None, options: Sequence[str]) -> list[str]:
@@ -183,9 +178,9 @@ def _with_variables(chosen: Mpi, variables: Mapping[str, str], words: Sequence[s
     return result
 
 
-def _as_launched(word: str, found: linkage.Program) -> str:
+def _as_launched(word: str) -> str:
     """A bare name is looked up here already: launchers differ in where they look."""
-    return word if os.sep in word else str(found.path)
+    return word if os.sep in word else str(linkage.locate(word, os.environ))
 
 
 def run(launch: Launch) -> int:

@@ -12,7 +12,7 @@ import re
 import shutil
 import struct
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +60,24 @@ def inspect(command: str, environment: Mapping[str, str]) -> Program:
     if _is_python(path):
         return _inspect_python(path, path, environment)
     return _inspect_elf(path, environment)
+
+
+def inspect_command(words: Sequence[str], environment: Mapping[str, str]) -> Program:
+    """The same of a program and its arguments; where it is none of MPI's but a command that starts one, as in
+    `perf stat ./app`, that one."""
+    first = inspect(words[0], environment)
+    if first.family is None and not is_script(first.path):
+        for word in words[1:]:
+            if not word.startswith("-") and shutil.which(word, path=environment.get("PATH", os.defpath)):
+                started = inspect(word, environment)
+                if started.family is not None:
+                    return started
+    return first
+
+
+def is_script(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"#!"
 
 
 def locate(command: str, environment: Mapping[str, str]) -> Path:
