@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cli import fails, omnes
+from cli import fails, fit, omnes, unwrapped
 from omnes import _core
 from omnes.algorithms import catalogue, verification
 from omnes.algorithms.verification import Outcome
@@ -231,7 +231,7 @@ def test_info(monkeypatch):
     assert any(found["family"] == "ompi" for found in facts["mpis"])
     output = omnes("info").output
     assert all(path in output for path in facts["libraries"].values())
-    assert "segment" in output and "persistent collectives: yes" in output
+    assert "segment" in output and "persistent collectives: yes" in unwrapped(output) and fit(output)
 
 
 def test_what_an_mpi_offers(mpi):

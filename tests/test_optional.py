@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cli import unwrapped
 from launching import YIELDING
 from omnes import _core
 
@@ -76,7 +77,7 @@ def test_info():
     facts = json.loads(done.stdout)
     assert (done.returncode, done.stderr, facts["machine"], facts["machine_unknown"]) == (0, "", None, why)
     assert facts["mpis"] and facts["segment_bytes"]
-    assert f"{'machine':<15} {why}\n" in run("info", first=_NOT_BUILT).stdout
+    assert f"machine {why}" in unwrapped(run("info", first=_NOT_BUILT).stdout)
 
 
 @pytest.mark.parametrize(

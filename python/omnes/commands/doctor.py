@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
+from rich.markup import escape
 
 from omnes import _core, programs
 from omnes.commands.info import HUGE_PAGES, huge_pages
@@ -22,7 +23,7 @@ from omnes.terminal import options, output, units
 from omnes.traces import statistics
 
 WORKS, COSTS, FAILS = "works", "costs", "fails"
-_MARKS = {WORKS: ("[green]ok[/]  ", "ok  "), COSTS: ("[yellow]slow[/]", "slow"), FAILS: ("[red]FAIL[/]", "FAIL")}
+_MARKS = {WORKS: "[green]ok[/]  ", COSTS: "[yellow]slow[/]", FAILS: "[red]FAIL[/]"}
 _RANKS = 2
 _LIMIT_SECONDS = 60.0
 _SYS, _PROC = Path("/sys"), Path("/proc")
@@ -34,6 +35,7 @@ class Finding:
     state: str  # WORKS, COSTS: it works, but slower than it could; FAILS: what needs it does not run
     what: str
     to_do: str = ""
+    command: str = ""  # what to type for that, on one line however long
 
 
 @click.command()
@@ -54,9 +56,14 @@ def command(places: tuple[str, ...], to_json: Path | None) -> None:
     if output.deliver(to_json, {"findings": [asdict(one) for one in found]}):
         console = output.console()
         for one in found:
-            console.print(_MARKS[one.state][0], f"{one.subject}: {one.what}", soft_wrap=True, highlight=False)
-            if one.to_do:
-                console.print(f"       {one.to_do}", soft_wrap=True, highlight=False, style="dim")
+            first, *others = output.lines(f"{one.subject}: {one.what}", 5)
+            console.print(_MARKS[one.state], escape(first.lstrip()), soft_wrap=True, highlight=False)
+            for line in others:
+                console.print(escape(line), soft_wrap=True, highlight=False)
+            for line in output.lines(one.to_do, 7):
+                console.print(escape(line), soft_wrap=True, highlight=False, style="dim")
+            if one.command:
+                console.print(f"         {escape(one.command)}", soft_wrap=True, highlight=False, style="dim")
         failing = sum(one.state == FAILS for one in found)
         slower = sum(one.state == COSTS for one in found)
         console.print(_verdict(failing, slower))
@@ -138,8 +145,11 @@ def _single_copy() -> Finding:
 
 def _huge_pages() -> Finding:
     chosen = huge_pages()
-    to_do = f"For memory that ranks map (OMNES_HEAP=shared), as root: echo advise > {HUGE_PAGES}"
-    return Finding("huge pages", WORKS, f"{chosen}, in shared memory", to_do if chosen in ("never", "deny") else "")
+    what = f"{chosen}, in shared memory"
+    if chosen not in ("never", "deny"):
+        return Finding("huge pages", WORKS, what)
+    to_do = "For memory that ranks map (OMNES_HEAP=shared), as root:"
+    return Finding("huge pages", WORKS, what, to_do, f"echo advise > {HUGE_PAGES}")
 
 
 def _cpus(chosen: list[mpi.Mpi]) -> Iterator[Finding]:
@@ -153,8 +163,8 @@ def _cpus(chosen: list[mpi.Mpi]) -> Iterator[Finding]:
     groups = _word(_PROC / "sys/kernel/sched_autogroup_enabled")
     if groups == "1" and any(one.kind == "hydra" for one in chosen):
         what = "on: with MPICH's launcher each rank is a group of its own, which yields to no other"
-        to_do = "omnes run sees to it. Else, for more ranks than CPUs: sysctl kernel.sched_autogroup_enabled=0"
-        yield Finding("autogroup", COSTS, what, to_do)
+        to_do = "omnes run sees to it. Else, for more ranks than CPUs, as root:"
+        yield Finding("autogroup", COSTS, what, to_do, "sysctl kernel.sched_autogroup_enabled=0")
 
 
 def _quota() -> float | None:
@@ -202,16 +212,18 @@ def _tried(one: mpi.Mpi, name: str) -> Finding:
                 _, code = to_the_end(started, said_all, _LIMIT_SECONDS)
             except subprocess.TimeoutExpired:
                 what = f"a program on {_RANKS} ranks does not end in {_LIMIT_SECONDS:.0f} s"
-                return Finding(name, FAILS, what, f"Try: {started}")
+                return Finding(name, FAILS, what, "Try:", str(started))
             said_all.seek(0)
             complaint = last_words(said_all.read())
         report = statistics.merge(Path(folder))
     if code != 0:
-        return Finding(name, FAILS, f"exit code {code}: {complaint}", f"Try: {started}")
+        return Finding(name, FAILS, f"exit code {code}: {complaint}", "Try:", str(started))
     if report is None or report["reports"] < _RANKS:
-        return Finding(name, FAILS, "omnes does not reach the ranks: LD_PRELOAD is lost on the way", f"Try: {started}")
+        return Finding(
+            name, FAILS, "omnes does not reach the ranks: LD_PRELOAD is lost on the way", "Try:", str(started)
+        )
     if report["wrong_family"] or not report["entries"]:
-        return Finding(name, FAILS, statistics.summary(report), f"Try: {started}")
+        return Finding(name, FAILS, statistics.summary(report), "Try:", str(started))
     return Finding(name, WORKS, f"a program on {_RANKS} ranks: {statistics.summary(report)}")
 
 

@@ -12,10 +12,10 @@ import click
 
 from omnes import _core
 from omnes.launching import cpus, features, libraries, mpi
-from omnes.terminal import options, units
-from omnes.terminal.output import deliver
+from omnes.terminal import options, output, units
 
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
+_INDENT = 12  # columns of names
 _SEGMENT_RANKS = (2, 4, 8, 16, 64)
 _OFFERS = {
     "persistent": "persistent collectives",
@@ -34,11 +34,13 @@ def command(to_json: Path | None) -> None:
     omnes info --json
     """
     facts = _collect()
-    if not deliver(to_json, facts):
+    if not output.deliver(to_json, facts):
         return
-    for name, lines in _sections(facts):
-        for index, line in enumerate(lines):
-            click.echo(f"{name if index == 0 else '':<15} {line}")
+    for name, texts in _sections(facts):
+        lines = [line for text in texts for line in output.lines(text, _INDENT)]
+        if not lines[0].startswith(" " * _INDENT):  # it stands further left
+            lines.insert(0, "")
+        click.echo("\n".join([f"{name:<{_INDENT}}{lines[0][_INDENT:]}", *lines[1:]]))
 
 
 def _collect() -> dict[str, Any]:
@@ -91,7 +93,7 @@ def huge_pages() -> str:
 
 def _sections(facts: dict[str, Any]) -> list[tuple[str, list[str]]]:
     found = [line for entry in facts["mpis"] for line in _mpi(entry)] or ["none found"]
-    built = [f"{path} (for {libraries.FAMILIES[family]})" for family, path in facts["libraries"].items()] or ["none"]
+    built = [f"for {libraries.FAMILIES[family]}:\n{path}" for family, path in facts["libraries"].items()] or ["none"]
     segment = ", ".join(f"{units.format_bytes(size)} for {p} ranks" for p, size in facts["segment_bytes"].items())
     settings = [f"{name}={value}" for name, value in facts["environment"].items()] or ["none"]
     settings += [f"note: {line}" for line in facts["ignored_settings"]]
@@ -109,7 +111,7 @@ def _sections(facts: dict[str, Any]) -> list[tuple[str, list[str]]]:
         ),
         ("huge pages", [f"{facts['huge_pages']} (transparent, in shared memory)"]),
         ("segment", [segment or "not known: a setting is wrong"]),
-        ("OMNES_ settings", settings),
+        ("settings", settings),
     ]
 
 
@@ -120,4 +122,4 @@ def _mpi(entry: dict[str, Any]) -> list[str]:
         words = ["its library was not found beside this launcher"]
     else:
         words = [f"{_OFFERS[name]}: {'yes' if holds else 'no'}" for name, holds in offers.items()]
-    return [f"{entry['name']:<18} {entry['launcher']}", f"{'':<18} {', '.join(words)}"]
+    return [f"{entry['name']}: {entry['launcher']}", ", ".join(words)]

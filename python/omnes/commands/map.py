@@ -24,7 +24,7 @@ from omnes.traces.profile import Recorded
 @click.option("--nodes", metavar="WHERE", help=f"{patterns.HELP} Also 2x4x8: switches, nodes, ranks.")
 @click.option("--traffic", type=click.Path(path_type=Path), metavar="FILE", help="Lines of 'rank rank bytes'.")
 @click.option("--profile", type=click.Path(path_type=Path), metavar="FILE", help="What omnes run --profile recorded.")
-@click.option("--all", "every", is_flag=True, help="A table of all algorithms, on consecutive and dealt ranks.")
+@click.option("--all", "every", is_flag=True, help="Tables of all algorithms, on consecutive and dealt ranks.")
 @click.option("-b", "--bytes", "size", default="1", show_default=True, metavar="SIZE", help="Of one part, such as 4K.")
 @click.option("--bandwidth", metavar="GB/S,...", help="By level, nearest first, then beyond.  [default: 8,1,0.125 ...]")
 @click.option("--root", type=options.number(0), default=0, metavar="R", help="The root rank.")
@@ -204,12 +204,10 @@ def _show_all(
     records = [one.as_dict() for column in found for one in column]
     if not output.deliver(to_json, records, to_csv, records):
         return
-    headings = [heading for one in placings for heading in (one.text, "cut", "fix-up")]
-    click.echo("| algorithm | " + " | ".join(headings) + " |")
-    click.echo("|---" * (len(headings) + 1) + "|")
-    for line in zip(*found):
-        cells = [cell for one in line for cell in _cells(one)]
-        click.echo(f"| {line[0].what} | " + " | ".join(cells) + " |")
+    for number, (placing, column) in enumerate(zip(placings, found)):
+        click.echo(("\n" if number else "") + f"| algorithm | {placing.text} | cut | fix-up |\n|---|---|---|---|")
+        for one in column:
+            click.echo(f"| {one.what} | " + " | ".join(_cells(one)) + " |")
 
 
 def _cells(found: Renumbering) -> list[str]:

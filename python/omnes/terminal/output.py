@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,23 @@ from rich.console import Console
 from omnes.errors import UsageError
 from omnes.terminal import files
 
+WIDTH = 80  # columns of prose
 _UNBOUNDED = 10_000  # columns, more than any table has: nothing is cut or wrapped
 
 
 def console(**options: Any) -> Console:
     found = Console(**options)
     return found if found.is_terminal else Console(width=_UNBOUNDED, **options)
+
+
+def lines(text: str, indent: int) -> list[str]:
+    """Prose wrapped and indented. A word is never broken: one that is too long for the indent stands further left."""
+    wrapped = [
+        line
+        for paragraph in text.splitlines()
+        for line in textwrap.wrap(paragraph, WIDTH - indent, break_long_words=False, break_on_hyphens=False) or [""]
+    ]
+    return [" " * max(0, min(indent, WIDTH - len(line))) + line for line in wrapped]
 
 
 def deliver(
