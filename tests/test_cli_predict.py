@@ -72,6 +72,23 @@ def test_explain_names_choice_rule_runner_up_and_the_excluded(monkeypatch):
     assert text.startswith("Chosen: knomial:k=3, by OMNES_ALLREDUCE") and "runner-up" in text
 
 
+def test_explain_knows_that_buffers_are_adopted(monkeypatch):
+    case = ("allreduce", "-n", "2", "--json", "-b")
+    before = json.loads(omnes("explain", *case, "256K").output)
+    monkeypatch.setenv("OMNES_HEAP", "shared")
+    shared = json.loads(omnes("explain", *case, "256K").output)
+    monkeypatch.setenv("OMNES_HEAP", "auto")
+    long, short = (json.loads(omnes("explain", *case, size).output) for size in ("256K", "32K"))
+    assert before["buffers"] == shared["buffers"] == "" and before["why"] != shared["why"]
+    assert short["buffers"].startswith("not adopted: ")
+    kernel_answers = long["buffers"].startswith("adopted when they come back")
+    assert kernel_answers or "kernel" in long["buffers"]
+    assert long["why"] == (shared if kernel_answers else before)["why"]
+    assert (
+        f"Buffers: {long['buffers']} (OMNES_HEAP=auto)" in omnes("explain", "allreduce", "-n", "2", "-b", "256K").output
+    )
+
+
 def test_a_narrow_terminal_shows_all_names_and_figures():
     rows = predictions("allreduce", "-n", "4,64", "-b", "8,1M")
     console = Console(width=80, file=io.StringIO())

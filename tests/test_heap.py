@@ -11,6 +11,7 @@ import pytest
 
 from launching import mpirun, the_mpi
 from omnes.launching import libraries
+from omnes.traces import statistics
 
 MODES = {
     "alloc_mem": {"OMNES_SINGLE_COPY": "off"},
@@ -46,11 +47,18 @@ def test_all_reductions_read_in_place(mpi, build, forced):
 
 
 @pytest.mark.parametrize("setting", ["auto", "alloc_mem"])
-def test_buffers_that_come_back_are_adopted(mpi, build, setting):
+def test_buffers_that_come_back_are_adopted(mpi, build, setting, tmp_path):
     wanted = setting == "auto" and says_where_memory_is_mapped()
-    variables = {"OMNES_HEAP": setting, "OMNES_DIRECT_COPY": "16K"}
+    variables = {"OMNES_HEAP": setting, "OMNES_DIRECT_COPY": "16K", "OMNES_STATS": str(tmp_path)}
     run = mpirun(mpi, 3, build("adopted", mpi), str(int(wanted)), variables=variables)
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+    adopted = statistics.merge(tmp_path)["adopted"]
+    assert (adopted is not None) == wanted
+    if adopted:
+        assert adopted["buffers"] >= 3 and adopted["bytes"] >= adopted["buffers"] * (64 << 10)
+        assert min(adopted[what] for what in ("uses", "seconds", "saved")) > 0
+        said = statistics.adopted(adopted)
+        assert f"adopted {adopted['buffers']} buffers" in said and f"found again by {adopted['uses']} calls" in said
 
 
 @pytest.mark.parametrize("allocator", ["jemalloc", "mimalloc", "tcmalloc_minimal"])

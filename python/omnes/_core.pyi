@@ -139,7 +139,8 @@ def choose(
     """
     What would run, by the environment and the decision tables.
 
-    A dict of algorithm, radix, segment (bytes), text and why. bytes: of a part; elements: of a part. node: of each of
+    A dict of algorithm, radix, segment (bytes), text, why, and buffers (what OMNES_HEAP=auto does with them; empty
+    where that is not set). bytes: of a part; elements: of a part. node: of each of
     the p ranks; empty: all ranks are on one. shared_memory: whether ranks of a node share it. table: a file in front of
     the compiled-in one; 'off': none; empty: the environment's, or the user's. machine: the text of a machine file;
     empty: likewise. model: whether it is asked where a rule or a variable leaves the choice to it, as for ranks with a

@@ -12,6 +12,7 @@
 #include "runtime/renumbering.hpp"
 #include "schedule/hierarchy.hpp"
 #include "topology/network.hpp"
+#include "transport/shm/heap/adoption.hpp"
 
 namespace omnes::python {
 
@@ -111,6 +112,15 @@ std::shared_ptr<const model::MachineCosts> known_machine(const Settings& setting
   return known.empty() ? nullptr : std::make_shared<const model::MachineCosts>(model::parse_machine(known));
 }
 
+/// What becomes of a program's buffers of parts of so many bytes with OMNES_HEAP=auto; empty where that is not set.
+std::string buffers(const Question& question, const Settings& settings) {
+  if (settings.heap != HeapUse::automatic) return "";
+  if (!question.adopts) return "not adopted: this kernel does not say what is mapped where, as Linux 6.11 does";
+  const std::string from = bytes_text(shm::Adoption::min_bytes);
+  if (question.bytes < shm::Adoption::min_bytes) return "not adopted: of parts shorter than " + from;
+  return "adopted when they come back; chosen as on a shared heap, as from " + from;
+}
+
 /// The model is asked as by ranks that have a CPU each.
 Dict choose(const std::string& name, int p, std::size_t bytes, std::size_t elements, bool commutative,
             const std::vector<std::int32_t>& node, bool shared_memory, const std::string& table,
@@ -124,6 +134,7 @@ Dict choose(const std::string& name, int p, std::size_t bytes, std::size_t eleme
                     .bytes = bytes,
                     .elements = elements,
                     .commutative = commutative,
+                    .adopts = settings.heap == HeapUse::automatic && shm::Mappings().answer(),
                     .machine_file = known != nullptr,
                     .host = host};
   const Placement placement = placed(p, node.empty() ? Levels() : Levels{{"node", node}});
@@ -135,6 +146,7 @@ Dict choose(const std::string& name, int p, std::size_t bytes, std::size_t eleme
   const Answer answer = selector.choose(question, std::nullopt, model);
   nb::dict d = described(answer.choice);
   d["why"] = answer.why;
+  d["buffers"] = buffers(question, settings);
   return d;
 }
 
@@ -170,7 +182,8 @@ lists what is valid.)");
         nb::arg("table") = "", nb::arg("machine") = "", nb::arg("model") = true, nb::arg("host") = false,
         R"(What would run, by the environment and the decision tables.
 
-A dict of algorithm, radix, segment (bytes), text and why. bytes: of a part; elements: of a part. node: of each of
+A dict of algorithm, radix, segment (bytes), text, why, and buffers (what OMNES_HEAP=auto does with them; empty
+where that is not set). bytes: of a part; elements: of a part. node: of each of
 the p ranks; empty: all ranks are on one. shared_memory: whether ranks of a node share it. table: a file in front of
 the compiled-in one; 'off': none; empty: the environment's, or the user's. machine: the text of a machine file;
 empty: likewise. model: whether it is asked where a rule or a variable leaves the choice to it, as for ranks with a

@@ -97,6 +97,26 @@ TEST_F(AdoptionTest, WhatComesBackLiesInTheHeapAndWhereItWas) {
   adoption->done(adopted);
 }
 
+TEST_F(AdoptionTest, SaysWhatItDidAndWhatThatCost) {
+  const Memory memory(megabyte), shared(megabyte, MAP_SHARED | MAP_ANONYMOUS);
+  adopt(memory.data, megabyte);
+  const AdoptionTally first = adoption->tally();
+  EXPECT_EQ(first.buffers, 1u);
+  EXPECT_EQ(first.bytes, megabyte);
+  EXPECT_EQ(first.refused, 0u);
+  EXPECT_EQ(first.uses, 0u);
+  EXPECT_GT(first.spent, 0);
+  EXPECT_EQ(first.saved, 0);
+  EXPECT_TRUE(is_adopted(memory.data, megabyte));
+  EXPECT_EQ(come_back(shared.data, megabyte, 1000), nullptr);
+  const AdoptionTally second = adoption->tally();
+  EXPECT_EQ(second.buffers, 1u);
+  EXPECT_EQ(second.uses, 1u);
+  EXPECT_GT(second.saved, 0);
+  EXPECT_GT(second.refused, 0u);
+  EXPECT_GT(second.spent, first.spent);
+}
+
 TEST_F(AdoptionTest, PeersSeeIt) {
   const Memory memory(megabyte);
   adopt(memory.data, megabyte);

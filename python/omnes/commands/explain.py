@@ -105,6 +105,7 @@ def explain(
         "bytes": size,
         "choice": chosen["text"],
         "why": chosen["why"],
+        "buffers": chosen["buffers"],
         "renumbering": _renumbering(operation, chosen["text"], ranks, size, machine, commutative, cyclic),
         "runner_up": others[0] if others else None,
         "candidates": able,
@@ -147,6 +148,8 @@ def _show(answer: dict[str, Any], title: str) -> None:
         table.add_row(*row, notes.get(entry["candidate"], ""))
     console = output.console()
     console.print(f"Chosen: {answer['choice']}, by {answer['why']}", markup=False, highlight=False, soft_wrap=True)
+    if answer["buffers"]:
+        console.print(f"Buffers: {answer['buffers']} (OMNES_HEAP=auto)", markup=False, highlight=False, soft_wrap=True)
     if answer["nodes"] > 1:
         ranks = answer["renumbering"]
         said = ranks["text"] if ranks["renumbered"] else "not renumbered"

@@ -53,6 +53,7 @@ def merge(folder: Path) -> dict[str, Any] | None:
         "entries": _sum(ranks, "entries", ("operation", "form", "size", "nodes", "bytes", "algorithm")),
         "called": _called(ranks),
         "passed": _sum(ranks, "passed", ("operation", "form", "reason")),
+        "adopted": _adopted(ranks),
         "notes": sorted({note for rank in ranks for note in rank["notes"]}),
         **shares.of_ranks(ranks),
     }
@@ -74,6 +75,12 @@ def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     sums: dict[str, Any] = {name: one[name] + other[name] for name in ("calls", "seconds", "volume") if name in one}
     fastest = {"fastest": min(one["fastest"], other["fastest"])} if "fastest" in one else {}
     return {**one, **sums, **fastest}
+
+
+def _adopted(ranks: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """What OMNES_HEAP=auto did with buffers, of all ranks; None where it was not set, or none could do it."""
+    of_ranks = [rank["adopted"] for rank in ranks if "adopted" in rank]
+    return {name: sum(one[name] for one in of_ranks) for name in of_ranks[0]} if of_ranks else None
 
 
 def _called(ranks: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -169,6 +176,18 @@ def summary(report: dict[str, Any]) -> str:
     return f"{line}; passed to the host MPI: {', '.join(why)}" if why else line
 
 
+def adopted(of_all: dict[str, Any]) -> str:
+    """One line: how many buffers of all ranks, what it cost, what it has saved."""
+    line = "OMNES_HEAP=auto adopted no buffers"
+    if of_all["buffers"]:
+        line = f"OMNES_HEAP=auto adopted {of_all['buffers']} buffers of {format_about(of_all['bytes'])} in all"
+        line += f", found again by {of_all['uses']} calls"
+    line += f"; it took {format_seconds(of_all['seconds'])}"
+    if of_all["uses"]:
+        line += f", copies saved would have taken about {format_seconds(of_all['saved'])}"
+    return line + (f"; {of_all['refused']} times it could not" if of_all["refused"] else "")
+
+
 def wrong_family(report: dict[str, Any]) -> str:
     loaded, needed = (libraries.FAMILIES[report[which]] for which in ("library", "wrong_family"))
     return f"omnes ran nothing: its library for {loaded} was preloaded, but the program uses {needed}"
@@ -219,6 +238,8 @@ def show(report: dict[str, Any], console: Console) -> None:
     if report["levels"]:
         levels = ", ".join(f"{level['level']} ({level['units']})" for level in report["levels"])
         console.print(f"Levels of the machine, and units of each: {levels}")
+    if report.get("adopted"):
+        console.print(adopted(report["adopted"]), highlight=False)
     for note in report["notes"]:
         console.print(f"note: {escape(note)}")
     if report["reports"] < report["ranks"]:

@@ -27,6 +27,7 @@
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/process/notes.hpp"
+#include "interpose/process/own_memory.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/process/world.hpp"
 
@@ -292,6 +293,13 @@ std::string to_json(Totals& t, std::int64_t ended_at) {
           });
   text += ",\n\"seconds\":" + seconds_text(static_cast<double>(ended_at - t.begun) * 1e-9);
   text += ",\"begun\":" + std::to_string(t.begun);
+  if (const shm::Adoption* const adoption = adoption_if_made()) {
+    const shm::AdoptionTally tally = adoption->tally();
+    text += ",\n\"adopted\":{\"buffers\":" + std::to_string(tally.buffers) +
+            ",\"bytes\":" + std::to_string(tally.bytes) + ",\"refused\":" + std::to_string(tally.refused) +
+            ",\"uses\":" + std::to_string(tally.uses) + ",\"seconds\":" + seconds_text(tally.spent * 1e-9) +
+            ",\"saved\":" + seconds_text(tally.saved * 1e-9) + "}";
+  }
   text += ",\n\"functions\":" + list(t.functions, [](const Function& function) {
             return "{\"function\":" + in_quotes(function.name) +
                    counted(function.counted.calls, function.counted.all_seconds());

@@ -55,6 +55,19 @@ double nanoseconds() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
+/// Adds what this thread needs meanwhile.
+class Spending {
+ public:
+  explicit Spending(double& sum) : sum_(sum) {}
+  ~Spending() { sum_ += nanoseconds() - begin_; }
+  Spending(const Spending&) = delete;
+  Spending& operator=(const Spending&) = delete;
+
+ private:
+  double& sum_;
+  const double begin_ = nanoseconds();
+};
+
 /// Of memory that must stay where it is: locked, or pinned for a device or the kernel.
 bool some_memory_is_locked() {
   std::ifstream status("/proc/self/status");
@@ -212,6 +225,11 @@ std::size_t Adoption::adopted_bytes() const {
   return adopted_bytes_;
 }
 
+AdoptionTally Adoption::tally() const {
+  const std::lock_guard lock(mutex_);
+  return tally_;
+}
+
 /// The first one that has pages of those.
 Adoption::ByAddress::iterator Adoption::find(std::byte* first, std::byte* end) {
   auto at = adopted_.lower_bound(first);
@@ -237,8 +255,11 @@ Adopted* Adoption::use(std::byte* buffer, std::size_t bytes) {
     if (!is_whole(found)) {
       if (found.users_ > 0 || !give_back(at)) return nullptr;
     } else if (found.in_heap(buffer, bytes) != nullptr) {
+      const double copy = copying_ * static_cast<double>(bytes);
       ++found.users_;
-      found.saved_ += copying_ * static_cast<double>(bytes);
+      found.saved_ += copy;
+      ++tally_.uses;
+      tally_.saved += copy;
       return &found;
     }
   }
@@ -248,6 +269,7 @@ Adopted* Adoption::use(std::byte* buffer, std::size_t bytes) {
     ++adopted->users_;
   } else {
     ++candidate(buffer).losses;
+    ++tally_.refused;
   }
   return adopted;
 }
@@ -331,6 +353,7 @@ bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
 }
 
 Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
+  const Spending spending(tally_.spent);
   std::byte *const first = page_from(buffer), *const end = page_up_to(buffer + bytes);
   const auto pages = static_cast<std::size_t>(end - first);
   if (adopted_.size() >= max_adopted) return nullptr;
@@ -346,6 +369,8 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   }
   adopting_ = (adopting_ + (nanoseconds() - begin) / static_cast<double>(pages)) / 2;
   adopted_bytes_ += pages;
+  ++tally_.buffers;
+  tally_.bytes += pages;
   return (adopted_[first] = std::make_unique<Adopted>(buffer, first, pages, piece)).get();
 }
 
@@ -363,6 +388,7 @@ bool Adoption::may_be_adopted(std::byte* first, std::size_t bytes) const {
 // On memory of its own: what it costs to adopt some, and to copy as much as a message less is copied; the best of some times, as others
 // may use the caches.
 void Adoption::measure() {
+  const Spending spending(tally_.spent);
   constexpr std::size_t some = std::size_t{256} << 10;
   constexpr int times = 3;
   adopting_ = copying_ = never_pays;

@@ -61,6 +61,15 @@ class Adopted {
   double saved_ = 0;  // ns
 };
 
+/// What was adopted so far, what it has cost, and what it was good for.
+struct AdoptionTally {
+  std::uint64_t buffers = 0, bytes = 0;  ///< adopted, each time anew
+  std::uint64_t refused = 0;             ///< times that a buffer would have paid, but could not be adopted
+  std::uint64_t uses = 0;                ///< calls that found theirs adopted
+  double spent = 0;                      ///< ns of threads: prices measured, pages looked at and moved
+  double saved = 0;                      ///< ns: copies that were not made, by the price of one
+};
+
 /// Who adopts, for one heap.
 class Adoption {
  public:
@@ -82,6 +91,7 @@ class Adoption {
   void before_move(void* address, std::size_t bytes);
 
   std::size_t adopted_bytes() const;
+  AdoptionTally tally() const;
 
   /// Shorter buffers never are.
   static constexpr std::size_t min_bytes = std::size_t{64} << 10;
@@ -111,6 +121,7 @@ class Adoption {
   mutable std::mutex mutex_;
   ByAddress adopted_;  // by their first page; they do not overlap
   std::size_t adopted_bytes_ = 0;
+  AdoptionTally tally_;
   std::array<Candidate, 64> candidates_{};
   double adopting_ = 0, copying_ = 0;  // ns for a byte
   std::byte* looked_at_ = nullptr;     // last
