@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 venv := .venv/bin
 
-.PHONY: help setup demo test test-cpp test-optimised test-one-definition test-sanitize test-sanitize-interposer test-python test-arm64 lint format docs stubs clean
+.PHONY: help setup demo test test-cpp test-optimised test-one-definition test-sanitize test-sanitize-interposer test-failures coverage test-python test-arm64 lint format docs stubs clean
 
 help:
 	@echo "make demo           set up, then one MPI program on the stock MPI and on omnes, side by side"
@@ -24,7 +24,7 @@ demo: setup
 # tests run with sanitizers only, and without them by test-cpp.
 proofs := test_algorithms test_verify_random
 optimised := $(proofs) test_heap test_kernels test_lane test_runtime test_shm test_waiting
-of_interposer := test_interposer
+of_interposer := test_interposer test_failures
 sanitized := $(filter-out $(proofs),$(notdir $(basename $(wildcard tests/cpp/test_*.cpp))))
 
 # One after the other: each uses all CPUs.
@@ -50,6 +50,15 @@ test-sanitize: setup
 # Not part of `test`: minutes.
 test-sanitize-interposer: setup
 	@scripts/sanitize-interposer address,undefined
+
+# Not part of `test`: minutes.
+test-failures: setup
+	@PATH="$$PWD/$(venv):$$PATH" cmake --build build/editable --target test_failures
+	@build/editable/tests/cpp/interposer/test_failures --gtest_brief=1
+
+# Not part of `test`: minutes.
+coverage: setup
+	@$(venv)/python scripts/coverage
 
 # Not part of `test`: a first time it compiles the core again, for minutes.
 test-arm64: setup

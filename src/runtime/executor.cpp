@@ -164,6 +164,15 @@ void Executor::test_messages() {
   if (!awaited_.empty()) note(port_.test(port_.context, awaited_));
 }
 
+void Executor::abandon() {
+  for (const std::uint32_t i : active_) {
+    const Step& step = plan_->steps[i];
+    const bool receives = step.route == Route::port && step.kind != OpKind::send && moving_[i].started;
+    if (receives && port_.withdraw != nullptr) port_.withdraw(port_.context, moving_[i].request);
+  }
+  active_.clear();
+}
+
 // When no step is held back, nothing can be done before the last message is through.
 void Executor::wait_for_messages() {
   awaited_.clear();

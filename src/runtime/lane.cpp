@@ -91,6 +91,7 @@ bool Lane::advance(bool may_call_host, bool may_call_program) {
     }
     if (!executor_.finished()) break;
     begun_ = false;
+    if (executor_.error() != 0) executor_.abandon();
     int code = result_of(executor_.error());
     if (code == 0 && flight.go_on != nullptr) {
       std::exchange(flight.go_on, nullptr)(flight.context);

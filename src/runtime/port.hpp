@@ -28,6 +28,8 @@ struct MessagePort {
   /// Waits until one of these messages is through, or all; test() then says which. Null where nothing is better than to test again and again:
   /// a simulator would charge for each test, and one rank that never stops testing lets no other one run.
   int (*wait)(void* context, std::span<PortRequest* const> requests, bool for_all) = nullptr;
+  /// Of an operation that has failed: nobody waits for this receive any more, and its buffer may be gone soon. Null: there is nothing to do.
+  void (*withdraw)(void* context, PortRequest& request) = nullptr;
 };
 
 }  // namespace omnes::inline runtime

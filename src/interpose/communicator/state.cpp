@@ -122,6 +122,7 @@ void State::begin_anew() {
 void State::break_off() {
   unclean = true;
   broken = MPI_ERR_OTHER;
+  if (team) team->lane().fail(broken);
   repeats.forget();
 }
 

@@ -63,7 +63,7 @@ int isend(void* context, int to, ChannelKind channel, const void* data, std::siz
   const Addresses& at = *mailbox.addresses;
   Length length;
   if (const int code = length.set(bytes); code != MPI_SUCCESS) return code;
-  MPI_Request handle;
+  MPI_Request handle = handles.request_null;
   const int code =
       host.Isend(data, length.count, length.type, at.ranks[to], tag_at(mailbox, to, channel), at.comm, &handle);
   keep(*request, handle);
@@ -75,7 +75,7 @@ int irecv(void* context, int from, ChannelKind channel, void* data, std::size_t 
   const Addresses& at = *mailbox.addresses;
   Length length;
   if (const int code = length.set(bytes); code != MPI_SUCCESS) return code;
-  MPI_Request handle;
+  MPI_Request handle = handles.request_null;
   const int code =
       host.Irecv(data, length.count, length.type, at.ranks[from], tag_at(mailbox, at.own, channel), at.comm, &handle);
   keep(*request, handle);
@@ -125,6 +125,14 @@ int test(void* context, std::span<PortRequest* const> requests) {
   return error_in(code, {statuses.data(), static_cast<std::size_t>(count)});
 }
 
+void withdraw(void*, PortRequest& request) {
+  MPI_Request handle = handle_of(request);
+  if (request.through || handle == handles.request_null) return;
+  host.Cancel(&handle);
+  host.Request_free(&handle);
+  request.through = true;
+}
+
 // In a simulation requests are completed where they are waited for, and nowhere else: in the order in which they come,
 // as to complete one takes simulated time.
 
@@ -158,7 +166,10 @@ MessagePort message_port(Mailbox& mailbox) {
   port.isend = isend;
   port.irecv = irecv;
   port.test = simulated ? look : test;
-  if (simulated) port.wait = wait;
+  if (simulated)
+    port.wait = wait;
+  else
+    port.withdraw = withdraw;
   return port;
 }
 
