@@ -451,12 +451,13 @@ class GoingOn {
         come();
         if (AT_LAST(operation.nonblocking(a, &request)) && WENT_WELL(MPI_Wait(&request, MPI_STATUS_IGNORE)))
           see("nonblocking");
-        if (!AT_LAST(operation.persistent(a, &request))) continue;
+        const bool made = AT_LAST(operation.persistent(a, &request));
         for (int times = 0; times < 2; ++times) {
           come();
-          if (AT_LAST(MPI_Start(&request)) && WENT_WELL(MPI_Wait(&request, MPI_STATUS_IGNORE))) see("persistent");
+          if (made && AT_LAST(MPI_Start(&request)) && WENT_WELL(MPI_Wait(&request, MPI_STATUS_IGNORE)))
+            see("persistent");
         }
-        WENT_WELL(MPI_Request_free(&request));
+        if (made) WENT_WELL(MPI_Request_free(&request));
       }
   }
 
