@@ -437,20 +437,24 @@ void introduce(Passing& of, MPI_Comm comm, State* state) {
 PassedCall::PassedCall(MPI_Comm comm, State* state, Operation operation, Form form, const char* reason, int root,
                        std::size_t bytes)
     : comm_(comm), state_(state), operation_(operation), form_(form), reason_(reason), root_(root), bytes_(bytes) {
-  Totals& t = totals();
-  const std::lock_guard lock(t.mutex);
-  Passing* const of = t.find(comm);
-  kind_ = of ? of->find(operation, form, reason, std::bit_floor(bytes)) : nullptr;
-  if (kind_) {
-    ++kind_->counted.calls;
-    kind_->counted.volume += bytes;
-    if (kind_->counted.sample) timed_ = kind_->counted.sample->takes();
-  }
-  Samples* const samples = of ? of->samples : state && state->team ? &state->team->samples() : nullptr;
-  if (timed_)
-    begin_ = samples ? samples->begin() : monotonic_ns();
-  else if (samples)
-    samples->forget();
+  if_memory_allows([&] {
+    Totals& t = totals();
+    const std::lock_guard lock(t.mutex);
+    Passing* const of = t.find(comm);
+    kind_ = of ? of->find(operation, form, reason, std::bit_floor(bytes)) : nullptr;
+    bool timed = true;
+    if (kind_) {
+      ++kind_->counted.calls;
+      kind_->counted.volume += bytes;
+      if (kind_->counted.sample) timed = kind_->counted.sample->takes();
+    }
+    Samples* const samples = of ? of->samples : state && state->team ? &state->team->samples() : nullptr;
+    if (timed)
+      begin_ = samples ? samples->begin() : monotonic_ns();
+    else if (samples)
+      samples->forget();
+    timed_ = timed;
+  });
 }
 
 void PassedCall::end(int code) try {
@@ -498,11 +502,12 @@ void InMpi::enter(const char* name) try {
 } catch (const std::bad_alloc&) {  // likewise
 }
 
-void InMpi::leave() {
+void InMpi::leave() try {
   const std::int64_t end = monotonic_ns();
   const std::lock_guard lock(totals().mutex);
   function_->counted.time(static_cast<double>(end - begin_) * 1e-9, function_->sample.weight());
   function_->sample.add(begin_, end, 0, 0);
+} catch (const std::bad_alloc&) {  // likewise
 }
 
 }  // namespace omnes::interpose

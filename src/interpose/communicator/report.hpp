@@ -43,8 +43,8 @@ class PassedCall {
   const char* reason_;
   int root_;
   std::size_t bytes_;
-  struct Passed* kind_;
-  bool timed_ = true;
+  struct Passed* kind_ = nullptr;
+  bool timed_ = false;
   std::int64_t begin_ = 0;
 };
 
