@@ -136,7 +136,11 @@ int dispatch(const Made& made, On on, Describe describe, Serve serve, Size size,
       reason = revoked(comm) ? revoked_communicator : too_new(*state, comm, operation, form);
       if (!reason) {
         state->taking_part = false;
-        check_own(state->broken);
+        // Perhaps by a nonblocking operation: then what is known runs no more either.
+        if (const int code = state->broken) [[unlikely]] {
+          state->break_off();
+          throw Failure{code};
+        }
         reason = serve(*state, comm);
       }
       if (!reason) [[likely]] {

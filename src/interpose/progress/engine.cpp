@@ -267,7 +267,10 @@ void land(Pending& pending) {
 /// Behind the gate.
 void count_end(Pending& pending) {
   OMNES_ASSERT(gate.is_entered());
-  if (reporting() && pending.prepared) pending.prepared->add(std::chrono::duration<double>(now() - pending.started));
+  try {
+    if (reporting() && pending.prepared) pending.prepared->add(std::chrono::duration<double>(now() - pending.started));
+  } catch (const std::bad_alloc&) {  // it is not counted
+  }
   pending.under_way = false;
   count_under_way(-1);
 }
