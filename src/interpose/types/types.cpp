@@ -218,7 +218,7 @@ const TypeInfo* look_up_type(MPI_Datatype type) {
 }
 
 int prepare_types(std::uint64_t& fingerprint) {
-  auto& all = *new Predefined;
+  auto all = std::make_unique<Predefined>();
   for (const Named& named : named_types()) {
     if (named.type == MPI_Datatype{} || named.type == handles.type_null) continue;
     TypeInfo info;
@@ -229,9 +229,9 @@ int prepare_types(std::uint64_t& fingerprint) {
     info.contiguous = gapless(info);
     info.element = element_of(info.kind, info.size);
     if (named.pair && size_of(*named.pair) == static_cast<std::size_t>(info.extent)) info.element = named.pair;
-    all.emplace(named.type, info);
+    all->emplace(named.type, info);
   }
-  predefined.store(&all, std::memory_order_release);
+  predefined.store(all.release(), std::memory_order_release);  // for ever
   return host.Type_create_keyval(no_copy, forget, &keyval, nullptr);
 }
 
