@@ -126,6 +126,25 @@ void expect(int code, const char* call) {
   if (!went_well(code, call)) exit(0);  // with a look at leaks; the others end with it
 }
 
+namespace {
+
+/// Of who looks every now and then: a machine that was stopped, or does other things, takes little of it.
+class Patience {
+ public:
+  explicit Patience(std::chrono::nanoseconds all) : left_(all) {}
+  bool is_over() {
+    const auto now = std::chrono::steady_clock::now();
+    left_ -= std::min<std::chrono::nanoseconds>(now - std::exchange(last_, now), std::chrono::milliseconds(10));
+    return left_.count() < 0;
+  }
+
+ private:
+  std::chrono::nanoseconds left_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
 Result run(const Job& wanted, const std::function<void()>& program) {
   void* const memory =
       mmap(nullptr, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -144,7 +163,7 @@ Result run(const Job& wanted, const std::function<void()>& program) {
   }
 
   Result result;
-  auto until = std::chrono::steady_clock::now() + std::chrono::seconds(job.seconds);
+  Patience patience{std::chrono::seconds(job.seconds)};
   const auto said = [&](int r) { return std::string(shared->ranks[r].line); };
   int left = job.ranks;
   bool ending = false, error = false;
@@ -176,8 +195,8 @@ Result run(const Job& wanted, const std::function<void()>& program) {
     if (any) continue;
     const bool had_error =
         std::exchange(error, std::ranges::any_of(shared->ranks, [](auto& r) { return r.error.load(); }));
-    if (error && !had_error) until = std::chrono::steady_clock::now() + std::chrono::milliseconds(job.after_error);
-    if (!ending && std::chrono::steady_clock::now() > until) {
+    if (error && !had_error) patience = Patience{std::chrono::milliseconds(job.after_error)};
+    if (patience.is_over() && !ending) {
       if (!error) result.wrong = "hangs";  // else the others may wait for who had it
       end_all();
     }
