@@ -97,6 +97,14 @@ TEST_F(AdoptionTest, WhatComesBackLiesInTheHeapAndWhereItWas) {
   adoption->done(adopted);
 }
 
+TEST_F(AdoptionTest, PricesAreMeasuredOnceThatMayPay) {
+  const Memory memory(megabyte);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(adoption->use(memory.data, megabyte), nullptr);
+  EXPECT_EQ(adoption->tally().spent, 0);
+  adopt(memory.data, megabyte);
+  EXPECT_GT(adoption->tally().spent, 0);
+}
+
 TEST_F(AdoptionTest, SaysWhatItDidAndWhatThatCost) {
   const Memory memory(megabyte), shared(megabyte, MAP_SHARED | MAP_ANONYMOUS);
   adopt(memory.data, megabyte);

@@ -36,6 +36,9 @@ constexpr std::uint32_t max_losses = 20;
 
 constexpr double never_pays = 1e9;  // ns for a byte
 
+// Bytes whose copies take about as long as to measure prices, 1 ms: a program whose buffers come back less often loses by it.
+constexpr std::size_t worth_measuring = std::size_t{16} << 20;
+
 std::byte* page_from(std::byte* address) {
   return reinterpret_cast<std::byte*>(rounded_up(reinterpret_cast<std::uintptr_t>(address), page()));
 }
@@ -336,7 +339,8 @@ Adoption::Candidate& Adoption::candidate(const std::byte* buffer) {
   return candidates_[reinterpret_cast<std::uintptr_t>(buffer) / 64 * 0x9e3779b97f4a7c15 >> 58];
 }
 
-// As one who may rent or buy skis: who buys once the rents have come to the price pays at most twice what was best.
+// As one who may rent or buy skis: who buys once the rents have come to the price pays at most twice what was best. To ask for the price
+// has one, too.
 bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
   Candidate& known = candidate(buffer);
   if (known.buffer != buffer) {
@@ -344,7 +348,11 @@ bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
     return false;
   }
   known.bytes = std::max(known.bytes, bytes);
-  if (adopting_ == 0) measure();
+  if (adopting_ == 0) {
+    came_back_ += bytes;
+    if (came_back_ < worth_measuring) return false;
+    measure();
+  }
   known.spent += copying_ * static_cast<double>(bytes);
   const auto doubled = static_cast<double>(1U << std::min(known.losses, max_losses));
   if (known.spent < adopting_ * static_cast<double>(known.bytes) * doubled || bytes < known.bytes) return false;

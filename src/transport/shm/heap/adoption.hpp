@@ -123,6 +123,7 @@ class Adoption {
   std::size_t adopted_bytes_ = 0;
   AdoptionTally tally_;
   std::array<Candidate, 64> candidates_{};
+  std::size_t came_back_ = 0;          // bytes, before prices are known
   double adopting_ = 0, copying_ = 0;  // ns for a byte
   std::byte* looked_at_ = nullptr;     // last
   unsigned looks_ = 0;
