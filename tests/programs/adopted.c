@@ -143,7 +143,7 @@ int main(int argc, char** argv) {
   double* recv = malloc(count * sizeof *recv);
   // How often is often enough, each rank finds out for itself.
   int found = 0, all = 0;
-  for (int batch = 0; batch < (wanted ? 20 : 1) && all < 2 * wanted; ++batch) {
+  for (int batch = 0; batch < (wanted ? 200 : 1) && all < 2 * wanted; ++batch) {
     for (int round = 0; round < rounds; ++round) one_round(send, recv, count, round);
     found = is_mapped(send + count / 2) + is_mapped(recv + count / 2);
     MPI_Allreduce(&found, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
