@@ -37,7 +37,7 @@ OWN = {"-n": 1, "--stats": 0, "--stats-json": 1, "--mpirun": 1}
         ),
         ("srun -N 2 --stats -n 4 ./app", "--mpirun srun -n 4", "-N 2 --stats", "./app"),
         ("mpiexec -n 1 ./app : -n 1 ./other", "--mpirun mpiexec -n 1", "", "./app : -n 1 ./other"),
-        ("mpiexec -n 1", "--mpirun mpiexec -n 1", "", ""),
+        ("mpiexec --version", "", "", "mpiexec --version"),
         ("--mpirun a mpirun -n 4 ./app", "--mpirun a", "", "mpirun -n 4 ./app"),
         ("mpirunner -n 4", "", "", "mpirunner -n 4"),
     ],

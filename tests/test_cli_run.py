@@ -64,6 +64,32 @@ def test_the_launcher_as_the_command(build, mpi):
     assert words[0] == str(mpi.launcher) and str(libraries.path(mpi.family)) in " ".join(words)
 
 
+def test_what_a_command_starts_by_a_launcher(build, mpi, tmp_path):
+    program = build("exits", mpi)
+    script = tmp_path / "job.sh"
+    script.write_text(f"#!/bin/sh\nmpirun -n 2 {program} 0 first && mpiexec -n 1 {program} 7\n")
+    script.chmod(0o755)
+    (tmp_path / "mpiexec").symlink_to(mpi.launcher)
+    path = {"PATH": f"{mpi.launcher.parent}:{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
+    for command in ([script], ["sh", "-c", str(script)]):
+        done = run_cli("run", "--stats", *command, environment=path)
+        assert done.returncode == 7, done.stdout + done.stderr
+        assert done.stderr.count("omnes ran all") == 2 and "sum 1 first\n" in done.stdout
+    done = run_cli("run", "sh", "-c", f"{mpi.launcher} --version", environment=path)
+    assert (done.returncode, done.stderr.count("nothing ran on omnes")) == (0, 1), done.stderr
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["job.sh", "mpiexec"]
+
+
+def test_of_several_programs_there_is_no_one_file(tmp_path):
+    assert "--profile is for one MPI program" in fails("run", "--profile", str(tmp_path / "x.json"), "sh", "-c", "true")
+
+
+def test_the_launcher_alone(mpi):
+    done = run_cli("run", mpi.launcher, "--version")
+    assert done.returncode == 0 and mpi.version in done.stdout + done.stderr
+    assert "omnes" not in done.stderr
+
+
 def test_flags_only_where_needed(build, mpi):
     program = build("exits", mpi)
     few, many = dry_run("-n", 1, program), dry_run("-n", cpus.usable_cores() + 1, program)

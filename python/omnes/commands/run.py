@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ import click
 
 from omnes import _core
 from omnes.errors import UsageError, from_core
-from omnes.launching import arguments, launch
+from omnes.launching import arguments, launch, linkage, shims
 from omnes.terminal import files, options, spellings
 from omnes.traces import assembly, events, statistics
 
@@ -96,6 +97,7 @@ def command(
     Finds which MPI the program uses and that MPI's launcher, preloads the library that fits, and passes on signals
     and the exit code. Options that omnes does not know go to the launcher. Put -- before the program where the two
     could be confused. The command may begin with the launcher, whose options follow then: mpirun, mpiexec, srun, ...
+    Of a command that is no MPI program, as a job script or make check, all that it starts by them runs on omnes.
 
     \b
     omnes run -n 8 ./app input.txt
@@ -107,6 +109,7 @@ def command(
     omnes run -n 4 --check ./app                     when it hangs, or its ranks may disagree
     omnes run -n 8 --map-by core -- ./app -n 100
     omnes run mpirun -n 8 --map-by core ./app        omnes before the command as it was
+    omnes run --stats ./job.sh                       all that a script starts by mpirun, mpiexec, srun
     OMNES_BCAST=knomial:k=4 omnes run -n 8 ./app     an algorithm forced in all forms of MPI_Bcast
     OMNES_IBCAST=chain omnes run -n 8 ./app          only in those that do not block
     """
@@ -119,6 +122,25 @@ def command(
         raise UsageError("--no-omnes runs without omnes, which records the calls: drop --record")
     if (check or check_results) and no_omnes:
         raise UsageError("--no-omnes runs without omnes, which checks the calls: drop " + _check_option(check_results))
+    if not (ranks or launcher or split.launcher) and shims.starts_launchers(split.program, os.environ):
+        files_named = {
+            "--record": record,
+            "--profile": profile,
+            "--json": to_json,
+            "--csv": to_csv,
+            "--stats-json": stats_json,
+        }
+        flags = {
+            "--stats": with_stats,
+            "--by-site": by_site,
+            "--check": check,
+            "--check-results": check_results,
+            "--no-omnes": no_omnes,
+            "--verbose": verbose,
+        }
+        sys.exit(
+            _run_what_it_starts(split.program, files_named, [name for name, given in flags.items() if given], dry_run)
+        )
     place = os.getcwd() if launch.may_leave_machine(split.launcher) and os.access(".", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix=".omnes-stats-", dir=place) as folder:
         prepared = launch.prepare(
@@ -146,6 +168,28 @@ def command(
         if not want_report and (notices := statistics.merge(Path(folder))) and notices["wrong_family"]:
             click.echo(f"omnes: {statistics.wrong_family(notices)}", err=True)
     sys.exit(code)
+
+
+def _run_what_it_starts(
+    words: Sequence[str], to_files: dict[str, Path | None], options: Sequence[str], dry_run: bool
+) -> int:
+    """A command that is no MPI program: what it starts by mpirun and the like runs on omnes."""
+    for name, file in to_files.items():
+        if file is not None:
+            raise UsageError(
+                f"{name} is for one MPI program, and {words[0]} is none, but may start several; "
+                f"put omnes run {name}=FILE before the launcher in it"
+            )
+    if dry_run:
+        click.echo(f"{shlex.join(words)}    # each launcher in it: {shlex.join(['omnes', 'run', *options])} ...")
+        return 0
+    code, used = shims.run(words, options, os.environ)
+    if not used and not arguments.is_launcher(words[0]):
+        found = linkage.inspect_command(words, os.environ)
+        click.echo(
+            f"omnes: nothing ran on omnes: {found.looked_at}, and it started no mpirun, mpiexec or srun", err=True
+        )
+    return code
 
 
 def _variables(folder: str, report: bool, record: bool, off: bool, by_site: bool) -> dict[str, str]:

@@ -37,8 +37,8 @@ _TAKES = {
 
 
 # File names of launchers; Debian and others add which MPI they are of.
-_LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|srun|aprun|ibrun|jsrun)(\.\w+)?")
-_LAUNCHER_OPTION = "--mpirun"
+LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|srun|aprun|ibrun|jsrun)(\.\w+)?")
+LAUNCHER_OPTION = "--mpirun"
 _RANKS = ("-n", "-np", "--np")
 
 
@@ -55,15 +55,21 @@ def split(words: Sequence[str], own_options: Mapping[str, int]) -> Arguments:
     if result.program and _names_a_launcher(result, own_options):
         launcher, *rest = result.program
         behind = _split(rest, {name: own_options[name] for name in _RANKS if name in own_options})
-        result.own += [_LAUNCHER_OPTION, launcher, *behind.own]
+        if not behind.program:  # mpirun --version
+            return result
+        result.own += [LAUNCHER_OPTION, launcher, *behind.own]
         result.launcher += behind.launcher
         result.program = behind.program
     return result
 
 
 def _names_a_launcher(given: Arguments, own_options: Mapping[str, int]) -> bool:
-    is_one = _LAUNCHER.fullmatch(os.path.basename(given.program[0])) is not None
-    return is_one and _LAUNCHER_OPTION in own_options and not has_option(given.own, _LAUNCHER_OPTION)
+    may_be_named = LAUNCHER_OPTION in own_options and not has_option(given.own, LAUNCHER_OPTION)
+    return may_be_named and is_launcher(given.program[0])
+
+
+def is_launcher(command: str) -> bool:
+    return LAUNCHER.fullmatch(os.path.basename(command)) is not None
 
 
 def _split(words: Sequence[str], own_options: Mapping[str, int]) -> Arguments:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from omnes.errors import OmnesError
+from omnes.launching import arguments
 
 # The file names that the families' libraries are linked by.
 _FAMILIES = (
@@ -68,6 +69,8 @@ def inspect_command(words: Sequence[str], environment: Mapping[str, str]) -> Pro
     first = inspect(words[0], environment)
     if first.family is None and not is_script(first.path):
         for word in words[1:]:
+            if arguments.is_launcher(word):  # it is not this command that starts it
+                break
             if not word.startswith("-") and shutil.which(word, path=environment.get("PATH", os.defpath)):
                 started = inspect(word, environment)
                 if started.family is not None:

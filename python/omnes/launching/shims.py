@@ -1,0 +1,64 @@
+"""Commands that start MPI programs by launchers of their own: a job script, make check, ctest.
+
+How: in front of PATH stand scripts with the launchers' names, which hand to `omnes run` what they are given. A launcher
+that is named by its path is not met.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from omnes.launching import arguments, launch, linkage
+
+_USED = "used"
+_IN_A_SCRIPT = re.compile(rf"(?<![\w.-])({arguments.LAUNCHER.pattern})(?=[\s\"'])")
+
+
+def starts_launchers(words: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Whether the command is no MPI program, and may start some: a script that names a launcher, or a binary."""
+    found = linkage.inspect_command(words, environment)
+    if found.family is not None:
+        return False
+    return not linkage.is_script(found.path) or _IN_A_SCRIPT.search(found.path.read_text(errors="replace")) is not None
+
+
+def run(words: Sequence[str], options: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bool]:
+    """Runs the command, each of whose launches is an `omnes run` with those options. Returns its exit code, and whether
+    there was one."""
+    with tempfile.TemporaryDirectory(prefix=".omnes-launchers-") as name:
+        folder = Path(name)
+        for launcher in _launchers(environment):
+            _write(folder / launcher.name, launcher, options, environment)
+        path = f"{folder}:{environment.get('PATH', os.defpath)}"
+        code = launch.supervise([str(linkage.locate(words[0], environment)), *words[1:]], {**environment, "PATH": path})
+        return code, (folder / _USED).exists()
+
+
+def _launchers(environment: Mapping[str, str]) -> Iterator[Path]:
+    """Those that PATH leads to."""
+    seen = set()
+    for folder in environment.get("PATH", os.defpath).split(":"):
+        try:
+            names = sorted(os.listdir(folder or "."))
+        except OSError:
+            continue
+        for name in names:
+            path = Path(folder or ".", name).absolute()
+            if arguments.LAUNCHER.fullmatch(name) and name not in seen and os.access(path, os.X_OK):
+                seen.add(name)
+                yield path
+
+
+def _write(shim: Path, launcher: Path, options: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Launchers start others by their names: these are not to come here again."""
+    words = [sys.executable, "-m", "omnes", "run", *options, str(launcher)]
+    path = shlex.quote(environment.get("PATH", os.defpath))
+    used = shlex.quote(str(shim.parent / _USED))
+    shim.write_text(f'#!/bin/sh\nPATH={path}\n: > {used}\nexec {shlex.join(words)} "$@"\n')
+    shim.chmod(0o755)
