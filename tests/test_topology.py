@@ -90,7 +90,7 @@ def test_lists_of_nodes_are_those_of_clustershell():
         (("groups", "--nodes", "2x2", "--rank", "4"), "no rank 4 among 4: ranks are 0..3"),
         (
             ("groups", "--nodes", "2x2", "--levels", "nodes"),
-            "no level 'nodes'; did you mean node? valid, with commas between: core,l2",
+            "no level 'nodes'; did you mean node? valid: core, l2",
         ),
         (("groups", "--nodes", "2x2", "--network", "/nowhere"), "/nowhere: No such file or directory"),
         (("groups", "--nodes", "20000x1", "--draw", "x.svg"), "cannot draw 20000 ranks or CPUs; at most 16384"),

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 namespace omnes {
 
@@ -32,9 +31,14 @@ const std::string* nearest(std::string_view word, std::span<const std::string> n
   return found != names.end() && far(*found) <= std::max<std::size_t>(1, word.size() / 3) ? &*found : nullptr;
 }
 
-std::string did_you_mean(std::string_view word, std::span<const std::string> names) {
-  const std::string* const name = nearest(word, names);
-  return name ? "did you mean " + *name + "? " : "";
+std::string valid_names(std::string_view word, const std::vector<std::string>& names,
+                        const std::vector<std::string>& others) {
+  std::string valid;
+  for (const std::string& name : names) valid += (valid.empty() ? "valid: " : ", ") + name;
+  std::vector<std::string> known = names;
+  known.insert(known.end(), others.begin(), others.end());
+  const std::string* const meant = nearest(word, known);
+  return (meant ? "did you mean " + *meant + "? " : "") + valid;
 }
 
 }  // namespace omnes

@@ -7,6 +7,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "base/spelling.hpp"
 #include "topology/file.hpp"
 
 namespace omnes::model {
@@ -65,9 +66,9 @@ void read(const toml::table& table, const std::string& where, const Readers& rea
   for (const auto& [key, node] : table) {
     const auto reader = readers.find(key.str());
     if (reader == readers.end()) {
-      std::string valid;
-      for (const auto& [name, unused] : readers) valid += (valid.empty() ? "" : ", ") + name;
-      refuse("no such entry: " + where + std::string(key.str()) + "; valid: " + valid);
+      std::vector<std::string> names;
+      for (const auto& [name, unused] : readers) names.push_back(name);
+      refuse("no such entry: " + where + std::string(key.str()) + "; " + valid_names(key.str(), names));
     }
     reader->second(node, where + std::string(key.str()));
   }

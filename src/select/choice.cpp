@@ -47,19 +47,15 @@ Choice named(Operation operation, std::string_view wanted, std::span<const std::
   if (const Algorithm* algorithm = find_algorithm(operation, wanted)) return {.algorithm = algorithm};
   if (const Alias* alias = find_alias(operation, wanted))
     return {.algorithm = find_algorithm(operation, alias->algorithm), .radix = alias->radix};
-  std::string valid;
-  std::vector<std::string> names;
+  std::vector<std::string> names, aliases;
   for (const Algorithm* algorithm : catalogue()) {
     if (algorithm->operation != operation) continue;
-    valid += (valid.empty() ? "" : ", ") + names.emplace_back(algorithm->name);
-    for (const Alias* alias : aliases_of(*algorithm)) names.emplace_back(alias->name);
+    names.emplace_back(algorithm->name);
+    for (const Alias* alias : aliases_of(*algorithm)) aliases.emplace_back(alias->name);
   }
-  for (const std::string_view other : besides) {
-    names.emplace_back(other);
-    valid += (other == besides.front() ? "; or " : ", ") + names.back();
-  }
+  names.insert(names.end(), besides.begin(), besides.end());
   refuse("no algorithm " + quoted(wanted) + " for " + std::string(name(operation)) + "; " +
-         did_you_mean(wanted, names) + "valid: " + valid);
+         valid_names(wanted, names, aliases));
 }
 
 /// "core=NAME[:k=N], l2=..., l3=..."
@@ -98,10 +94,8 @@ LevelAlgorithm read_level(const Algorithm& composing, std::string_view level, st
   if (!known) {
     std::set<std::string> sorted;
     for (const Algorithm* one : valid) sorted.insert(one->name);
-    std::string all;
-    for (const std::string& one : sorted) all += (all.empty() ? "" : ", ") + one;
     refuse("no algorithm " + quoted(wanted) + " for the levels of " + std::string(name(composing.operation)) + "/" +
-           composing.name + "; " + did_you_mean(wanted, std::vector(sorted.begin(), sorted.end())) + "valid: " + all);
+           composing.name + "; " + valid_names(wanted, {sorted.begin(), sorted.end()}));
   }
   if (colon == text.npos) return read;
   const std::string_view parameter = text.substr(colon + 1);

@@ -31,13 +31,11 @@ constexpr std::string_view reserved[] = {"ROOT", "HOME", "DIR", "VERSION", "PREF
 template <class Value>
 Value one_of(std::string_view text, std::initializer_list<std::pair<const char*, Value>> values) {
   std::vector<std::string> words;
-  std::string valid;
   for (const auto& [word, value] : values) {
     if (text == word) return value;
-    valid += (valid.empty() ? "" : ", ") + words.emplace_back(word);
+    words.emplace_back(word);
   }
-  throw std::invalid_argument('"' + std::string(text) + "\" is not valid; " + did_you_mean(text, words) +
-                              "valid: " + valid);
+  throw std::invalid_argument('"' + std::string(text) + "\" is not valid; " + valid_names(text, words));
 }
 
 bool flag(std::string_view text) { return one_of<bool>(text, {{"0", false}, {"1", true}}); }
@@ -207,10 +205,10 @@ void read_settings_of_table(Settings& settings, const std::set<std::string_view>
       return candidate.in_table && setting.name == candidate.in_table;
     });
     if (variable == std::end(variables)) {
-      std::string valid;
+      std::vector<std::string> names;
       for (const Variable& one : variables)
-        if (one.in_table) valid += (valid.empty() ? "" : ", ") + std::string(one.in_table);
-      refuse("no such entry; valid: " + valid);
+        if (one.in_table) names.emplace_back(one.in_table);
+      refuse("no such entry; " + valid_names(setting.name, names));
     }
     if (given.contains(variable->name)) continue;
     try {

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <variant>
 
+#include "base/spelling.hpp"
 #include "topology/file.hpp"
 
 namespace omnes::inline select {
@@ -98,9 +99,9 @@ void read_entry(Rule& rule, std::string_view key, const Value& given) {
   }
   const auto condition = std::ranges::find(all_conditions, key, &Condition::name);
   if (condition == std::end(all_conditions)) {
-    std::string valid = "use";
-    for (const Condition& one : all_conditions) valid += ", " + std::string(one.name);
-    throw std::invalid_argument("no such entry; valid: " + valid);
+    std::vector<std::string> names{"use"};
+    for (const Condition& one : all_conditions) names.emplace_back(one.name);
+    throw std::invalid_argument("no such entry; " + valid_names(key, names));
   }
   std::visit([&](auto member) { take(given, rule.*member); }, condition->member);
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "base/spelling.hpp"
 #include "topology/file.hpp"
@@ -19,8 +18,8 @@ LevelSet parse_levels(std::string_view text) {
     const auto* found = std::ranges::find(level_names, word);
     if (found == level_names.end())
       throw std::invalid_argument("no level '" + one_line(word) + "'; " +
-                                  did_you_mean(word, std::vector<std::string>(level_names.begin(), level_names.end())) +
-                                  "valid, with commas between: " + to_string(all_levels));
+                                  valid_names(word, {level_names.begin(), level_names.end()}) +
+                                  ", with commas between");
     levels.set(static_cast<std::size_t>(found - level_names.begin()));
     at = end + 1;
   }

@@ -188,9 +188,8 @@ TEST(MachineFile, FaultsAreOneClearLine) {
       {with(good, "version = 1", "version = 2"), "machine file: version: valid: 1"},
       {with(good, "send = 1e-6", "sned = 1e-6"),
        "machine file: no such entry: level 2 sned; valid: by, copy, copy_in, exchange, exchange_latency, fragment, "
-       "held, latency, name, out, recv, "
-       "send, shared, single, "
-       "single_from, single_publish, single_reduce, synchronous_from, wire"},
+       "held, latency, name, out, recv, send, shared, single, single_from, single_publish, single_reduce, "
+       "synchronous_from, wire"},
       {with(good, "latency = 2e-6", "latency = -1"), "machine file: level 2 latency: valid: a number, 0 or more"},
       {with(good, "\"messages\"", "\"pigeon\""), "machine file: level 2 by: valid: \"memory\", \"messages\""},
       {with(good, "wire = [[0, 0, 1e-9]]", "wire = [[8, 0, 1e-9]]"),

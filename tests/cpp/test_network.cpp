@@ -101,8 +101,8 @@ TEST(Levels, AreNamed) {
   for (const char* wrong : {"", "NUMA", "numa,", "numa;node", "switch5"})
     EXPECT_TRUE(complaint([&] { parse_levels(wrong); }).starts_with("no level '")) << wrong;
   EXPECT_EQ(complaint([] { parse_levels("numa,nodes"); }),
-            "no level 'nodes'; did you mean node? valid, with commas between: "
-            "core,l2,l3,numa,socket,node,switch,switch2,switch3,switch4");
+            "no level 'nodes'; did you mean node? valid: core, l2, l3, numa, socket, node, switch, switch2, switch3, "
+            "switch4, with commas between");
 }
 
 TEST(Network, OfTwoColumns) {

@@ -199,10 +199,9 @@ TEST(Table, WrongOnesAreOneClearLine) {
        "decision table: the last rule of allreduce has to serve everything, but knomial does not combine from the "
        "left, as OMNES_REPRODUCIBLE=1 asks"},
       {table("{max_bites=1, use='linear'}"),
-       "decision table: rule 1 of bcast, max_bites: no such entry; valid: use, min_ranks, max_ranks, min_bytes, "
-       "max_bytes, min_nodes, max_nodes, min_per_node, max_per_node, consecutive, commutative, kernel, one_node, "
-       "shared_memory, shared_heap, own_cpus, "
-       "machine_file"},
+       "decision table: rule 1 of bcast, max_bites: no such entry; did you mean max_bytes? valid: use, min_ranks, "
+       "max_ranks, min_bytes, max_bytes, min_nodes, max_nodes, min_per_node, max_per_node, consecutive, commutative, "
+       "kernel, one_node, shared_memory, shared_heap, own_cpus, machine_file"},
       {table("{use='linear'}, {max_ranks='many', use='linear'}"),
        "decision table: rule 2 of bcast, max_ranks: valid: a whole number of at least 1"},
       {table("{use='chain:k=2'}"),
@@ -253,10 +252,9 @@ TEST(OwnTable, ComesFirstWhereItFits) {
 TEST(OwnTable, WrongOnesAreOneClearLine) {
   const std::vector<std::pair<const char*, std::string>> cases = {
       {"bcast = [\n{use='linear'},\n{max_bites=1}]",
-       "my.toml: line 3: rule 2 of bcast, max_bites: no such entry; valid: use, min_ranks, max_ranks, min_bytes, "
-       "max_bytes, min_nodes, max_nodes, min_per_node, max_per_node, consecutive, commutative, kernel, one_node, "
-       "shared_memory, shared_heap, own_cpus, "
-       "machine_file"},
+       "my.toml: line 3: rule 2 of bcast, max_bites: no such entry; did you mean max_bytes? valid: use, min_ranks, "
+       "max_ranks, min_bytes, max_bytes, min_nodes, max_nodes, min_per_node, max_per_node, consecutive, commutative, "
+       "kernel, one_node, shared_memory, shared_heap, own_cpus, machine_file"},
       {"\nbcats = []", "my.toml: line 2: no operation \"bcats\""},
       {"bcast = 'linear'", "my.toml: no list of rules for bcast"},
       {"bcast = [{max_ranks=1}]", "my.toml: line 1: rule 1 of bcast: has no `use`"},
@@ -369,8 +367,8 @@ TEST(Selector, LeavesBlockingCallsToTheHostIfItMay) {
   const Selector reproducible = with({"OMNES_SCAN=host", "OMNES_REPRODUCIBLE=1"});
   const Answer scan = reproducible.choose({.operation = Operation::scan, .p = 4, .bytes = 8, .host = true});
   EXPECT_TRUE(scan.why.starts_with("OMNES_SCAN=host: need not combine from the left, as OMNES_REPRODUCIBLE=1 asks; "));
-  EXPECT_TRUE(complaint([] { with({"OMNES_ISCAN=host"}); }).ends_with("recursive_doubling, smp; or model"));
-  EXPECT_TRUE(complaint([] { with({"OMNES_SCAN=modell"}); }).ends_with("recursive_doubling, smp; or model, host"));
+  EXPECT_TRUE(complaint([] { with({"OMNES_ISCAN=host"}); }).ends_with("recursive_doubling, smp, model"));
+  EXPECT_TRUE(complaint([] { with({"OMNES_SCAN=modell"}); }).ends_with("recursive_doubling, smp, model, host"));
 }
 
 TEST(Selector, OffersTheModelWhatCanDoIt) {

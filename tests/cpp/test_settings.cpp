@@ -151,7 +151,8 @@ TEST(Settings, TablesHaveSomeWhereTheEnvironmentHasNone) {
   EXPECT_EQ(with("settings = { slots = 4, slot_bytes = 128 }", "OMNES_SLOTS=16").shared_memory.slots, 16);
   const std::vector<std::pair<const char*, const char*>> wrong = {
       {"\n[settings]\nslot = 4",
-       ": line 3: settings, slot: no such entry; valid: direct_copy, single_copy, slots, slot_bytes"},
+       ": line 3: settings, slot: no such entry; did you mean slots? valid: direct_copy, single_copy, slots, "
+       "slot_bytes"},
       {"[settings]\nslots = 1", ": line 2: settings, slots: \"1\" is not valid; valid: a whole number 2 to 64"},
       {"[settings]\nslots = true", ": line 2: settings, slots: valid: a number, or a word such as \"16K\""},
       {"settings = 4", ": line 1: settings: valid: a table, [settings]"},
@@ -190,8 +191,8 @@ TEST(Settings, WrongOnesAreOneClearLine) {
        "or off"},
       {"OMNES_TOPOLOGY=", "OMNES_TOPOLOGY: \"\" is not valid; valid: a file of nodes and their switches"},
       {"OMNES_LEVELS=numa,nodes",
-       "OMNES_LEVELS: no level 'nodes'; did you mean node? valid, with commas between: "
-       "core,l2,l3,numa,socket,node,switch,switch2,switch3,switch4"},
+       "OMNES_LEVELS: no level 'nodes'; did you mean node? valid: core, l2, l3, numa, socket, node, switch, switch2, "
+       "switch3, switch4, with commas between"},
       {"OMNES_WAIT=", "OMNES_WAIT: \"\" is not valid; valid: auto, spin, yield"},
       {"OMNES_REMAP=on", "OMNES_REMAP: \"on\" is not valid; valid: off, exch, reorder, auto"},
       {"OMNES_OFF=yes", "OMNES_OFF: \"yes\" is not valid; valid: 0, 1"},
@@ -210,14 +211,13 @@ TEST(Settings, WrongOnesAreOneClearLine) {
        "OMNES_SINGLE_COPY: \"never\" is not a number of bytes; valid: digits, and K, M or G for their powers of 1024;"
        " or off"},
       {"OMNES_STATS=", "OMNES_STATS: \"\" is not valid; valid: a folder"},
-      {"OMNES_SCATTERV=knomail",
-       "OMNES_SCATTERV: no algorithm \"knomail\" for scatterv; valid: linear; or model, host"},
-      {"OMNES_SCATTERV=hots", "OMNES_SCATTERV: no algorithm \"hots\" for scatterv; valid: linear; or model, host"},
+      {"OMNES_SCATTERV=knomail", "OMNES_SCATTERV: no algorithm \"knomail\" for scatterv; valid: linear, model, host"},
+      {"OMNES_SCATTERV=hots", "OMNES_SCATTERV: no algorithm \"hots\" for scatterv; valid: linear, model, host"},
       {"OMNES_SCATTERV=hst",
-       "OMNES_SCATTERV: no algorithm \"hst\" for scatterv; did you mean host? valid: linear; or model, host"},
-      {"OMNES_ISCATTERV=hst", "OMNES_ISCATTERV: no algorithm \"hst\" for scatterv; valid: linear; or model"},
+       "OMNES_SCATTERV: no algorithm \"hst\" for scatterv; did you mean host? valid: linear, model, host"},
+      {"OMNES_ISCATTERV=hst", "OMNES_ISCATTERV: no algorithm \"hst\" for scatterv; valid: linear, model"},
       {"OMNES_ASYNC=yes", "OMNES_ASYNC: \"yes\" is not valid; valid: 0, 1"},
-      {"OMNES_ISCATTERV=knomail", "OMNES_ISCATTERV: no algorithm \"knomail\" for scatterv; valid: linear; or model"},
+      {"OMNES_ISCATTERV=knomail", "OMNES_ISCATTERV: no algorithm \"knomail\" for scatterv; valid: linear, model"},
   };
   for (const auto& [variable, wanted] : cases) EXPECT_EQ(complaint(variable), wanted);
 }
