@@ -247,11 +247,10 @@ std::byte* Heap::behind(const Mapping& mapping) const {
 
 bool Heap::is_mapped_elsewhere(const Mappings& mappings, const void* piece, std::size_t bytes) const {
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(piece) - base_;
-  bool some = false;
-  for_each_elsewhere(mappings, 0, UINTPTR_MAX, [&](const Mapping& mapping) {
-    some |= mapping.offset < offset + bytes && offset < mapping.offset + (mapping.end - mapping.begin);
-  });
-  return some;
+  for (auto found = mappings.of_file_from(0); found; found = mappings.of_file_from(found->end))
+    if (found->offset < offset + bytes && offset < found->offset + (found->end - found->begin) && behind(*found))
+      return true;
+  return false;
 }
 
 // In the child, while its parent waits (without a pipe it does not: what it writes meanwhile may be seen).
