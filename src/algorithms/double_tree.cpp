@@ -43,6 +43,15 @@ struct Side {
   int rank(int position) const { return mirrored ? first + n - position : first + position - (lowered ? 0 : 1); }
 };
 
+/// Calls run(tree, block) for the blocks of both halves in turns, each with the half's tree.
+template <class Run>
+void each_block(int rank, int p, int root, int blocks, const Run& run) {
+  const int half = blocks / 2;
+  const std::array trees = {double_tree(rank, p, root, 0), double_tree(rank, p, root, 1)};
+  for (int s = 0; s < half; ++s)
+    for (int which = 0; which < 2; ++which) run(trees[which], which * half + s);
+}
+
 }  // namespace
 
 Tree double_tree(int rank, int p, int root, int which) {
@@ -63,34 +72,17 @@ Tree double_tree(int rank, int p, int root, int which) {
 }
 
 void double_flow_up(Builder& b, int root, Blocks own, Blocks into) {
-  const int half = own.count / 2;
-  const std::array trees = {double_tree(b.rank(), b.p(), root, 0), double_tree(b.rank(), b.p(), root, 1)};
-  for (int s = 0; s < half; ++s)
-    for (int which = 0; which < 2; ++which) {
-      const Tree& tree = trees[which];
-      const int block = which * half + s;
-      Blocks sum = sub(own, block);
-      for (const int child : tree.children) {
-        recv_reduce_in_order(b, child, sum, sub(into, block));
-        sum = sub(into, block);
-      }
-      if (tree.parent >= 0)
-        b.send(tree.parent, sum);
-      else
-        b.copy(sum, sub(into, block));
-    }
+  each_block(b.rank(), b.p(), root, own.count,
+             [&](const Tree& tree, int block) { pass_up(b, tree, sub(own, block), sub(into, block)); });
 }
 
-void double_flow_down(Builder& b, int root, Blocks blocks) {
-  const int half = blocks.count / 2;
-  const std::array trees = {double_tree(b.rank(), b.p(), root, 0), double_tree(b.rank(), b.p(), root, 1)};
-  for (int s = 0; s < half; ++s)
-    for (int which = 0; which < 2; ++which) {
-      const Tree& tree = trees[which];
-      const Blocks block = sub(blocks, which * half + s);
-      if (tree.parent >= 0) b.recv(tree.parent, block);
-      b.send(tree.children, block);
-    }
+void double_flow_down(Builder& b, Blocks blocks) {
+  each_block(b.vrank(), b.p(), 0, blocks.count, [&](const Tree& tree, int block) {
+    std::vector<std::int32_t> children;
+    for (const int child : tree.children) children.push_back(b.real(child));
+    if (tree.parent >= 0) b.recv(b.real(tree.parent), sub(blocks, block));
+    b.send(children, sub(blocks, block));
+  });
 }
 
 }  // namespace omnes::inline algorithms

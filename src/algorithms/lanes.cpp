@@ -49,13 +49,7 @@ void MultiLane::run(Operation operation, std::size_t level, bool in_place, Block
                     const std::function<Like(int)>& like) {
   const Group& group = groups_[level];
   operation = at_level(b_.problem(), level, operation);
-  const Picked one = picked(b_.problem(), level, operation);
-  const Schedule schedule = build(*one.algorithm, {.operation = operation,
-                                                   .p = group.size(),
-                                                   .rank = group.self,
-                                                   .root = rooted(operation) ? roots_[level] : 0,
-                                                   .in_place = in_place,
-                                                   .radix = one.radix});
+  const Schedule schedule = schedule_in(b_.problem(), group, operation, roots_[level], in_place);
   const auto [sent, received] = parts(operation, group.size());
   const bool more_sent = sent > received;
   const std::int32_t units = std::max(send.count / sent, recv.count / received) * std::max(sent, received);

@@ -68,6 +68,16 @@ Operation at_level(const Problem& problem, std::size_t level, Operation operatio
   return unequal(problem.operation) || of_a_message || problem.hierarchy->uneven(level) ? twin(operation) : operation;
 }
 
+Schedule schedule_in(const Problem& problem, const Group& group, Operation operation, int root, bool in_place) {
+  const Picked one = picked(problem, group.level, operation);
+  return build(*one.algorithm, {.operation = operation,
+                                .p = group.size(),
+                                .rank = group.self,
+                                .root = rooted(operation) ? root : 0,
+                                .in_place = in_place,
+                                .radix = one.radix});
+}
+
 std::vector<Operation> phases_at(const Algorithm& algorithm, bool last) {
   const Phases& phases = *algorithm.hierarchical;
   if (last && phases.top) return {*phases.top};

@@ -20,6 +20,9 @@ Picked picked(const Problem& problem, std::size_t level, Operation operation);
 /// stand for different numbers of ranks, or parts are pieces of a message, which are only nearly equal.
 Operation at_level(const Problem& problem, std::size_t level, Operation operation);
 
+/// This rank's schedule of `operation` in a group, by the algorithm picked for its level; `root`: a member, where there is one.
+Schedule schedule_in(const Problem& problem, const Group& group, Operation operation, int root, bool in_place = false);
+
 /// The operations that an algorithm composes at a level.
 std::vector<Operation> phases_at(const Algorithm& algorithm, bool last);
 

@@ -82,13 +82,7 @@ void PartLevels::scatter(const Table& table, Blocks own, std::size_t end, const 
 void PartLevels::run(Operation operation, const Group& group, bool in_place, View send, View recv,
                      const std::function<void(Like, std::vector<Like>&)>& sizes) {
   operation = at_level(b_.problem(), group.level, operation);
-  const Picked one = picked(b_.problem(), group.level, operation);
-  const Schedule schedule = build(*one.algorithm, {.operation = operation,
-                                                   .p = group.size(),
-                                                   .rank = group.self,
-                                                   .root = rooted(operation) ? group.root : 0,
-                                                   .in_place = in_place,
-                                                   .radix = one.radix});
+  const Schedule schedule = schedule_in(b_.problem(), group, operation, group.root, in_place);
   embed(b_, schedule, {group.ranks, std::move(send), std::move(recv), sizes});
 }
 

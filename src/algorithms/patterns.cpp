@@ -17,20 +17,27 @@ void flow_down(Builder& b, const Tree& tree, int root) {
   }
 }
 
+void bcast_along(Builder& b, const Tree& tree, int root) {
+  b.cut(b.segments());
+  flow_down(b, tree, root);
+}
+
 void flow_up(Builder& b, const Tree& tree, Blocks own, Blocks into) {
   OMNES_ASSERT(own.count == b.pieces());
   OMNES_ASSERT(into.count == b.pieces() || (tree.children.empty() && tree.parent >= 0));
-  for (int s = 0; s < b.pieces(); ++s) {
-    Blocks sum = sub(own, s);
-    for (const int child : tree.children) {
-      recv_reduce_in_order(b, child, sum, sub(into, s));
-      sum = sub(into, s);
-    }
-    if (tree.parent >= 0)
-      b.send(tree.parent, sum);
-    else
-      b.copy(sum, sub(into, s));
+  for (int s = 0; s < b.pieces(); ++s) pass_up(b, tree, sub(own, s), sub(into, s));
+}
+
+void pass_up(Builder& b, const Tree& tree, Blocks own, Blocks into) {
+  Blocks sum = own;
+  for (const int child : tree.children) {
+    recv_reduce_in_order(b, child, sum, into);
+    sum = into;
   }
+  if (tree.parent >= 0)
+    b.send(tree.parent, sum);
+  else
+    b.copy(sum, into);
 }
 
 void reduce_along(Builder& b, const Tree& tree) {
@@ -69,6 +76,14 @@ void reduce_from_left(Builder& b, Blocks own, Blocks into, bool published) {
     sum = into;
   }
   b.copy(sum, into);
+}
+
+void reduce_scatter_from_left(Builder& b, const std::function<Blocks(int rank)>& part, Blocks into) {
+  for (int i = 1; i < b.p(); ++i) {
+    const int to = (b.rank() + i) % b.p();
+    b.send(to, part(to));
+  }
+  reduce_from_left(b, part(b.rank()), into);
 }
 
 void cyclic_runs(int first, int count, int p, const std::function<void(int first, int n)>& run) {

@@ -10,12 +10,7 @@ namespace {
 
 /// `operation` in a group, on one block of the size of data block `like`.
 void run(Builder& b, const Group& group, Operation operation, int like, Blocks from, Blocks into) {
-  const Picked one = picked(b.problem(), group.level, operation);
-  const Schedule schedule = build(*one.algorithm, {.operation = operation,
-                                                   .p = group.size(),
-                                                   .rank = group.self,
-                                                   .root = rooted(operation) ? group.root : 0,
-                                                   .radix = one.radix});
+  const Schedule schedule = schedule_in(b.problem(), group, operation, group.root);
   const View data = cut_evenly(recv_blocks(like), schedule.pieces);
   const auto sizes = [&](Like inner, std::vector<Like>& all) {
     if (data(recv_blocks(inner.block)).count > 0) all.push_back({like, b.rank()});

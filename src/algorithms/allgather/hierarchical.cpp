@@ -11,10 +11,7 @@ constexpr Phases phases{.up = Operation::gather, .top = Operation::allgather, .d
 void spread(Builder& b, PartLevels& levels, const Group& group, const Table& table, std::span<const int> starts) {
   for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
     const int first = starts[i], count = starts[i + 1] - first;
-    const Picked one = picked(b.problem(), group.level, Operation::bcast);
-    const Schedule schedule = build(
-        *one.algorithm,
-        {.operation = Operation::bcast, .p = group.size(), .rank = group.self, .root = group.root, .radix = one.radix});
+    const Schedule schedule = schedule_in(b.problem(), group, Operation::bcast, group.root);
     const View parts = cut_evenly(table.rows(first, count), schedule.pieces);
     const auto sizes = [&](Like like, std::vector<Like>& all) {
       levels.parts()(first + parts.starts[like.block], parts.starts[like.block + 1] - parts.starts[like.block], all);

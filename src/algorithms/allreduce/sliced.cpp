@@ -12,11 +12,7 @@ void build(Builder& b) {
   b.cut(p * segments);
   for (int s = 0; s < segments; ++s) {
     const auto piece = [&](int slice) { return slice * segments + s; };
-    for (int i = 1; i < p; ++i) {
-      const int to = (rank + i) % p;
-      b.send(to, sub(b.own(), piece(to)));
-    }
-    reduce_from_left(b, sub(b.own(), piece(rank)), recv_blocks(piece(rank)));
+    reduce_scatter_from_left(b, [&](int slice) { return sub(b.own(), piece(slice)); }, recv_blocks(piece(rank)));
     b.publish(recv_blocks(piece(rank)));
     for (int i = 1; i < p; ++i) {
       const int from = (rank + i) % p;

@@ -6,10 +6,7 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  b.cut(b.segments());
-  flow_down(b, bine_tree(b.vrank(), b.p()), b.root());
-}
+void build(Builder& b) { bcast_along(b, bine_tree(b.vrank(), b.p()), b.root()); }
 
 const Register registered{{
     .operation = Operation::bcast,

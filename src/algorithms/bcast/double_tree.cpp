@@ -3,25 +3,14 @@
 // tree send it twice. Counted from the root, all ranks lie on one side of it: it sends the message once, too.
 #include "algorithms/double_tree.hpp"
 
-#include <array>
-
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) {
-  const int p = b.p(), v = b.vrank(), segments = b.segments();
-  b.cut(2 * segments);
-  const std::array trees = {double_tree(v, p, 0, 0), double_tree(v, p, 0, 1)};
-  for (int s = 0; s < segments; ++s)
-    for (int which = 0; which < 2; ++which) {
-      const Blocks segment = recv_blocks(which * segments + s);
-      std::vector<std::int32_t> children;
-      for (const int child : trees[which].children) children.push_back(b.real(child));
-      if (trees[which].parent >= 0) b.recv(b.real(trees[which].parent), segment);
-      b.send(children, segment);
-    }
+  b.cut(2 * b.segments());
+  double_flow_down(b, recv_blocks(0, b.pieces()));
 }
 
 const Register registered{{

@@ -5,10 +5,7 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  b.cut(b.segments());
-  flow_down(b, knomial_tree(b.vrank(), b.p(), b.problem().radix), b.root());
-}
+void build(Builder& b) { bcast_along(b, knomial_tree(b.vrank(), b.p(), b.problem().radix), b.root()); }
 
 const Register registered{{
     .operation = Operation::bcast,

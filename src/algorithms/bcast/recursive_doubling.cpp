@@ -7,10 +7,7 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  b.cut(b.segments());
-  flow_down(b, doubling_tree(b.vrank(), b.p()), b.root());
-}
+void build(Builder& b) { bcast_along(b, doubling_tree(b.vrank(), b.p()), b.root()); }
 
 const Register registered{{
     .operation = Operation::bcast,

@@ -6,10 +6,7 @@
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) {
-  b.cut(b.segments());
-  flow_down(b, smp_tree(b.rank(), b.p(), b.root(), b.problem().radix), 0);
-}
+void build(Builder& b) { bcast_along(b, smp_tree(b.rank(), b.p(), b.root(), b.problem().radix), 0); }
 
 const Register registered{{
     .operation = Operation::bcast,

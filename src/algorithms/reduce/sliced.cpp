@@ -14,11 +14,7 @@ void build(Builder& b) {
   const Blocks sums = at_root ? recv_blocks(rank * segments, segments) : b.temp(segments, rank * segments);
   for (int s = 0; s < segments; ++s) {
     const auto piece = [&](int slice) { return slice * segments + s; };
-    for (int i = 1; i < p; ++i) {
-      const int to = (rank + i) % p;
-      b.send(to, sub(b.own(), piece(to)));
-    }
-    reduce_from_left(b, sub(b.own(), piece(rank)), sub(sums, s));
+    reduce_scatter_from_left(b, [&](int slice) { return sub(b.own(), piece(slice)); }, sub(sums, s));
     if (!at_root) b.send(root, sub(sums, s));
     for (int i = 1; at_root && i < p; ++i) {
       const int from = (rank + i) % p;

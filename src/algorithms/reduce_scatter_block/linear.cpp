@@ -7,16 +7,9 @@ namespace omnes::inline algorithms {
 namespace {
 
 void build(Builder& b) {
-  const int p = b.p(), rank = b.rank(), segments = b.segments();
-  b.cut(segments);
-  for (int s = 0; s < segments; ++s) {
-    const auto part_for = [&](int to) { return sub(b.part(Buffer::send, to), s); };
-    for (int i = 1; i < p; ++i) {
-      const int to = (rank + i) % p;
-      b.send(to, part_for(to));
-    }
-    reduce_from_left(b, part_for(rank), recv_blocks(s));
-  }
+  b.cut(b.segments());
+  for (int s = 0; s < b.pieces(); ++s)
+    reduce_scatter_from_left(b, [&](int to) { return sub(b.part(Buffer::send, to), s); }, recv_blocks(s));
 }
 
 const Register registered{{
