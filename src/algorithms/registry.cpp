@@ -67,11 +67,11 @@ void complete(const Algorithm& algorithm, Problem& problem) {
 
 Register::Register(const Algorithm& described) : algorithm(described) {
   insert(algorithm);
-  if (!algorithm.unequal) return;
   static std::deque<Algorithm> twins;  // addresses stay
   for (int i = 0; i < operation_count; ++i) {
-    const auto operation = static_cast<Operation>(i);
-    if (operation == algorithm.operation || regular(operation) != algorithm.operation) continue;
+    const auto operation = static_cast<Operation>(i), equal = regular(operation);
+    const bool serves = equal == algorithm.operation || equal == algorithm.also;
+    if (!serves || operation == algorithm.operation || (operation != equal && !algorithm.unequal)) continue;
     twins.push_back(algorithm);
     twins.back().operation = operation;
     insert(twins.back());

@@ -32,7 +32,8 @@ struct Algorithm {
   bool power_of_two = false;  ///< only for p a power of two
   bool even = false;          ///< only for p even, or 1
   bool unequal = false;       ///< also serves the operations with unequal parts: registered once more for each of them
-  bool root_radix = false;    ///< the default radix is the square root of p, rounded up, and at least default_radix
+  std::optional<Operation> also = {};  ///< another operation that `build` serves: likewise
+  bool root_radix = false;        ///< the default radix is the square root of p, rounded up, and at least default_radix
   bool needs_all_counts = false;  ///< of what each rank sends to each: its schedules use Builder::temp_between()
   /// Composed of others, over Problem::hierarchy. `ordered` holds where ranks of each unit are consecutive.
   std::optional<Phases> hierarchical = {};

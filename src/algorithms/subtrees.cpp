@@ -37,24 +37,7 @@ Place place_in(const Tree& tree, int v, const Subtree& subtree) {
   return place;
 }
 
-}  // namespace
-
-Place bine_place(const Builder& b) {
-  const int p = b.p(), v = b.vrank();
-  return place_in(bine_tree(v, p), v, [p](int of) { return bine_subtree(of, p); });
-}
-
-Place knomial_place(const Builder& b) {
-  const int p = b.p(), v = b.vrank(), k = b.problem().radix;
-  return place_in(knomial_tree(v, p, k), v, [p, k](int of) { return Arc{of, knomial_extent(of, p, k)}; });
-}
-
-Place postal_place(const Builder& b) {
-  const int p = b.p(), v = b.vrank(), k = b.problem().radix;
-  return place_in(postal_tree(v, p, k), v, [p, k](int of) { return Arc{of, postal_extent(of, p, k)}; });
-}
-
-void gather_subtrees(Builder& b, const Place& place) {
+void gather(Builder& b, const Place& place) {
   const auto& [self, parent, children] = place;
   if (parent < 0) {
     b.copy(b.own(), b.part(Buffer::recv, b.rank()));
@@ -72,7 +55,7 @@ void gather_subtrees(Builder& b, const Place& place) {
   for_messages(b, place, parts, [&](Blocks run) { b.send(b.real(parent), run); });
 }
 
-void scatter_subtrees(Builder& b, const Place& place) {
+void scatter(Builder& b, const Place& place) {
   const auto& [self, parent, children] = place;
   const Blocks own = b.part(Buffer::recv, 0);
   if (parent < 0) {
@@ -87,6 +70,30 @@ void scatter_subtrees(Builder& b, const Place& place) {
   for (auto child = children.rbegin(); child != children.rend(); ++child)
     b.send(b.real(child->vrank), within(parts, self.subtree, child->subtree, b.p()));
   b.copy(within(parts, self.subtree, alone(self), b.p()), own);
+}
+
+}  // namespace
+
+Place bine_place(const Builder& b) {
+  const int p = b.p(), v = b.vrank();
+  return place_in(bine_tree(v, p), v, [p](int of) { return bine_subtree(of, p); });
+}
+
+Place knomial_place(const Builder& b) {
+  const int p = b.p(), v = b.vrank(), k = b.problem().radix;
+  return place_in(knomial_tree(v, p, k), v, [p, k](int of) { return Arc{of, knomial_extent(of, p, k)}; });
+}
+
+Place postal_place(const Builder& b) {
+  const int p = b.p(), v = b.vrank(), k = b.problem().radix;
+  return place_in(postal_tree(v, p, k), v, [p, k](int of) { return Arc{of, postal_extent(of, p, k)}; });
+}
+
+void move_subtrees(Builder& b, const Place& place) {
+  if (b.problem().operation == Operation::gather)
+    gather(b, place);
+  else
+    scatter(b, place);
 }
 
 }  // namespace omnes::inline algorithms

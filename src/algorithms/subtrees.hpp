@@ -26,7 +26,7 @@ Place bine_place(const Builder& b);
 Place knomial_place(const Builder& b);
 Place postal_place(const Builder& b);
 
-void gather_subtrees(Builder& b, const Place& place);
-void scatter_subtrees(Builder& b, const Place& place);
+/// The whole gather or scatter, whichever the problem asks for.
+void move_subtrees(Builder& b, const Place& place);
 
 }  // namespace omnes::inline algorithms

@@ -1,11 +1,11 @@
-// Gather, Bine tree: ceil(log2(p)) rounds as along a binomial tree, between ranks that are nearer to each other.
+// Gather and scatter, Bine tree: ceil(log2(p)) rounds as along a binomial tree, between ranks that are nearer to each other.
 #include "algorithms/registry.hpp"
 #include "algorithms/subtrees.hpp"
 
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) { gather_subtrees(b, bine_place(b)); }
+void build(Builder& b) { move_subtrees(b, bine_place(b)); }
 
 const Register registered{{
     .operation = Operation::gather,
@@ -13,6 +13,7 @@ const Register registered{{
     .summary = "Bine tree, subtrees travel together",
     .source = "De Sensi et al. 2025",
     .build = build,
+    .also = Operation::scatter,
 }};
 
 }  // namespace

@@ -1,11 +1,12 @@
-// Gather, postal tree: inner ranks collect the parts of their subtree and pass them on together. For short parts.
+// Gather and scatter, postal tree: inner ranks collect the parts of their subtree and pass them on together, or get them
+// together and hand them down. For short parts.
 #include "algorithms/registry.hpp"
 #include "algorithms/subtrees.hpp"
 
 namespace omnes::inline algorithms {
 namespace {
 
-void build(Builder& b) { gather_subtrees(b, postal_place(b)); }
+void build(Builder& b) { move_subtrees(b, postal_place(b)); }
 
 const Register registered{{
     .operation = Operation::gather,
@@ -15,6 +16,7 @@ const Register registered{{
     .build = build,
     .default_radix = 3,
     .min_radix = 1,
+    .also = Operation::scatter,
 }};
 
 }  // namespace
