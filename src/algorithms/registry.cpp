@@ -66,15 +66,15 @@ void complete(const Algorithm& algorithm, Problem& problem) {
 }  // namespace
 
 Register::Register(const Algorithm& described) : algorithm(described) {
-  insert(algorithm);
-  static std::deque<Algorithm> twins;  // addresses stay
+  static std::deque<Algorithm> others;  // addresses stay
   for (int i = 0; i < operation_count; ++i) {
     const auto operation = static_cast<Operation>(i), equal = regular(operation);
-    const bool serves = equal == algorithm.operation || equal == algorithm.also;
-    if (!serves || operation == algorithm.operation || (operation != equal && !algorithm.unequal)) continue;
-    twins.push_back(algorithm);
-    twins.back().operation = operation;
-    insert(twins.back());
+    const bool serves = operation == described.operation || operation == described.also;
+    if (!serves && !(described.unequal && (equal == described.operation || equal == described.also))) continue;
+    Algorithm& entry = operation == described.operation ? algorithm : others.emplace_back(described);
+    entry.operation = operation;
+    entry.needs_all_counts &= unequal(operation);
+    insert(entry);
   }
 }
 

@@ -33,8 +33,9 @@ struct Algorithm {
   bool even = false;          ///< only for p even, or 1
   bool unequal = false;       ///< also serves the operations with unequal parts: registered once more for each of them
   std::optional<Operation> also = {};  ///< another operation that `build` serves: likewise
-  bool root_radix = false;        ///< the default radix is the square root of p, rounded up, and at least default_radix
-  bool needs_all_counts = false;  ///< of what each rank sends to each: its schedules use Builder::temp_between()
+  bool root_radix = false;  ///< the default radix is the square root of p, rounded up, and at least default_radix
+  /// Of what each rank sends to each, where parts are unequal: its schedules use Builder::temp_between().
+  bool needs_all_counts = false;
   /// Composed of others, over Problem::hierarchy. `ordered` holds where ranks of each unit are consecutive.
   std::optional<Phases> hierarchical = {};
   bool consecutive = false;  ///< hierarchical: serves only placements where they are

@@ -32,15 +32,7 @@ from omnes.traces import events
     metavar="N",
     help="Number of ranks.  [default: the CPUs]",
 )
-@click.option(
-    "-b",
-    "--bytes",
-    "sizes",
-    default="8,1K,64K,1M",
-    show_default=True,
-    metavar="SIZES",
-    help="Bytes of one part: 8,1K or 8..4M (doubling) or 8..4M:8.",
-)
+@options.sizes("8,1K,64K,1M", "Bytes of one part: 8,1K or 8..4M (doubling) or 8..4M:8.")
 @click.option(
     "--reduction",
     type=click.Choice(list(session.REDUCTIONS)),

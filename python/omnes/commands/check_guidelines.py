@@ -24,7 +24,7 @@ from omnes.terminal import options, output, units
 @click.command(name="check-guidelines")
 @click.argument("operations", nargs=-1, metavar="[OPERATION]...")
 @click.option("-n", "ranks", type=options.number(2), default=2, show_default=True, metavar="N", help="Number of ranks.")
-@click.option("-b", "--bytes", "sizes", default="8,1K,64K", show_default=True, metavar="SIZES", help="Of one part.")
+@options.sizes("8,1K,64K", "Of one part.")
 @options.one_mpi
 @options.bind
 @options.seconds(0.2, "Time for a cell.", 0.01)

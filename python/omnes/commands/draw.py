@@ -31,13 +31,7 @@ _FORMATS = {".txt": "text", ".svg": "svg", ".html": "html", ".goal": "goal"}  # 
 )
 @options.nodes("all on one node; only for hierarchical ones")
 @click.option("--segments", type=options.number(1), default=1, metavar="S", help="Number of pipeline segments.")
-@click.option(
-    "-o",
-    "--output",
-    type=options.OUTPUT,
-    metavar="FILE",
-    help="Write .svg, .html, .txt or .goal.",
-)
+@options.output("Write .svg, .html, .txt or .goal.")
 @click.option("--format", "wanted", type=click.Choice(list(_FORMATS.values())), help="Instead of what FILE says.")
 @click.option("-b", "--bytes", "part", default="1K", metavar="BYTES", help="In GOAL: bytes of one part.")
 @options.json_only

@@ -28,7 +28,7 @@ _MAX_RANKS = 1 << 16
 @options.nodes("all on one node")
 @click.option("--commuting", is_flag=True, help="The program's reductions all commute: use what relies on it.")
 @click.option("--mpi", "place", metavar="PREFIX", help="mpich: for this MPICH.  [default: the first one found]")
-@click.option("-o", "--output", type=files.Output(), metavar="FILE", help="[default: print it]")
+@options.output("[default: print it]")
 def command(
     table: Path | None,
     wanted: str,

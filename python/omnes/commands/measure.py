@@ -31,14 +31,7 @@ _TYPES, _OPERATIONS = ("f64", "f32", "i32", "i64"), ("sum", "prod", "max", "min"
 
 @click.command()
 @click.option("-n", "ranks", type=options.number(2), default=2, show_default=True, metavar="N", help="Number of ranks.")
-@click.option(
-    "-o",
-    "--output",
-    type=options.OUTPUT,
-    required=True,
-    metavar="FILE",
-    help="The file of costs (TOML), which other commands take as --costs.",
-)
+@options.output("The file of costs (TOML), which other commands take as --costs.", required=True)
 @click.option("--name", help="Name of the machine.  [default: the host's]")
 @options.one_mpi
 @click.option(

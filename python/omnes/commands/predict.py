@@ -21,9 +21,7 @@ from omnes.terminal import options, output, progress, units
 @click.command()
 @click.argument("what", metavar="OPERATION[/ALGORITHM[:PARAMETERS]]")
 @click.option("-n", "counts", metavar="N", help="Ranks: 64, or 16..8192 (doubling), or 6,48.")
-@click.option(
-    "-b", "--bytes", "sizes", default="8,16K,1M", show_default=True, metavar="SIZES", help="Bytes of one part."
-)
+@options.sizes("8,16K,1M")
 @options.nodes("the machine's nodes")
 @options.costs_file()
 @click.option("--table", metavar="FILE", help="Mark with * what omnes would choose with this table; off: with none.")

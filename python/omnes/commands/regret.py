@@ -27,9 +27,7 @@ from omnes.terminal import options, output, progress, units
     help="Nodes, and ranks on each: 64x8, or 2..64x1,8 (2 to 64 doubling, with 1 rank and with 8); of ranks in order "
     "(block), dealt to the nodes ('64x8 cyclic') or, where neither is said, both.",
 )
-@click.option(
-    "-b", "--bytes", "sizes", default="8..2M:4", show_default=True, metavar="SIZES", help="Bytes of one part."
-)
+@options.sizes("8..2M:4")
 @options.costs_file()
 @click.option("--table", default="", metavar="FILE", help="As for omnes explain.")
 @click.option(

@@ -27,14 +27,14 @@ from omnes.reporting import (
     violations,
 )
 from omnes.terminal import files, options, units
-from omnes.terminal.options import FILE, OUTPUT, number
+from omnes.terminal.options import FILE, number
 from omnes.traces import statistics
 
 _REGULAR = tuple(name for name in OPERATIONS if not name.endswith(("v", "w")) and name != "reduce_scatter")
 
 
 @click.command()
-@click.option("-o", "--output", type=OUTPUT, required=True, metavar="FILE", help="The page: FILE.html.")
+@options.output("The page: FILE.html.", required=True)
 @click.option("--bench", multiple=True, type=FILE, metavar="FILE", help="By bench/run (.jsonl) or omnes bench --json.")
 @click.option("--costs", "machine_file", type=FILE, metavar="FILE", help="Made by omnes measure.")
 @click.option("--measured", multiple=True, type=FILE, metavar="FILE", help="Times by algorithm, by bench/run accuracy.")

@@ -14,7 +14,7 @@ from omnes.errors import UsageError, one_of
 from omnes.placement import patterns
 from omnes.simulation import cells, platforms, smpi, table
 from omnes.simulation.cells import Contender
-from omnes.terminal import files, options
+from omnes.terminal import options
 from omnes.terminal import output as terminal
 from omnes.terminal.progress import Steps
 from omnes.terminal.units import format_bytes, parse_bytes, parse_counts, parse_sizes
@@ -39,9 +39,7 @@ _USUAL_CORES = 16
 @click.option("-n", "ranks", metavar="LIST", help="Numbers of ranks: 64, or 64,256,1024.  [default: 64, or --nodes]")
 @click.option("--platform", "machine", required=True, metavar="P", help=f"The machine: {platforms.KINDS}.")
 @options.nodes("as many on a host as it has cores, or 16; 'x8 block,cyclic' are two cases")
-@click.option(
-    "-b", "--bytes", "sizes", default="8,1K,16K", metavar="SIZES", help="Of one part, such as 8,1K or 8..1M:8."
-)
+@options.sizes("8,1K,16K", "Of one part, such as 8,1K or 8..1M:8.")
 @click.option("--selector", default=",".join(smpi.SELECTORS), metavar="LIST", help="SimGrid's rivals; or none.")
 @click.option(
     "--algorithm", "algorithms", multiple=True, metavar="A", help="Also omnes with this one: [OP/]NAME[:k=4], [OP/]all."
@@ -51,13 +49,7 @@ _USUAL_CORES = 16
 @click.option("--memory", default="2G", metavar="BYTES", help="Leave out cells whose data need more.")
 @click.option("--patience", type=click.FloatRange(1), default=600, metavar="S", help="Give up a cell after S seconds.")
 @click.option("--cfg", "settings", multiple=True, metavar="KEY:VALUE", help="A setting of SimGrid's.")
-@click.option(
-    "-o",
-    "--output",
-    type=files.Output(),
-    metavar="FILE",
-    help="Keep results here, and go on from there.",
-)
+@options.output("Keep results here, and go on from there.")
 @options.for_scripts
 @click.option(
     "--program",

@@ -31,14 +31,7 @@ from omnes.tuning.tuner import TuningSession
 @click.command()
 @click.argument("operations", nargs=-1, metavar="[OPERATION]...")
 @click.option("-n", "counts", metavar="N", help="Ranks: 8, or 2,4,8.  [default: the CPUs; with a profile its own]")
-@click.option(
-    "-o",
-    "--output",
-    type=options.OUTPUT,
-    required=True,
-    metavar="FILE",
-    help="The table (TOML); the samples go beside it (.jsonl).",
-)
+@options.output("The table (TOML); the samples go beside it (.jsonl).", required=True)
 @click.option(
     "--from-profile",
     "profile",
@@ -46,9 +39,7 @@ from omnes.tuning.tuner import TuningSession
     metavar="FILE",
     help="Tune what a program calls, as omnes run --profile recorded it.",
 )
-@click.option(
-    "-b", "--bytes", "sizes", metavar="SIZES", help="Bytes of one part.  [default: 8..2M:8; with a profile its own]"
-)
+@options.sizes(None, "Bytes of one part.  [default: 8..2M:8; with a profile its own]")
 @click.option(
     "--nodes",
     metavar="WHERE",

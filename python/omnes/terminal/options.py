@@ -52,6 +52,16 @@ def seconds(default: float, what_for: str, least: float = 0.05) -> Option:
     )
 
 
+def sizes(default: str | None, what: str = "Bytes of one part.") -> Option:
+    return click.option(
+        "-b", "--bytes", "sizes", default=default, show_default=default is not None, metavar="SIZES", help=what
+    )
+
+
+def output(what: str, required: bool = False) -> Option:
+    return click.option("-o", "--output", type=OUTPUT, required=required, metavar="FILE", help=what)
+
+
 variants = click.option(
     "--variant",
     "variants",

@@ -189,20 +189,16 @@ class Exchange {
 
 void build(Builder& b) { Exchange(b).run(); }
 
-Algorithm serving(Operation operation) {
-  return {
-      .operation = operation,
-      .name = "hierarchical",
-      .summary = "bundles for each other of the widest units, through one rank of each; inside a unit directly",
-      .source = "Träff, Rougier 2014 and others (node-aware alltoall); any levels and algorithms are ours",
-      .build = build,
-      .needs_all_counts = unequal(operation),
-      .hierarchical = phases,
-  };
-}
-const Algorithm equal = serving(Operation::alltoall), with_one_type = serving(Operation::alltoallv),
-                with_types = serving(Operation::alltoallw);
-const Register registered[] = {Register(equal), Register(with_one_type), Register(with_types)};
+const Register registered{{
+    .operation = Operation::alltoall,
+    .name = "hierarchical",
+    .summary = "bundles for each other of the widest units, through one rank of each; inside a unit directly",
+    .source = "Träff, Rougier 2014 and others (node-aware alltoall); any levels and algorithms are ours",
+    .build = build,
+    .unequal = true,
+    .needs_all_counts = true,
+    .hierarchical = phases,
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms

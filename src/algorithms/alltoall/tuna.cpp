@@ -60,21 +60,17 @@ void build(Builder& b) {
   for (int i = 0; i < p; ++i) b.copy(at[i], b.part(Buffer::recv, right_of(rank, -i)));
 }
 
-Algorithm serving(Operation operation) {
-  return {
-      .operation = operation,
-      .name = "tuna",
-      .summary =
-          "bruck for unequal parts: all ranks learn all counts, then parts travel by the digits of their distance",
-      .source = "Fan, Domke, Ba, Kumar 2024 (Configurable Non-uniform All-to-all Algorithms)",
-      .build = build,
-      .default_radix = 2,
-      .root_radix = true,
-      .needs_all_counts = true,
-  };
-}
-const Algorithm with_one_type = serving(Operation::alltoallv), with_types = serving(Operation::alltoallw);
-const Register registered[] = {Register(with_one_type), Register(with_types)};
+const Register registered{{
+    .operation = Operation::alltoallv,
+    .name = "tuna",
+    .summary = "bruck for unequal parts: all ranks learn all counts, then parts travel by the digits of their distance",
+    .source = "Fan, Domke, Ba, Kumar 2024 (Configurable Non-uniform All-to-all Algorithms)",
+    .build = build,
+    .default_radix = 2,
+    .also = Operation::alltoallw,
+    .root_radix = true,
+    .needs_all_counts = true,
+}};
 
 }  // namespace
 }  // namespace omnes::inline algorithms
