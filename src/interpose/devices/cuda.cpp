@@ -10,7 +10,6 @@ using Address = unsigned long long;  // CUdeviceptr
 using Handle = void*;                // CUcontext, CUstream
 constexpr int attribute_context = 1, attribute_memory_type = 2, attribute_is_managed = 8, attribute_device = 9;
 constexpr unsigned type_host = 1;
-constexpr unsigned stream_non_blocking = 1;
 
 Address number(const void* address) { return reinterpret_cast<Address>(address); }
 
@@ -35,11 +34,10 @@ class Cuda final : public Driver {
     return get_attribute_(&is_managed, attribute_is_managed, number(address)) == 0 && is_managed;
   }
 
-  // In a stream of our own: those of the program may wait for kernels that have nothing to do with this. It does not
-  // outlive the call, as the program may end the context at any time.
+  // The stream does not outlive the call, as the program may end the context at any time.
   void copy(std::span<const Copies::Piece> pieces) override {
     const Context context(*this, pieces.front().reads ? pieces.front().from : pieces.front().to);
-    const Stream stream(*this);
+    const Stream stream(create_stream_, destroy_stream_);
     for (const Copies::Piece& piece : pieces)
       copy_.must(number(piece.to), number(piece.from), piece.bytes, stream.handle);
     synchronize_.must(stream.handle);
@@ -73,19 +71,6 @@ class Cuda final : public Driver {
     }
     const Cuda& driver;
     int device = -1;  // whose context has been retained
-  };
-
-  struct Stream {
-    explicit Stream(const Cuda& its_driver) : driver(its_driver) {
-      driver.create_stream_.must(&handle, stream_non_blocking);
-    }
-    ~Stream() {
-      if (driver.destroy_stream_) driver.destroy_stream_(handle);
-    }
-    Stream(const Stream&) = delete;
-    Stream& operator=(const Stream&) = delete;
-    const Cuda& driver;
-    Handle handle = nullptr;
   };
 
   Function<void*, int, Address> get_attribute_;

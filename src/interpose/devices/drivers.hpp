@@ -55,4 +55,23 @@ class Function {
   std::string lacks_, failed_;
 };
 
+/// A stream of our own: those of the program may wait for kernels that have nothing to do with a copy.
+class Stream {
+ public:
+  /// By what NVIDIA's and AMD's drivers have alike. Throws Failure.
+  Stream(const Function<void**, unsigned>& create, const Function<void*>& destroy) : destroy_(destroy) {
+    constexpr unsigned non_blocking = 1;
+    create.must(&handle, non_blocking);
+  }
+  ~Stream() {
+    if (destroy_) destroy_(handle);
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  void* handle = nullptr;
+
+ private:
+  const Function<void*>& destroy_;
+};
+
 }  // namespace omnes::interpose::devices

@@ -15,10 +15,9 @@ struct Attributes {  // hipPointerAttribute_t
   unsigned flags;
   std::uint64_t room[8];  // for what later versions may add
 };
-using Stream = void*;
+using Handle = void*;                 // hipStream_t
 constexpr int copy_by_addresses = 4;  // hipMemcpyDefault
-constexpr unsigned stream_non_blocking = 1;
-constexpr int version_6 = 60000000;  // as hipRuntimeGetVersion counts
+constexpr int version_6 = 60000000;   // as hipRuntimeGetVersion counts
 // hipMemoryType of version 6. Before, what was not registered was an error, and host memory 0, of a device 1.
 constexpr int unregistered = 0, of_host = 1, of_host_before_6 = 0;
 
@@ -50,33 +49,21 @@ class Hip final : public Driver {
     return attributes.type != unregistered && attributes.type != of_host;
   }
 
-  // In a stream of our own: those of the program may wait for kernels that have nothing to do with this.
   void copy(std::span<const Copies::Piece> pieces) override {
-    struct Own {
-      explicit Own(const Hip& its_driver) : driver(its_driver) {
-        driver.create_stream_.must(&stream, stream_non_blocking);
-      }
-      ~Own() {
-        if (driver.destroy_stream_) driver.destroy_stream_(stream);
-      }
-      Own(const Own&) = delete;
-      Own& operator=(const Own&) = delete;
-      const Hip& driver;
-      Stream stream = nullptr;
-    } const own(*this);
+    const Stream stream(create_stream_, destroy_stream_);
     for (const Copies::Piece& piece : pieces)
-      copy_.must(piece.to, piece.from, piece.bytes, copy_by_addresses, own.stream);
-    synchronize_.must(own.stream);
+      copy_.must(piece.to, piece.from, piece.bytes, copy_by_addresses, stream.handle);
+    synchronize_.must(stream.handle);
   }
 
  private:
   Function<int*> get_version_;
   Function<Attributes*, const void*> get_attributes_;
   Function<> peek_error_, take_error_;
-  Function<Stream*, unsigned> create_stream_;
-  Function<Stream> destroy_stream_;
-  Function<void*, const void*, std::size_t, int, Stream> copy_;
-  Function<Stream> synchronize_;
+  Function<Handle*, unsigned> create_stream_;
+  Function<Handle> destroy_stream_;
+  Function<void*, const void*, std::size_t, int, Handle> copy_;
+  Function<Handle> synchronize_;
   bool before_6_ = false;
 };
 
