@@ -40,13 +40,6 @@ Table& table() {
   return *the;
 }
 
-/// A bijection of 64-bit words that leaves no pattern (the finaliser of splitmix64).
-std::uint64_t mixed(std::uint64_t x) {
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-  return x ^ x >> 31;
-}
-
 void set_state(OmnesModule& module, State* state) { __atomic_store_n(&module.state, state, __ATOMIC_RELEASE); }
 
 }  // namespace

@@ -68,11 +68,6 @@ Side along(Side side, const std::vector<int>& places) {
   return side;
 }
 
-const Edges* edges_at(State& state, MPI_Comm comm) {
-  if (!state.edges) state.edges = edges_of(comm, state.rank);
-  return state.edges.get();
-}
-
 }  // namespace
 
 }  // namespace check
@@ -203,7 +198,7 @@ const char* alltoallv(State& state, Call& call, Operation, const Parted& send, c
 }
 
 const char* neighbor_allgather(State& state, Call& call, MPI_Comm comm, const Exchange& a) {
-  const Edges* const edges = check::edges_at(state, comm);
+  const Edges* const edges = state.edges_on(comm);
   if (!edges) return nullptr;
   call.send = check::sent(a);
   call.recv = check::along(check::received(a, edges->sources), edges->source_places);
@@ -211,7 +206,7 @@ const char* neighbor_allgather(State& state, Call& call, MPI_Comm comm, const Ex
 }
 
 const char* neighbor_allgatherv(State& state, Call& call, MPI_Comm comm, const Exchange& own, const Parted& parts) {
-  const Edges* const edges = check::edges_at(state, comm);
+  const Edges* const edges = state.edges_on(comm);
   if (!edges) return nullptr;
   call.send = check::sent(own);
   call.recv = check::along(check::listed(parts, edges->sources), edges->source_places);
@@ -219,7 +214,7 @@ const char* neighbor_allgatherv(State& state, Call& call, MPI_Comm comm, const E
 }
 
 const char* neighbor_alltoall(State& state, Call& call, MPI_Comm comm, const Exchange& a) {
-  const Edges* const edges = check::edges_at(state, comm);
+  const Edges* const edges = state.edges_on(comm);
   if (!edges) return nullptr;
   call.send = check::along(check::sent(a, edges->destinations), edges->destination_places);
   call.recv = check::along(check::received(a, edges->sources), edges->source_places);
@@ -228,7 +223,7 @@ const char* neighbor_alltoall(State& state, Call& call, MPI_Comm comm, const Exc
 
 const char* neighbor_alltoallv(State& state, Call& call, MPI_Comm comm, Operation, const Parted& send,
                                const Parted& recv) {
-  const Edges* const edges = check::edges_at(state, comm);
+  const Edges* const edges = state.edges_on(comm);
   if (!edges) return nullptr;
   call.send = check::along(check::listed(send, edges->destinations), edges->destination_places);
   call.recv = check::along(check::listed(recv, edges->sources), edges->source_places);

@@ -16,6 +16,8 @@ struct Members {
   bool messages = false;                           ///< some do not share memory with this rank
   Unattended unattended = Unattended::everything;  ///< on all of them
   bool own_cpus = true;                            ///< none shares a CPU with another rank
+
+  bool has(int other) const { return other >= 0 && other < p; }
 };
 
 /// How many they are; 0: an intercommunicator. Throws Failure.

@@ -35,13 +35,6 @@ Table& table() {
   return *the;
 }
 
-/// A bijection of 64-bit words that leaves no pattern (the finaliser of splitmix64).
-std::uint64_t mixed(std::uint64_t x) {
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-  return x ^ x >> 31;
-}
-
 /// For one that some of its parent's members have made: the number of such communicators that the same ranks have made before, in order.
 /// 0: it has others than the world's ranks, or is an intercommunicator.
 std::uint64_t known_by_members(MPI_Comm comm) {

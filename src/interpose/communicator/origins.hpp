@@ -36,6 +36,13 @@ struct Origin {
   bool has_state() const { return id != 0; }
 };
 
+/// For identities: a bijection of 64-bit words that leaves no pattern (the finaliser of splitmix64).
+inline std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+  return x ^ x >> 31;
+}
+
 #ifdef OMNES_ABI_SMPI
 inline Origin origin_of(MPI_Comm) { return {}; }
 inline Origin take_origin(MPI_Comm) { return {}; }

@@ -36,7 +36,12 @@ struct State : Members, std::enable_shared_from_this<State> {
   [[no_unique_address]] Repeats repeats;  ///< of them
   std::unique_ptr<Team> team;             ///< null: the host serves this communicator
   std::uint32_t calls = 0;                ///< blocking ones
-  std::unique_ptr<Edges> edges;           ///< of its topology; looked up when first needed
+  std::unique_ptr<Edges> edges;           ///< of its topology; looked up when first needed, by edges_on()
+  /// Null: the communicator has no topology. Throws Failure.
+  const Edges* edges_on(MPI_Comm comm) {
+    if (!edges) edges = edges_of(comm, rank);
+    return edges.get();
+  }
 
   std::uint64_t check_id = 0;   ///< see Origin::check
   std::shared_ptr<void> check;  ///< what OMNES_CHECK knows of the communicator

@@ -11,8 +11,8 @@
 
 namespace omnes::interpose {
 
-/// A reason for the host to complain, where it looks.
-inline constexpr char negative_count[] = "negative count";
+/// Reasons for the host to complain, where it looks.
+inline constexpr char negative_count[] = "negative count", invalid_root[] = "invalid root";
 
 struct View {
   std::byte* address = nullptr;

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "interpose/data/view.hpp"
-#include "interpose/host/host.hpp"
+#include "interpose/host/failure.hpp"
 #include "schedule/schedule.hpp"
 
 namespace omnes::interpose {
@@ -18,7 +18,9 @@ inline constexpr char aliased_buffers[] = "aliased buffers";
 const char* refuse_alias(Operation operation, const View& data, MPI_Op op = handles.op_null);
 
 /// The same for what this rank sends to itself, if it lies where it goes. (Of types with gaps hosts compare other places.)
+/// Throws Failure, too, if it is not as long as what it receives from itself.
 inline const char* check_own_part(Operation operation, const View& send, const View& recv) {
+  if (send.bytes != recv.bytes) throw Failure{MPI_ERR_TRUNCATE};
   const bool same = send.address == recv.address && send.address != nullptr && send.count == recv.count &&
                     send.count > 0 && send.type == recv.type && send.contiguous();
   return same ? refuse_alias(operation, send) : nullptr;

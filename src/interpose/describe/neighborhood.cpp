@@ -9,11 +9,6 @@ namespace {
 
 constexpr const char* no_topology = "communicator without a topology";
 
-const Edges* edges_at(State& state, MPI_Comm comm) {
-  if (!state.edges) state.edges = edges_of(comm, state.rank);
-  return state.edges.get();
-}
-
 void runs_along(Job& job, Operation operation, const Edges& edges, std::size_t own_bytes) {
   job.call.operation = operation;
   job.call.neighbors = &edges.neighbors;
@@ -23,7 +18,7 @@ void runs_along(Job& job, Operation operation, const Edges& edges, std::size_t o
 }  // namespace
 
 const char* neighbor_allgather(State& state, Job& job, MPI_Comm comm, const Exchange& a) {
-  const Edges* edges = edges_at(state, comm);
+  const Edges* edges = state.edges_on(comm);
   if (!edges) return no_topology;
   View own;
   PartedView recv;
@@ -36,7 +31,7 @@ const char* neighbor_allgather(State& state, Job& job, MPI_Comm comm, const Exch
 }
 
 const char* neighbor_allgatherv(State& state, Job& job, MPI_Comm comm, const Exchange& a, const Parted& parts) {
-  const Edges* edges = edges_at(state, comm);
+  const Edges* edges = state.edges_on(comm);
   if (!edges) return no_topology;
   View own;
   PartedView recv;
@@ -49,7 +44,7 @@ const char* neighbor_allgatherv(State& state, Job& job, MPI_Comm comm, const Exc
 }
 
 const char* neighbor_alltoall(State& state, Job& job, MPI_Comm comm, const Exchange& a) {
-  const Edges* edges = edges_at(state, comm);
+  const Edges* edges = state.edges_on(comm);
   if (!edges) return no_topology;
   PartedView send, recv;
   if (const char* reason = send.set_equal(a.send, a.send_count, a.send_type, edges->destination_places)) return reason;
@@ -62,7 +57,7 @@ const char* neighbor_alltoall(State& state, Job& job, MPI_Comm comm, const Excha
 
 const char* neighbor_alltoallv(State& state, Job& job, MPI_Comm comm, Operation operation, const Parted& send_parts,
                                const Parted& recv_parts) {
-  const Edges* edges = edges_at(state, comm);
+  const Edges* edges = state.edges_on(comm);
   if (!edges) return no_topology;
   PartedView send, recv;
   if (const char* reason = send.set(send_parts, edges->destinations, &edges->destination_places)) return reason;

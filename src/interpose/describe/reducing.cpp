@@ -90,7 +90,7 @@ const char* combine_parts(State& state, Job& job, Operation operation, const voi
 
 const char* reduce(State& state, Job& job, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
                    int root) {
-  if (root < 0 || root >= state.p) return "invalid root";
+  if (!state.has(root)) return invalid_root;
   return combine(state, job, Operation::reduce, root, send, recv, count, type, op);
 }
 

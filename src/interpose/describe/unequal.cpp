@@ -10,15 +10,7 @@ namespace omnes::interpose {
 
 namespace {
 
-constexpr const char* invalid_root = "invalid root";
-bool valid(int root, const State& state) { return root >= 0 && root < state.p; }
 using Kept = Job::Kept;
-
-/// What this rank sends to itself, as it sends it and as it receives it.
-const char* check_sizes(Operation operation, const View& send, const View& recv) {
-  if (send.bytes != recv.bytes) throw Failure{MPI_ERR_TRUNCATE};
-  return check_own_part(operation, send, recv);
-}
 
 /// The same buffer is to be sent and received.
 const char* check_whole(Operation operation, const void* buffer) {
@@ -37,7 +29,7 @@ void moves(Job& job, Operation operation, std::size_t own_bytes, bool in_place, 
 }  // namespace
 
 const char* gatherv(State& state, Job& job, const Exchange& own_arguments, const Parted& parts_arguments, int root) {
-  if (!valid(root, state)) return invalid_root;
+  if (!state.has(root)) return invalid_root;
   const bool at_root = state.rank == root;
   const bool in_place = at_root && own_arguments.send == MPI_IN_PLACE;
   View own;
@@ -48,7 +40,7 @@ const char* gatherv(State& state, Job& job, const Exchange& own_arguments, const
   if (at_root)
     if (const char* reason = parts.set(parts_arguments, state.p)) return reason;
   if (at_root && !in_place)
-    if (const char* reason = check_sizes(Operation::gatherv, own, parts.views()[state.rank])) return reason;
+    if (const char* reason = check_own_part(Operation::gatherv, own, parts.views()[state.rank])) return reason;
 
   moves(job, Operation::gatherv, in_place ? parts.bytes()[state.rank] : own.bytes, in_place, root);
   if (!in_place) job.sends(own);
@@ -57,7 +49,7 @@ const char* gatherv(State& state, Job& job, const Exchange& own_arguments, const
 }
 
 const char* scatterv(State& state, Job& job, const Parted& parts_arguments, const Exchange& own_arguments, int root) {
-  if (!valid(root, state)) return invalid_root;
+  if (!state.has(root)) return invalid_root;
   const bool at_root = state.rank == root;
   const bool in_place = at_root && own_arguments.recv == MPI_IN_PLACE;
   View own;
@@ -68,7 +60,7 @@ const char* scatterv(State& state, Job& job, const Parted& parts_arguments, cons
     if (const char* reason = own.set(own_arguments.recv, own_arguments.recv_count, own_arguments.recv_type))
       return reason;
   if (at_root && !in_place)
-    if (const char* reason = check_sizes(Operation::scatterv, parts.views()[state.rank], own)) return reason;
+    if (const char* reason = check_own_part(Operation::scatterv, parts.views()[state.rank], own)) return reason;
 
   moves(job, Operation::scatterv, in_place ? 0 : own.bytes, in_place, root);
   if (at_root) job.sends(std::move(parts));
@@ -85,7 +77,7 @@ const char* allgatherv(State& state, Job& job, const Exchange& own_arguments, co
       return reason;
   if (const char* reason = parts.set(parts_arguments, state.p)) return reason;
   if (!in_place)
-    if (const char* reason = check_sizes(Operation::allgatherv, own, parts.views()[state.rank])) return reason;
+    if (const char* reason = check_own_part(Operation::allgatherv, own, parts.views()[state.rank])) return reason;
 
   moves(job, Operation::allgatherv, parts.bytes()[state.rank], in_place);
   job.nothing = parts.total() == 0;
