@@ -30,6 +30,8 @@ _LEFT = {rule["operation"] for rule in _core.rules(tables.OFF) if rule["use"] ==
 _COMPOSED = {entry["operation"] for entry in _core.catalogue() if entry["hierarchical"]}
 _FORCED = {f"OMNES_{name.upper()}": "hierarchical" if name in _COMPOSED else "linear" for name in _LEFT}
 NODES = {"OMNES_FAKE_NODES": "2", **_FORCED}
+MESSAGES = {"OMNES_TRANSPORT": "mpi"}
+TRANSPORTS: dict[str, dict[str, str]] = {"shared": {}, "messages": MESSAGES, "nodes": NODES}
 
 # What programs are started by, such as scripts/sanitize-interposer.
 UNDER = os.environ.get("TESTS_UNDER", "").split()
@@ -74,6 +76,11 @@ def compile_fortran(name: str, vendor: str, folder: Path) -> Path:
         words = [f"mpif90.{vendor}", "-O1", "-w", "-fallow-argument-mismatch", str(source), "-o", str(program)]
         subprocess.run(words, check=True, timeout=LIMIT)
     return program
+
+
+def expect_ok(done: subprocess.CompletedProcess[str]) -> None:
+    """A program of tests/programs has found nothing wrong."""
+    assert (done.returncode, done.stdout) == (0, "OK\n"), done.stdout + done.stderr
 
 
 def mpirun(

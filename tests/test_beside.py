@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import LIMIT, YIELDING, mpirun, the_mpi
+from launching import LIMIT, YIELDING, expect_ok, mpirun, the_mpi
 from omnes.launching import linkage
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -118,6 +118,6 @@ def test_python_may_start_processes(tmp_path, heap):
     script.write_text(_PYTHON)
     variables = {"OMNES_HEAP": heap, "OMNES_STATS": str(tmp_path)}
     done = mpirun(the_mpi("openmpi"), 2, sys.executable, script, variables=variables)
-    assert (done.returncode, done.stdout) == (0, "OK\n"), done.stdout + done.stderr
+    expect_ok(done)
     (stats,) = [json.loads(path.read_text()) for path in tmp_path.glob("rank-0.json")]
     assert stats["entries"] and stats["passed"] == []

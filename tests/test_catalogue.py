@@ -11,13 +11,12 @@ import re
 
 import pytest
 
-from launching import FULL, LIMIT, NODES, mpirun
+from launching import FULL, LIMIT, TRANSPORTS, mpirun
 from omnes import _core
 from omnes.launching.mpi import Mpi
 
 # A power of two, for the algorithms that need it, and, where a launch is quick, a number that is neither that nor even.
 RANKS = {"ompi": range(2, 10), "mpich": range(2, 10)} if FULL else {"ompi": [4], "mpich": [5]}
-TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": NODES}
 IN_TURNS = list(TRANSPORTS)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import LIMIT, ROOT, mpirun
+from launching import LIMIT, ROOT, expect_ok, mpirun
 from omnes.launching import mpi as mpis
 
 SOURCE = ROOT / "tests/programs/checked.c"
@@ -84,7 +84,7 @@ def test_ranks_that_disagree_end_the_job(mpi, checked, fault):
 def test_other_faults_are_told_and_the_job_goes_on(mpi, checked, fault):
     variables = {"OMNES_CHECK": "1", **({"OMNES_CHECK_TIMEOUT": "1"} if fault == "late" else {})}
     run = mpirun(mpi, RANKS, checked, fault, variables=variables)
-    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+    expect_ok(run)
     [line] = lines(run)
     for text in [*TOLD[fault], *places(fault)]:
         assert text in line, line
@@ -115,7 +115,7 @@ def test_results_that_differ_are_told(mpi, checked):
     for algorithm in ("ring", "recursive_doubling", "linear"):
         variables = {"OMNES_CHECK": "results", "OMNES_ALLREDUCE": algorithm}
         run = mpirun(mpi, 4, checked, "results", variables=variables)
-        assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+        expect_ok(run)
         found += lines(run)
     assert found
     pattern = (

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cli import omnes
-from launching import LIMIT, ROOT, mpirun, the_mpi
+from launching import LIMIT, ROOT, expect_ok, mpirun, the_mpi
 from omnes import _core
 from omnes.cluster import Cluster, NotHere, network
 from omnes.launching import launch
@@ -46,10 +46,6 @@ def on_hosts(cluster, mpi, program, *words, folder, ranks=8, options=None, **var
         options=options or FILLING[mpi.kind],
         cluster=where,
     )
-
-
-def expect_ok(run):
-    assert run.returncode == 0 and run.stdout == "OK\n", run.stdout + run.stderr
 
 
 def reports(folder, ranks=8):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import LIMIT, NODES, compile_c, compile_fortran, mpirun
+from launching import LIMIT, TRANSPORTS, compile_c, compile_fortran, expect_ok, mpirun
 from omnes import _core
 from omnes.launching import libraries, mpi
 from test_fortran import SOURCES
@@ -19,7 +19,6 @@ from test_mpi4py import SELECTIONS, suite  # noqa: F401
 COMPONENT = libraries.folder() / "openmpi/mca_coll_omnes.so"
 PATH = f"SYSTEM_DEFAULT:{COMPONENT.parent}"
 PROGRAMS = Path(__file__).parent / "programs"
-TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": NODES}
 FORMS = {"movement": ("1000",), "reductions": ("1000",), "nonblocking": (), "persistent": ("100",)}
 
 
@@ -51,10 +50,6 @@ def run(debian, programs, tmp_path):
 def report(tmp_path):
     """report(): what rank 0 has written."""
     return lambda: json.loads((tmp_path / "rank-0.json").read_text())
-
-
-def expect_ok(done):
-    assert (done.returncode, done.stdout) == (0, "OK\n"), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import NODES, mpirun, the_mpi
+from launching import MESSAGES, NODES, expect_ok, mpirun, the_mpi
 
 SOURCES = Path(__file__).parent / "programs/devices"
 
@@ -20,7 +20,6 @@ DRIVERS = {
     "without-copies": ("without-copies/libcuda.so.1", ["-DCUDA", "-DLACKS_COPIES"]),
 }
 
-MESSAGES = {"OMNES_TRANSPORT": "mpi"}
 # Driver, ranks, which of them have their buffers on the device, variables.
 SITUATIONS = {
     "everywhere": ("cuda", 2, "all", {}),
@@ -42,10 +41,6 @@ def on_device(programs: Path, driver: str, ranks: str = "all") -> dict[str, str]
     name, options = DRIVERS[driver]
     built = library("driver.c", programs / "drivers" / name, *options)
     return {"TEST_DRIVER": str(built), "TEST_DEVICE_RANKS": ranks}
-
-
-def expect_ok(run):
-    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
 
 @pytest.mark.timeout(120)

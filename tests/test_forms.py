@@ -6,14 +6,8 @@ import json
 
 import pytest
 
-from launching import NODES, mpirun
+from launching import TRANSPORTS, expect_ok, mpirun
 from omnes import _core
-
-TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": NODES}
-
-
-def expect_ok(run):
-    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)

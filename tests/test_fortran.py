@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import compile_fortran, mpirun
+from launching import compile_fortran, expect_ok, mpirun
 from omnes.launching import launch, libraries, mpi
 
 VENDORS = {"openmpi": "ompi", "mpich": "mpich"}
@@ -32,7 +32,7 @@ def debian(vendor) -> mpi.Mpi:
 def test_program(vendor, debian, programs, tmp_path, source, with_omnes):
     program = compile_fortran(source, vendor, programs)
     run = mpirun(debian, 3, program, with_omnes=with_omnes, variables={"OMNES_STATS": str(tmp_path)})
-    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+    expect_ok(run)
     if with_omnes:
         report = json.loads((tmp_path / "rank-1.json").read_text())
         served = {entry["operation"] for entry in report["entries"]}

@@ -8,12 +8,11 @@ import re
 
 import pytest
 
-from launching import NODES, mpirun, the_mpi
+from launching import MESSAGES, NODES, expect_ok, mpirun, the_mpi
 from omnes import _core
 from omnes.algorithms import catalogue
 from omnes.launching import libraries
 
-MESSAGES = {"OMNES_TRANSPORT": "mpi"}
 SHARED: dict[str, str] = {}
 
 # Ranks, largest count, variables.
@@ -43,10 +42,6 @@ def forced(number: int) -> dict[str, str]:
         names = algorithms(operation)
         choices[f"OMNES_{operation.upper()}"] = names[number % len(names)]
     return choices
-
-
-def expect_ok(run):
-    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
 
 def reports(folder, ranks):

@@ -8,17 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from launching import NODES, compile_c, mpirun, the_mpi
+from launching import TRANSPORTS, compile_c, expect_ok, mpirun, the_mpi
 from omnes.launching import mpi as mpis
 
-TRANSPORTS = {"shared": {}, "messages": {"OMNES_TRANSPORT": "mpi"}, "nodes": NODES}
 THREADS = {"without": {}, "of-the-program": {"TEST_THREADS": "1"}, "of-omnes": {"OMNES_ASYNC": "1"}}
 # In these a stock MPICH itself stops.
 BEYOND_STOCK = ["intercomm_create", "lock", "post"]
-
-
-def expect_ok(run):
-    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("threads", THREADS)

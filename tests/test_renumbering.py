@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from cli import fails, omnes
-from launching import mpirun
+from launching import expect_ok, mpirun
 from omnes import _core
 from omnes.placement import patterns
 
@@ -43,7 +43,7 @@ def test_results(mpi, build, tmp_path, monkeypatch):
     left = {f"OMNES_{operation.upper()}": "model" for operation in BY_MODEL}
     variables = {"OMNES_FAKE_NODES": "2", "OMNES_REMAP": remap, "OMNES_STATS": str(tmp_path), **FORCED, **left}
     run = mpirun(mpi, 4, build("catalogue", mpi), form, "all", variables=variables)
-    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+    expect_ok(run)
     reports = [json.loads((tmp_path / f"rank-{rank}.json").read_text())["entries"] for rank in range(4)]
     ran = {f"{entry['operation']} {entry['algorithm']}" for entry in reports[0]}
     for variable, name in FORCED.items():

@@ -105,10 +105,6 @@ static void descendants(void) {
   }
 }
 
-static void add(void* in, void* inout, int* n, MPI_Datatype* type) {
-  (void)type;
-  for (int i = 0; i < *n; ++i) ((int*)inout)[i] += ((int*)in)[i];
-}
 static void multiply(void* in, void* inout, int* n, MPI_Datatype* type) {
   (void)type;
   for (int i = 0; i < *n; ++i) ((int*)inout)[i] *= ((int*)in)[i];
@@ -128,7 +124,7 @@ static void inherited(void) {
       MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     else
       MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm);
-    MPI_Op_create(i % 2 ? multiply : add, 1, &op);
+    MPI_Op_create(i % 2 ? multiply : add_ints, 1, &op);
     MPI_Type_contiguous(length, MPI_INT, &type);
     MPI_Type_commit(&type);
     if (i % 5 == 4) {

@@ -13,11 +13,6 @@ static MPI_Aint far_displs[PARTS];
 static MPI_Datatype types[PARTS];
 static MPI_Op op;
 
-static void add(void* in, void* inout, int* n, MPI_Datatype* type) {
-  (void)type;
-  for (int i = 0; i < *n; ++i) ((int*)inout)[i] += ((int*)in)[i];
-}
-
 // X(name of the blocking call, of the nonblocking one, arguments)
 #define CASES(X)                                                                                                   \
   X(Bcast, Ibcast, (rank == last ? send : recv, count, MPI_INT, last, comm))                                       \
@@ -129,7 +124,7 @@ int main(int argc, char** argv) {
   const int around = 1;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &p, &around, 0, &ring);
   comm = ring;  // operations of one communicator run one after the other
-  MPI_Op_create(add, 1, &op);
+  MPI_Op_create(add_ints, 1, &op);
   for (count = 1; count <= PART; count += PART - 1) {
     for (int r = 0; r < PARTS; ++r) {
       counts[r] = count;

@@ -30,10 +30,6 @@ static void datatypes(void) {
   }
 }
 
-static void sum_up(void* in, void* inout, int* count, MPI_Datatype* type) {
-  (void)type;
-  for (int i = 0; i < *count; ++i) ((int*)inout)[i] += ((int*)in)[i];
-}
 static void largest(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   for (int i = 0; i < *count; ++i)
@@ -46,7 +42,7 @@ static void reductions(void) {
     const int in_place = i / 3 % 2, user = i / 6 % 2, max = i % 2;
     int mine = rank + 1, result = in_place ? mine : -1;
     MPI_Op op = max ? MPI_MAX : MPI_SUM;
-    if (user) MPI_Op_create(max ? largest : sum_up, 1, &op);
+    if (user) MPI_Op_create(max ? largest : add_ints, 1, &op);
     MPI_Allreduce(in_place ? MPI_IN_PLACE : &mine, &result, 1, MPI_INT, op, comm);
     if (result != (max ? p : sum)) fail("allreduce %d: %d", i, result);
     const int root = i / 4 % p;
@@ -62,7 +58,7 @@ static void displaced(void) {
   enum { many = 60 };
   MPI_Datatype types[many];
   MPI_Op op;
-  MPI_Op_create(sum_up, 1, &op);  // before any other one is freed
+  MPI_Op_create(add_ints, 1, &op);  // before any other one is freed
   for (int i = 0; i < many; ++i) {
     MPI_Type_vector(2, 1, 2, MPI_INT, &types[i]);
     MPI_Type_commit(&types[i]);

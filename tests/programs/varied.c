@@ -125,11 +125,6 @@ static void to_all(int in_place, int nonblocking) {
   done_with(&type);
 }
 
-static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
-  (void)type;
-  for (int i = 0; i < *count; ++i) ((int*)inout)[i] += ((int*)in)[i];
-}
-
 // What ranks up to `last` contribute to `to`, added or the largest.
 static int combined(int last, int to, int i, int largest) {
   int result = value(0, to, i);
@@ -154,7 +149,7 @@ static void reduction(int root, int in_place, int nonblocking) {
   const int count = some(MAX_COUNT), largest = number(2), own_op = !largest && number(2), kind = number(5);
   MPI_Op op = largest ? MPI_MAX : MPI_SUM;
   MPI_Request request = MPI_REQUEST_NULL;
-  if (own_op) MPI_Op_create(add, 1, &op);
+  if (own_op) MPI_Op_create(add_ints, 1, &op);
   const int has_place = in_place && (kind != 0 || rank == root);
   put(has_place ? recv_buffer : send_buffer, &integer, 0, count, rank, 0);
   const void* const from = has_place ? MPI_IN_PLACE : send_buffer;

@@ -93,6 +93,27 @@ int tag_bound = 1 << 24;
 
 }  // namespace
 
+int create_keyval(MPI_Comm_delete_attr_function* deleted, int* keyval, void* extra) {
+  const std::lock_guard lock(process().mutex);
+  *keyval = process().keyvals.add(Process::Keyval{
+      [=](int object, int key, void* value) { return deleted ? deleted(object, key, value, extra) : MPI_SUCCESS; }});
+  return MPI_SUCCESS;
+}
+
+int set_attribute(std::map<int, void*>& attributes, int object, int keyval, void* value) {
+  if (const auto before = attributes.find(keyval); before != attributes.end())
+    delete_attribute(object, keyval, before->second);
+  attributes[keyval] = value;
+  return MPI_SUCCESS;
+}
+
+int get_attribute(const std::map<int, void*>& attributes, int keyval, void* value, int* flag) {
+  const auto found = attributes.find(keyval);
+  *flag = found != attributes.end();
+  if (*flag) *static_cast<void**>(value) = found->second;
+  return MPI_SUCCESS;
+}
+
 void delete_attribute(int object, int keyval, void* value) {
   const auto deleted = [&] {
     const std::lock_guard lock(process().mutex);
@@ -338,26 +359,15 @@ int Comm_call_errhandler(MPI_Comm comm, int code) {
   return MPI_SUCCESS;
 }
 int Comm_create_keyval(MPI_Comm_copy_attr_function*, MPI_Comm_delete_attr_function* deleted, int* keyval, void* extra) {
-  const std::lock_guard lock(process().mutex);
-  *keyval = process().keyvals.add(Process::Keyval{
-      [=](int comm, int key, void* value) { return deleted ? deleted(comm, key, value, extra) : MPI_SUCCESS; }});
-  return MPI_SUCCESS;
+  return create_keyval(deleted, keyval, extra);
 }
 int Comm_set_attr(MPI_Comm handle, int keyval, void* value) {
   const std::lock_guard lock(process().mutex);
-  Comm& comm = comm_at(handle);
-  if (const auto before = comm.attributes.find(keyval); before != comm.attributes.end())
-    delete_attribute(handle, keyval, before->second);
-  comm.attributes[keyval] = value;
-  return MPI_SUCCESS;
+  return set_attribute(comm_at(handle).attributes, handle, keyval, value);
 }
 int Comm_get_attr(MPI_Comm handle, int keyval, void* value, int* flag) {
   const std::lock_guard lock(process().mutex);
-  Comm& comm = comm_at(handle);
-  const auto found = comm.attributes.find(keyval);
-  *flag = found != comm.attributes.end();
-  if (*flag) *static_cast<void**>(value) = found->second;
-  return MPI_SUCCESS;
+  return get_attribute(comm_at(handle).attributes, keyval, value, flag);
 }
 int Comm_get_name(MPI_Comm comm, char* name, int* length) {
   const std::lock_guard lock(process().mutex);

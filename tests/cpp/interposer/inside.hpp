@@ -224,6 +224,10 @@ struct Process {
 };
 Process& process();
 Comm& comm_at(MPI_Comm handle);
+// Attributes of communicators and datatypes.
+int create_keyval(MPI_Comm_delete_attr_function* deleted, int* keyval, void* extra);
+int set_attribute(std::map<int, void*>& attributes, int object, int keyval, void* value);
+int get_attribute(const std::map<int, void*>& attributes, int keyval, void* value, int* flag);
 /// Calls the keyval's function.
 void delete_attribute(int object, int keyval, void* value);
 

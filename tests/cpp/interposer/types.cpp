@@ -271,26 +271,15 @@ int Type_get_contents(MPI_Datatype handle, int, int, int, int* integers, MPI_Ain
 }
 
 int Type_create_keyval(MPI_Type_copy_attr_function*, MPI_Type_delete_attr_function* deleted, int* keyval, void* extra) {
-  const std::lock_guard lock(process().mutex);
-  *keyval = process().keyvals.add(Process::Keyval{
-      [=](int type, int key, void* value) { return deleted ? deleted(type, key, value, extra) : MPI_SUCCESS; }});
-  return MPI_SUCCESS;
+  return create_keyval(deleted, keyval, extra);
 }
 int Type_set_attr(MPI_Datatype handle, int keyval, void* value) {
   const std::lock_guard lock(process().mutex);
-  Type& type = *type_at(handle);
-  if (const auto before = type.attributes.find(keyval); before != type.attributes.end())
-    delete_attribute(handle, keyval, before->second);
-  type.attributes[keyval] = value;
-  return MPI_SUCCESS;
+  return set_attribute(type_at(handle)->attributes, handle, keyval, value);
 }
 int Type_get_attr(MPI_Datatype handle, int keyval, void* value, int* flag) {
   const std::lock_guard lock(process().mutex);
-  Type& type = *type_at(handle);
-  const auto found = type.attributes.find(keyval);
-  *flag = found != type.attributes.end();
-  if (*flag) *static_cast<void**>(value) = found->second;
-  return MPI_SUCCESS;
+  return get_attribute(type_at(handle)->attributes, keyval, value, flag);
 }
 
 int Pack_size(int count, MPI_Datatype type, MPI_Comm, int* bytes) {
