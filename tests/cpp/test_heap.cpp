@@ -6,9 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <random>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -135,6 +139,42 @@ TEST(Heap, AnotherProcessReadsIt) {
               return all_are(peer->here(reinterpret_cast<std::uint64_t>(data), megabyte), megabyte, 7) ? 0 : 2;
             }),
             0);
+}
+
+/// Of the mappings of heaps: which may be accessed, and which of these are part of core dumps.
+struct Shown {
+  std::size_t accessible = 0, dumped = 0;  // bytes
+};
+Shown mappings_of_heaps() {
+  Shown shown;
+  std::size_t bytes = 0;  // of the mapping that the lines are about, if it may be accessed
+  std::ifstream file("/proc/self/smaps");
+  for (std::string line; std::getline(file, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    char access = '-', path[100] = "";
+    if (std::sscanf(line.c_str(), "%lx-%lx %c%*s %*s %*s %*s %99s", &begin, &end, &access, path) >= 3)
+      bytes = access == 'r' && std::string_view(path) == "/memfd:omnes-heap" ? end - begin : 0;
+    shown.accessible += line.starts_with("VmFlags:") ? bytes : 0;
+    shown.dumped += line.starts_with("VmFlags:") && line.find(" dd") == std::string::npos ? bytes : 0;
+  }
+  return shown;
+}
+
+TEST(Heap, NoMoreMayBeAccessedThanWasNeeded) {
+  const auto heap = heap_of(100 * some);
+  const auto peer = PeerHeap::map(heap->ticket());
+  const Shown before = mappings_of_heaps();
+  EXPECT_LE(before.accessible, 8 * megabyte);
+  std::byte* const first = take(*heap, 30 * megabyte);
+  std::byte* const second = take(*heap, 30 * megabyte);
+  std::memset(second, 7, 30 * megabyte);
+  EXPECT_TRUE(all_are(peer->here(reinterpret_cast<std::uintptr_t>(second), 30 * megabyte), 30 * megabyte, 7));
+  heap->give_back(second);
+  heap->give_back(first);
+  const Shown after = mappings_of_heaps();
+  EXPECT_LE(after.accessible, 136 * megabyte);
+  EXPECT_LE(after.dumped, 68 * megabyte);  // its owner's
+  EXPECT_GE(after.dumped, 60 * megabyte);
 }
 
 TEST(Heap, WrongTicketsAreRefused) {

@@ -14,6 +14,7 @@
 #include "base/assert.hpp"
 #include "transport/shm/layout.hpp"
 #include "transport/shm/nonce.hpp"
+#include "transport/shm/system_memory.hpp"
 
 namespace omnes::shm {
 
@@ -40,6 +41,7 @@ bool Pool::map(Chunk& chunk, std::string& error) const {
     error = std::string("cannot map memory for shared segments: ") + std::strerror(errno);
     return false;
   }
+  put_into_core_dumps(base, chunk.bytes, false);
   chunk.base = static_cast<std::byte*>(base);
   return true;
 }

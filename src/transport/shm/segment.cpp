@@ -16,6 +16,7 @@
 #include "transport/shm/layout.hpp"
 #include "transport/shm/nonce.hpp"
 #include "transport/shm/pool.hpp"
+#include "transport/shm/system_memory.hpp"
 
 namespace omnes::shm {
 
@@ -76,6 +77,7 @@ std::shared_ptr<Segment> Segment::map(const Geometry& geometry, int fd, std::str
     error = failed("cannot map a shared segment", errno);
     return nullptr;
   }
+  put_into_core_dumps(base, geometry.total_bytes(), false);
   return std::shared_ptr<Segment>(new Segment(geometry, static_cast<std::byte*>(base)));
 }
 

@@ -1,6 +1,8 @@
-// What the system says of its memory: how long a page is, and whether some of it lies nearer than other.
+// What the system says of its memory: how long a page is, and whether some of it lies nearer than other; and what it is told.
 #pragma once
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -25,6 +27,12 @@ inline bool has_several_memories() {
     return nodes.find_first_of(",-") != std::string::npos;
   }();
   return several;
+}
+
+/// Whether core dumps of this process are to have these pages. To write a page that nobody has touched yet would make it.
+inline void put_into_core_dumps(void* pages, std::size_t bytes, bool wanted) {
+  // Not the function, which the preloaded library exports.
+  syscall(SYS_madvise, pages, bytes, wanted ? MADV_DODUMP : MADV_DONTDUMP);
 }
 
 }  // namespace omnes::shm

@@ -29,6 +29,10 @@ constexpr std::size_t max_dirty_bytes = std::size_t{256} << 20;
 // Of address space: 128 ranks can map each other's heaps in a quarter of what x86-64 has.
 constexpr std::size_t max_usual_bytes = std::size_t{256} << 30;
 
+// To open more takes 2 us, and to touch so much for the first time some 250 us. A multiple of all sizes of pages, and of the huge ones of
+// x86-64.
+constexpr std::size_t opened_at_once = std::size_t{4} << 20;
+
 // Those of this process. Never destroyed: a handler may come late.
 struct Alive {
   std::mutex mutex;
@@ -39,7 +43,28 @@ Alive& alive() {
   return *all;
 }
 
+/// All of a heap's file, without access.
+void* map_closed(int fd, std::size_t bytes) {
+  return mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+}
+
 }  // namespace
+
+OpenPages::OpenPages(void* base, std::size_t bytes, bool dumped)
+    : base_(static_cast<std::byte*>(base)), bytes_(bytes), dumped_(dumped) {
+  put_into_core_dumps(base, bytes, false);
+}
+
+bool OpenPages::open(std::size_t end) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t begin = end_.load(std::memory_order_relaxed);
+  if (end <= begin) return true;
+  end = std::min(rounded_up(end, opened_at_once), bytes_);
+  if (mprotect(base_ + begin, end - begin, PROT_READ | PROT_WRITE) != 0) return false;
+  if (dumped_) put_into_core_dumps(base_ + begin, end - begin, true);
+  end_.store(end, std::memory_order_release);
+  return true;
+}
 
 struct ForkHandlers {
   static void before() {
@@ -76,24 +101,27 @@ std::unique_ptr<Heap> Heap::make(std::size_t max_bytes, std::string& error) {
   }
   const int fd = memfd_create("omnes-heap", MFD_CLOEXEC);
   void* base = MAP_FAILED;
-  if (fd >= 0 && ftruncate(fd, static_cast<off_t>(bytes)) == 0)
-    base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-  if (base == MAP_FAILED) {
+  if (fd >= 0 && ftruncate(fd, static_cast<off_t>(bytes)) == 0) base = map_closed(fd, bytes);
+  std::unique_ptr<Heap> heap;
+  if (base != MAP_FAILED) heap.reset(new Heap(base, bytes, fd));
+  if (!heap || !heap->open_.reach(sizeof nonce_)) {
     error = std::string("cannot make a heap that peers can map: ") + std::strerror(errno);
-    if (fd >= 0) close(fd);
+    if (!heap && fd >= 0) close(fd);
     return nullptr;
   }
-  const std::uint64_t nonce = new_nonce();
-  std::memcpy(base, &nonce, sizeof nonce);
+  std::memcpy(base, &heap->nonce_, sizeof nonce_);
   ForkHandlers::install();
-  std::unique_ptr<Heap> heap(new Heap(reinterpret_cast<std::uintptr_t>(base), bytes, fd, nonce));
   const std::lock_guard lock(alive().mutex);
   alive().heaps.push_back(heap.get());
   return heap;
 }
 
-Heap::Heap(std::uintptr_t base, std::size_t bytes, int fd, std::uint64_t nonce)
-    : base_(base), bytes_(bytes), fd_(fd), nonce_(nonce) {
+Heap::Heap(void* base, std::size_t bytes, int fd)
+    : base_(reinterpret_cast<std::uintptr_t>(base)),
+      bytes_(bytes),
+      fd_(fd),
+      nonce_(new_nonce()),
+      open_(base, bytes, true) {
   struct stat status{};
   if (fstat(fd, &status) == 0) {
     inode_ = status.st_ino;
@@ -168,6 +196,10 @@ void* Heap::take(std::size_t bytes, std::size_t alignment, bool zeroed) {
     piece = (dirty ? dirty_ : clean_).cut(bytes, alignment, base_);
   }
   if (piece.bytes == 0) return nullptr;
+  if (!open_.reach(piece.offset + bytes)) {
+    (dirty ? dirty_ : clean_).add(piece);
+    return nullptr;
+  }
   used_[piece.offset] = bytes;
   if (dirty) dirty_bytes_ -= bytes;
   void* const taken = reinterpret_cast<void*>(base_ + piece.offset);
@@ -298,11 +330,12 @@ std::shared_ptr<PeerHeap> PeerHeap::map(const HeapTicket& ticket) {
   struct stat status{};
   void* base = MAP_FAILED;
   if (fstat(fd, &status) == 0 && static_cast<std::uint64_t>(status.st_size) == ticket.bytes)
-    base = mmap(nullptr, ticket.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    base = map_closed(fd, ticket.bytes);
   close(fd);
   if (base == MAP_FAILED) return nullptr;
   std::shared_ptr<PeerHeap> heap(new PeerHeap({ticket.address, ticket.bytes, static_cast<std::byte*>(base)}));
   std::uint64_t nonce;
+  if (!heap->open_.reach(sizeof nonce)) return nullptr;
   std::memcpy(&nonce, base, sizeof nonce);
   // In another process namespace the same numbers may name something else.
   return nonce == ticket.nonce ? heap : nullptr;

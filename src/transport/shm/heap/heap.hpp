@@ -3,6 +3,8 @@
 // Overview. A heap is one nameless file, as long as it may ever get (pages cost nothing until they are touched), mapped once by its owner and
 // once by each peer that has its ticket. Its owner hands out pieces of it in place of ordinary memory. A message that lies there needs no
 // copy in between and no system call: the reader takes it from where it is (single_copy.cpp).
+// Some go through all the memory that a process may access, and so would make every page of it: mlockall, core dumps, valgrind's search for
+// leaks. So each process opens the file only as far as it has needed it (OpenPages).
 // Freed pieces keep their pages for the next one, up to a limit; what is above goes back to the system at once.
 // Fork. The child of a fork must not share what its parent writes. Before fork() returns to either, the child replaces each piece by a
 // private copy, read from the file while the parent waits; from then on its heap hands out nothing, and no peer knows it. Children that
@@ -32,6 +34,25 @@ struct HeapTicket {
   std::uint64_t address = 0;  ///< of the heap, in its owner
   std::uint64_t bytes = 0;
   std::uint64_t nonce = 0;  ///< stands at the start of the file: proves that the right thing was found
+};
+
+/// Which pages of a mapping may be accessed: none at first, then those before the furthest that was needed.
+class OpenPages {
+ public:
+  /// `dumped`: they are part of core dumps. The mapping is one without access.
+  OpenPages(void* base, std::size_t bytes, bool dumped);
+  /// So that the bytes before `end` may be accessed. False: the system refuses it. Threads may call it at any time.
+  bool reach(std::size_t end) {
+    return end <= end_.load(std::memory_order_acquire) || open(end);  // pairs with the release of who has opened them
+  }
+
+ private:
+  bool open(std::size_t end);
+  std::byte* const base_;
+  const std::size_t bytes_;
+  const bool dumped_;
+  std::mutex mutex_;
+  std::atomic<std::size_t> end_{0};
 };
 
 /// A heap of this process.
@@ -78,7 +99,7 @@ class Heap {
   bool any_mapped_also() const { return any_mapped_also_.load(std::memory_order_relaxed); }
 
  private:
-  Heap(std::uintptr_t base, std::size_t bytes, int fd, std::uint64_t nonce);
+  Heap(void* base, std::size_t bytes, int fd);
   struct Piece {
     std::size_t offset, bytes;
   };
@@ -107,6 +128,7 @@ class Heap {
   int fd_;
   std::uint64_t inode_ = 0, device_ = 0;  // of its file
   const std::uint64_t nonce_;
+  OpenPages open_;
   mutable std::mutex mutex_;
   Pieces clean_, dirty_;  // never touched or given back to the system, so zero; used before, with their pages
   std::map<std::size_t, std::size_t> used_;  // offset -> bytes
@@ -127,11 +149,15 @@ class PeerHeap {
   PeerHeap& operator=(const PeerHeap&) = delete;
 
   /// Where what lies at `address` in its owner lies here; null unless all of it is in the heap.
-  std::byte* here(std::uint64_t address, std::size_t bytes) const { return mapping_.here(address, bytes); }
+  std::byte* here(std::uint64_t address, std::size_t bytes) const {
+    std::byte* const found = mapping_.here(address, bytes);
+    return found != nullptr && open_.reach(address - mapping_.address + bytes) ? found : nullptr;
+  }
 
  private:
-  explicit PeerHeap(const MappedMemory& mapping) : mapping_(mapping) {}
+  explicit PeerHeap(const MappedMemory& mapping) : mapping_(mapping), open_(mapping.base, mapping.bytes, false) {}
   MappedMemory mapping_;
+  mutable OpenPages open_;
 };
 
 }  // namespace omnes::shm
