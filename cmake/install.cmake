@@ -1,5 +1,5 @@
-# What `cmake --install` puts beside the libraries. In a wheel: manual pages and completion. Else, in a folder of its own or in /usr: also the
-# command and its Python package, tables to begin with, modulefiles, and what pkg-config tells.
+# What `cmake --install` puts beside the libraries. In a wheel: manual pages, completion and what valgrind is to ignore. Else, in a folder of
+# its own or in /usr: also the command and its Python package, tables to begin with, modulefiles, and what pkg-config tells.
 if(SKBUILD_STATE)
   set(share ${SKBUILD_DATA_DIR}/share)
 else()
@@ -10,6 +10,7 @@ if(NOT SKBUILD_STATE STREQUAL "editable")
     get_filename_component(parent ${part} DIRECTORY)
     install(DIRECTORY share/${part} DESTINATION ${share}/${parent})
   endforeach()
+  install(FILES share/valgrind/omnes.supp DESTINATION ${share}/omnes RENAME valgrind.supp)
 endif()
 if(SKBUILD_STATE)
   return()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import LIMIT, YIELDING, expect_ok, mpirun, the_mpi
+from launching import LIMIT, ROOT, YIELDING, expect_ok, mpirun, the_mpi
 from omnes.launching import linkage
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -76,6 +76,37 @@ def test_a_debugger_stops_in_the_programs_calls(build, mpi, tmp_path):
     assert "OK\n" in "".join(said)
     for one in said:
         assert re.search(r"#0 .*MPI_Barrier.*libomnes-", one) and "exited normally" in one, one
+
+
+def under_valgrind(mpi, program: Path, folder: Path, *options: str) -> list[str]:
+    """What valgrind complains of, a text for each, with the names of all functions and files on the way there."""
+    valgrind = [needs("valgrind"), f"--log-file={folder}/%p", *options]
+    done = omnes_run("--mpirun", mpi.launcher, "-n", 2, *valgrind, program)
+    assert done.returncode == 0 and "OK" in done.stdout, done.stdout + done.stderr
+    said = [re.sub(r"==\d+== ?", "", file.read_text()) for file in folder.iterdir()]
+    assert len([one for one in said if "ERROR SUMMARY" in one]) == 2, said
+    return [one for each in said for one in re.split(r"\n\n|---+", each) if re.search(r"\n +at 0x", one)]
+
+
+def complains_of_omnes(what: str) -> bool:
+    """Whether it is something that omnes does itself, or by a function of the C library."""
+    frames = re.findall(r"\n +(?:at|by) 0x.*", what)
+    return "libomnes-" in next((one for one in frames if not re.search(r"vgpreload_|libc\.so", one)), "")
+
+
+def test_valgrind_ends_and_has_no_complaint(build, mpi, tmp_path):
+    """Its search for leaks reads all memory that may be read, and must not find as much as the machine has."""
+    complaints = under_valgrind(mpi, build("counted", mpi), tmp_path, "--leak-check=full")
+    assert [one for one in complaints if complains_of_omnes(one)] == []
+
+
+@pytest.mark.parametrize("tool", ["helgrind", "drd"])
+def test_races_that_are_none_are_suppressed(build, tmp_path, tool):
+    mpi = the_mpi("mpich")  # beside which omnes has a thread of its own
+    suppressions = ROOT / "share/valgrind/omnes.supp"
+    words = [f"--tool={tool}", f"--suppressions={suppressions}"]
+    complaints = under_valgrind(mpi, build("counted", mpi), tmp_path, *words)
+    assert [one for one in complaints if complains_of_omnes(one)] == []
 
 
 _PYTHON = """
