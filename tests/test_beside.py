@@ -33,12 +33,16 @@ def needs(program: str) -> str:
     return found
 
 
-@pytest.fixture
-def tool(mpi, tmp_path) -> Path:
-    target = tmp_path / "libtool.so"
-    words = [mpi.compiler(), "-shared", "-fPIC", PROGRAMS / "counting_tool.c", "-o", target]
+def compile_library(source: str, mpi, folder: Path) -> Path:
+    target = folder / "libtool.so"
+    words = [mpi.compiler(), "-shared", "-fPIC", PROGRAMS / source, "-o", target]
     subprocess.run(list(map(str, words)), check=True, timeout=LIMIT)
     return target
+
+
+@pytest.fixture
+def tool(mpi, tmp_path) -> Path:
+    return compile_library("counting_tool.c", mpi, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["by its path", "by its name"])
@@ -76,6 +80,14 @@ def test_a_debugger_stops_in_the_programs_calls(build, mpi, tmp_path):
     assert "OK\n" in "".join(said)
     for one in said:
         assert re.search(r"#0 .*MPI_Barrier.*libomnes-", one) and "exited normally" in one, one
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_clocks_may_stand_still(build, mpi, tmp_path, ranks):
+    """What a rank has begun goes on while it waits, though it cannot tell how long it has waited."""
+    told = {"LD_PRELOAD": str(compile_library("still_clock.c", mpi, tmp_path))}
+    done = omnes_run("--mpirun", mpi.launcher, "-n", ranks, build("progress", mpi), **told)
+    assert done.returncode == 0 and "OK" in done.stdout, done.stdout + done.stderr
 
 
 def under_valgrind(mpi, program: Path, folder: Path, *options: str) -> list[str]:

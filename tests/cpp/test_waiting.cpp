@@ -16,10 +16,10 @@ constexpr std::int64_t us = 1000, ms = 1000 * us;  // in ns
 class TestSystem final : public System {
  public:
   std::int64_t now() override { return time; }
-  void relax() override { time += 20; }
+  void relax() override { time += stands_still ? 0 : 20; }
   void yield() override {
     ++yields;
-    time += yield_takes;
+    time += stands_still ? 0 : yield_takes;
   }
   void nap(std::int64_t ns) override {
     ++naps;
@@ -31,6 +31,7 @@ class TestSystem final : public System {
   }
 
   std::int64_t time = 0;
+  bool stands_still = false;       // as long as it does not sleep
   std::int64_t yield_takes = 300;  // ns; nobody else wants the CPU
   int yields = 0, naps = 0, sleeps = 0;
 };
@@ -93,6 +94,16 @@ TEST_P(WaitingTest, LooksAtTheHostForAShareOfTheTime) {
     wait_for(waiter, 100 * us);
     EXPECT_LE(longest_gap_, GetParam() ? one.longest_gap : look_takes_ + 600) << look_takes_;  // with a yield
   }
+}
+
+TEST_P(WaitingTest, LooksAtTheHostThoughTheClockStandsStill) {
+  Waiter waiter(policy_);
+  wait_for(waiter, 100 * us);
+  system_.stands_still = true;
+  look_takes_ = 0;
+  looks_ = 0;
+  for (int pauses = 0; pauses < 10'000; ++pauses) waiter.pause();
+  EXPECT_GE(looks_, 1000);
 }
 
 TEST_P(WaitingTest, LooksAgainAtOnceWhereTheHostHadSomethingToDo) {

@@ -82,7 +82,7 @@ void Waiter::pause_longer() {
     if (n >= spins_before_looks && n % spins_between_clocks == 0) {
       const std::int64_t now = policy_.system->now();
       if (n == spins_before_looks) waits_since_ = now;
-      if (now >= next_look_) look_at_host();
+      if (is_time_to_look(now)) look_at_host();
     }
     policy_.system->relax();
     return;
@@ -100,13 +100,20 @@ void Waiter::pause_longer() {
   yield_or_sleep();
 }
 
+// Tools make clocks stand still, libfaketime for one: then looks cannot be told by the time.
+std::int64_t Waiter::time_after_yield(std::int64_t before) {
+  policy_.system->yield();
+  const std::int64_t after = policy_.system->now();
+  stands_at_ = after == before ? after : -1;
+  return after;
+}
+
 // Now and then, as some other program, or a rank that nobody knew of, may want this CPU. One that takes it for long gets no more than half.
 void Waiter::yield_alone() {
   pauses_ = bare_polls + spins_before_looks;  // spins again
   const std::int64_t before = policy_.system->now();
   if (before < yield_from_) return;
-  policy_.system->yield();
-  const std::int64_t after = policy_.system->now();
+  const std::int64_t after = time_after_yield(before);
   yield_from_ = after + std::min(after - before, longest_turn);
 }
 
@@ -126,15 +133,14 @@ void Waiter::yield_or_sleep() {
   // Where one message came only after a yield, the next is likely to need one, too: no bare polls for it.
   start_ = bare_polls;
   std::int64_t before = system.now(), after = before;
-  if (before >= next_look_) {
+  if (is_time_to_look(before)) {
     look_at_host();
     after = system.now();
   }
   // A host that yields by itself, or had much to do, has taken long enough for what is waited for to have come.
   if (after - before < idle_yield) {
     before = after;
-    system.yield();
-    after = system.now();
+    after = time_after_yield(before);
   }
   idle_yields_ = after - before < idle_yield ? idle_yields_ + 1 : 0;
   const bool in_vain = !policy_.yields_reach && idle_yields_ >= max_idle_yields;

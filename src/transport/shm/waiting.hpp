@@ -6,7 +6,7 @@
 // Ranks that yields do not reach sleep as soon as their yields come back at once: only so do the others get the CPU.
 // The host: short waits leave it alone. Later it is looked at (poked) as often as takes an eighth of the time, by what a
 // look takes as measured, and half of the time in long waits with a CPU of its own; at once again after a look that found
-// something to do; and before each sleep.
+// something to do; before each sleep; and all the time where the clock stands still, as some tools make it.
 // Why no wake-up is lost for long: going to sleep is two pauses, one that announces it (asleep = 1), and, if the poll
 // between them still finds nothing, one that sleeps while the announcement stands. A writer stores its sequence number,
 // then looks at `asleep`, and if it stands clears it and wakes the sleeper. The sleeper has a fence between announcing
@@ -68,8 +68,10 @@ class Waiter {
   static constexpr std::uint32_t bare_polls_when_crowded = 8;
 
   void pause_longer();
+  std::int64_t time_after_yield(std::int64_t before);
   void yield_alone();
   void yield_or_sleep();
+  bool is_time_to_look(std::int64_t now) const { return now >= next_look_ || now == stands_at_; }
   void look_at_host();
   void withdraw();
 
@@ -82,6 +84,7 @@ class Waiter {
   std::int64_t waits_since_ = 0;   // ns; with a CPU of its own
   std::int64_t yield_from_ = 0;    // ns; the same
   std::int64_t next_look_ = 0;     // ns; at the host
+  std::int64_t stands_at_ = -1;    // ns; what a clock says that stands still; -1: it goes
   std::int64_t least_look_ = 0;    // ns; what a look has taken that found nothing to do; 0: none yet
 };
 
