@@ -105,8 +105,15 @@ int begin(MPI_Comm handle, MPI_Request* request, Begin begin_one) {
   *request = begin_one(comm_at(handle));
   return MPI_SUCCESS;
 }
+/// Likewise, unless its buffers are one: MPI says that they must not be.
+template <class Begin>
+int begin_apart(MPI_Comm handle, MPI_Request* request, const void* one, const void* other, long count,
+                Begin begin_one) {
+  if (one == other && one != MPI_IN_PLACE && count > 0) return raised(handle, MPI_ERR_BUFFER);
+  return begin(handle, request, begin_one);
+}
 std::vector<int> sources_of(const Comm& comm, MPI_Comm handle, bool destinations) {
-  if (comm.topology.kind == MPI_DIST_GRAPH) return destinations ? comm.topology.destinations : comm.topology.sources;
+  if (comm.topology.kind != MPI_CART) return destinations ? comm.topology.destinations : comm.topology.sources;
   std::vector<int> all;
   for (std::size_t d = 0; d < comm.topology.sizes.size(); ++d) {
     int below, above;
@@ -129,11 +136,14 @@ Bytes bytes_of(const void* data, std::size_t bytes) {
 MPI_Request gather(MPI_Comm handle, Bytes mine, std::function<int(const std::pmr::vector<Bytes>&)> finish) {
   Comm& comm = comm_at(handle);
   const std::pair<int, long> key{comm.context, comm.collectives++};
-  const int ranks = static_cast<int>(comm.ranks.size());
+  const int others = static_cast<int>(comm.ranks.size()),
+            own_group = comm.group ? static_cast<int>(comm.group->size()) : 0;
+  const int ranks = others + own_group;
+  const bool second = comm.second;
   {
     const std::lock_guard lock(shared->lock);
     Gathering& all = shared->gatherings.try_emplace(key, &shared->pool, ranks).first->second;
-    all.parts[comm.rank] = std::move(mine);
+    all.parts[comm.rank + (second ? others : 0)] = std::move(mine);
     ++all.come;
   }
   return add_request(handle, [=](Request& request) {
@@ -143,7 +153,13 @@ MPI_Request gather(MPI_Comm handle, Bytes mine, std::function<int(const std::pmr
       all = &shared->gatherings.find(key)->second;
       if (all->come < ranks) return false;
     }
-    request.status.MPI_ERROR = finish(all->parts);
+    if (own_group > 0) {  // what comes from the other group
+      std::pmr::vector<Bytes> theirs;
+      for (int r = 0; r < others; ++r) theirs.push_back(all->parts[r + (second ? 0 : own_group)]);
+      request.status.MPI_ERROR = finish(theirs);
+    } else {
+      request.status.MPI_ERROR = finish(all->parts);
+    }
     const std::lock_guard lock(shared->lock);
     if (++all->gone == ranks) shared->gatherings.erase(key);
     return true;
@@ -177,26 +193,29 @@ static MPI_Request reduction(MPI_Comm comm, const void* send, void* recv, int co
 }
 int Ireduce(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm,
             MPI_Request* request) {
-  return begin(comm, request, [&](Comm& c) {
-    return reduction(comm, send, recv, count, type, op, c.rank == root, static_cast<int>(c.ranks.size()) - 1);
+  const bool wants = comm_at(comm).rank == root;
+  return begin_apart(comm, request, send, recv, wants ? count : 0, [&](Comm& c) {
+    return reduction(comm, send, recv, count, type, op, wants, static_cast<int>(c.ranks.size()) - 1);
   });
 }
 int Iallreduce(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                MPI_Request* request) {
-  return begin(comm, request, [&](Comm& c) {
+  return begin_apart(comm, request, send, recv, count, [&](Comm& c) {
     return reduction(comm, send, recv, count, type, op, true, static_cast<int>(c.ranks.size()) - 1);
   });
 }
 int Iscan(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return begin(comm, request, [&](Comm& c) { return reduction(comm, send, recv, count, type, op, true, c.rank); });
+  return begin_apart(comm, request, send, recv, count,
+                     [&](Comm& c) { return reduction(comm, send, recv, count, type, op, true, c.rank); });
 }
 int Iexscan(const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
             MPI_Request* request) {
-  return begin(comm, request, [&](Comm& c) { return reduction(comm, send, recv, count, type, op, true, c.rank - 1); });
+  return begin_apart(comm, request, send, recv, count,
+                     [&](Comm& c) { return reduction(comm, send, recv, count, type, op, true, c.rank - 1); });
 }
 int Ireduce_scatter(const void* send, void* recv, const int* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                     MPI_Request* request) {
-  return begin(comm, request, [&](Comm& c) {
+  return begin_apart(comm, request, send, recv, counts[0], [&](Comm& c) {
     const int p = static_cast<int>(c.ranks.size());
     const int total = std::accumulate(counts, counts + p, 0), before = std::accumulate(counts, counts + c.rank, 0);
     const int own_count = counts[c.rank];
@@ -306,9 +325,13 @@ int Igatherv(const void* send, int count, MPI_Datatype type, void* recv, const i
     return collect(comm, own_part(send, count, type, to, c.rank), to);
   });
 }
+/// Where this rank's own part goes, of equal parts.
+static const void* own_place(MPI_Comm comm, const void* recv, int count, MPI_Datatype type) {
+  return moved(recv, comm_at(comm).rank * count * type_at(type)->extent());
+}
 int Iallgather(const void* send, int count, MPI_Datatype type, void* recv, int recv_count, MPI_Datatype recv_type,
                MPI_Comm comm, MPI_Request* request) {
-  return begin(comm, request, [&](Comm& c) {
+  return begin_apart(comm, request, send, own_place(comm, recv, recv_count, recv_type), count, [&](Comm& c) {
     const Side to = equal(recv, static_cast<int>(c.ranks.size()), recv_count, recv_type);
     return collect(comm, own_part(send, count, type, to, c.rank), to);
   });
@@ -343,7 +366,7 @@ int Iscatterv(const void* send, const int* counts, const int* at, MPI_Datatype t
 }
 int Ialltoall(const void* send, int count, MPI_Datatype type, void* recv, int recv_count, MPI_Datatype recv_type,
               MPI_Comm comm, MPI_Request* request) {
-  return begin(comm, request, [&](Comm& c) {
+  return begin_apart(comm, request, send, recv, count, [&](Comm& c) {
     const int p = static_cast<int>(c.ranks.size());
     const Side to = equal(recv, p, recv_count, recv_type);
     return exchange(comm, c, send == MPI_IN_PLACE ? to : equal(send, p, count, type), to);
@@ -463,7 +486,7 @@ static MPI_Request persistent(MPI_Comm comm, std::function<int(MPI_Request*)> be
 #define FAKE_LIST(...) __VA_ARGS__
 #define FAKE_FORMS(name, nonblocking, parameters, arguments)                                                        \
   int name(FAKE_LIST parameters MPI_Comm comm) {                                                                    \
-    MPI_Request request;                                                                                            \
+    MPI_Request request = MPI_REQUEST_NULL;                                                                         \
     const int code = nonblocking(FAKE_LIST arguments comm, &request);                                               \
     return code == MPI_SUCCESS ? finish(request) : code;                                                            \
   }                                                                                                                 \

@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -143,7 +144,7 @@ int raised(MPI_Comm comm, int code) {
   const MPI_Errhandler handler = comm_at(comm).handler;
   if (handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_ABORT) {
     shared->ranks[own].error = true;
-    _Exit(0);
+    leave(0);
   }
   ++errors_handled;
   if (handler != MPI_ERRORS_RETURN) (*p.handlers.at(handler))(&comm, &code);
@@ -195,7 +196,7 @@ int Finalize() {
 }
 int Abort(MPI_Comm, int) {
   shared->ranks[own].error = true;
-  _Exit(0);
+  leave(0);
 }
 int Get_processor_name(char* name, int* length) {
   std::strcpy(name, "fake");
@@ -210,13 +211,12 @@ int Comm_rank(MPI_Comm comm, int* rank) {
 }
 int Comm_size(MPI_Comm comm, int* size) {
   const std::lock_guard lock(process().mutex);
-  *size = static_cast<int>(comm_at(comm).ranks.size());
+  *size = static_cast<int>(comm_at(comm).group.value_or(comm_at(comm).ranks).size());
   return MPI_SUCCESS;
 }
 int Comm_test_inter(MPI_Comm comm, int* flag) {
   const std::lock_guard lock(process().mutex);
-  comm_at(comm);
-  *flag = 0;
+  *flag = comm_at(comm).group.has_value();
   return MPI_SUCCESS;
 }
 
@@ -227,6 +227,16 @@ int Comm_idup(MPI_Comm parent, MPI_Comm* child, MPI_Request* request) {
   const std::lock_guard lock(process().mutex);
   *request = split(parent, {}, child, [](Comm& made, const Comm& of) { made.topology = of.topology; });
   return MPI_SUCCESS;
+}
+int Comm_dup_with_info(MPI_Comm parent, MPI_Info info, MPI_Comm* child) {
+  return Comm_dup(parent, child) == MPI_SUCCESS ? Comm_set_info(*child, info) : MPI_ERR_OTHER;
+}
+int Comm_idup_with_info(MPI_Comm parent, MPI_Info, MPI_Comm* child, MPI_Request* request) {
+  return Comm_idup(parent, child, request);
+}
+/// All ranks are on one node.
+int Comm_split_type(MPI_Comm parent, int type, int key, MPI_Info, MPI_Comm* child) {
+  return now(parent, {type == MPI_UNDEFINED ? MPI_UNDEFINED : 0, key, 0}, child);
 }
 int Comm_split(MPI_Comm parent, int color, int key, MPI_Comm* child) { return now(parent, {color, key, 0}, child); }
 int Comm_create(MPI_Comm parent, MPI_Group group, MPI_Comm* child) {
@@ -267,6 +277,98 @@ int Dist_graph_create_adjacent(MPI_Comm parent, int in, const int* sources, cons
   graph.sources.assign(sources, sources + in);
   graph.destinations.assign(destinations, destinations + out);
   return now(parent, {}, child, [graph](Comm& made, const Comm&) { made.topology = graph; });
+}
+/// The grid of those that differ in the dimensions that are kept.
+int Cart_sub(MPI_Comm parent, const int* kept, MPI_Comm* child) {
+  const Topology whole = comm_at(parent).topology;
+  Topology part;
+  part.kind = MPI_CART;
+  int color = 0, key = 0, rest = comm_at(parent).rank, stride = 1;
+  for (const int size : whole.sizes) stride *= size;
+  for (std::size_t d = 0; d < whole.sizes.size(); ++d) {
+    stride /= whole.sizes[d];
+    (kept[d] ? key : color) = (kept[d] ? key : color) * whole.sizes[d] + rest / stride;
+    rest %= stride;
+    if (!kept[d]) continue;
+    part.sizes.push_back(whole.sizes[d]);
+    part.periods.push_back(whole.periods[d]);
+  }
+  return now(parent, {color, key, 0}, child, [part](Comm& made, const Comm&) { made.topology = part; });
+}
+/// The neighbors of all ranks: each rank keeps its own.
+int Graph_create(MPI_Comm parent, int nodes, const int* index, const int* edges, int, MPI_Comm* child) {
+  const int rank = comm_at(parent).rank;
+  Topology graph;
+  graph.kind = MPI_GRAPH;
+  if (rank < nodes) graph.sources.assign(edges + (rank > 0 ? index[rank - 1] : 0), edges + index[rank]);
+  graph.destinations = graph.sources;
+  return now(parent, {rank < nodes ? 0 : MPI_UNDEFINED, 0, 0}, child,
+             [graph](Comm& made, const Comm&) { made.topology = graph; });
+}
+int Graph_neighbors_count(MPI_Comm comm, int, int* count) {
+  const std::lock_guard lock(process().mutex);
+  *count = static_cast<int>(comm_at(comm).topology.sources.size());
+  return MPI_SUCCESS;
+}
+int Graph_neighbors(MPI_Comm comm, int, int room, int* neighbors) {
+  const std::lock_guard lock(process().mutex);
+  std::copy_n(comm_at(comm).topology.sources.begin(), room, neighbors);
+  return MPI_SUCCESS;
+}
+/// Any rank names edges of any: all get to know all.
+int Dist_graph_create(MPI_Comm parent, int count, const int* sources, const int* degrees, const int* destinations,
+                      const int*, MPI_Info info, int reorder, MPI_Comm* child) {
+  const int p = static_cast<int>(comm_at(parent).ranks.size()), rank = comm_at(parent).rank;
+  std::vector<int> edges(static_cast<std::size_t>(p) * p), all(edges.size());
+  for (int i = 0; i < count; ++i)
+    for (int k = 0; k < degrees[i]; ++k) ++edges[sources[i] * p + *destinations++];
+  Allreduce(edges.data(), all.data(), p * p, MPI_INT, MPI_SUM, parent);
+  std::vector<int> in, out;
+  for (int r = 0; r < p; ++r) {
+    in.insert(in.end(), static_cast<std::size_t>(all[r * p + rank]), r);
+    out.insert(out.end(), static_cast<std::size_t>(all[rank * p + r]), r);
+  }
+  return Dist_graph_create_adjacent(parent, static_cast<int>(in.size()), in.data(), nullptr,
+                                    static_cast<int>(out.size()), out.data(), nullptr, info, reorder, child);
+}
+/// The leaders tell each other who is there, and their groups; both sides count alike how often they did.
+int Intercomm_create(MPI_Comm local, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm* child) {
+  Comm comm = comm_at(local);
+  comm.topology = {};
+  comm.attributes.clear();
+  comm.collectives = 0;
+  std::array<int, 65> mine{}, theirs{};
+  mine[0] = static_cast<int>(comm.ranks.size());
+  std::copy(comm.ranks.begin(), comm.ranks.end(), mine.begin() + 1);
+  if (comm.rank == leader)
+    Sendrecv(mine.data(), 65, MPI_INT, remote_leader, tag, theirs.data(), 65, MPI_INT, remote_leader, tag, peers,
+             MPI_STATUS_IGNORE);
+  Bcast(theirs.data(), 65, MPI_INT, leader, local);
+  comm.group = comm.ranks;
+  comm.ranks.assign(theirs.begin() + 1, theirs.begin() + 1 + theirs[0]);
+  const auto [low, high] = std::minmax(comm.group->front(), comm.ranks.front());
+  comm.second = comm.group->front() == high;
+  const std::lock_guard lock(process().mutex);
+  static std::map<std::pair<int, int>, long> times;
+  comm.context = context_of_child(-1000 - low, ++times[{low, high}], high);
+  return made(child, std::move(comm), local);
+}
+int Intercomm_merge(MPI_Comm parent, int high, MPI_Comm* child) {
+  const Comm of = comm_at(parent);
+  const int p = static_cast<int>(of.ranks.size());
+  int theirs = 0;
+  Allreduce(&high, &theirs, 1, MPI_INT, MPI_MAX, parent);
+  const bool behind = high == theirs ? of.second : high > theirs;
+  std::vector<int> ranks = behind ? of.ranks : *of.group;
+  const std::vector<int>& last = behind ? *of.group : of.ranks;
+  const int rank = of.rank + (behind ? p : 0);
+  ranks.insert(ranks.end(), last.begin(), last.end());
+  const std::lock_guard lock(process().mutex);
+  Comm comm;
+  comm.ranks = std::move(ranks);
+  comm.rank = rank;
+  comm.context = context_of_child(of.context, of.collectives, 0);
+  return made(child, std::move(comm), parent);
 }
 int Topo_test(MPI_Comm comm, int* kind) {
   const std::lock_guard lock(process().mutex);
@@ -310,9 +412,80 @@ int Dist_graph_neighbors(MPI_Comm comm, int in, int* sources, int*, int out, int
 int Comm_free(MPI_Comm* comm) { return free_comm(comm); }
 int Comm_disconnect(MPI_Comm* comm) { return free_comm(comm); }
 
+void revoke(MPI_Comm comm) {
+  const std::lock_guard lock(process().mutex);
+  const std::lock_guard of_all(shared->lock);
+  shared->revoked[comm_at(comm).context] = true;
+}
+int Comm_is_revoked(MPI_Comm comm, int* flag) {
+  const std::lock_guard lock(process().mutex);
+  const std::lock_guard of_all(shared->lock);
+  *flag = shared->revoked.contains(comm_at(comm).context);
+  return MPI_SUCCESS;
+}
+
+// Windows' memory is everybody's, at one address.
+static int make_window(MPI_Comm comm, void* base, MPI_Aint bytes, int unit, MPI_Win* window) {
+  struct Part {
+    void* base;
+    MPI_Aint bytes;
+  };
+  int p, rank;
+  Comm_size(comm, &p);
+  Comm_rank(comm, &rank);
+  const Part mine{base, bytes};
+  std::vector<Part> all(p);
+  Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm);
+  const std::lock_guard lock(process().mutex);
+  Window made{.bases = {}, .bytes = {}, .unit = unit, .rank = rank};
+  for (const Part& part : all) {
+    made.bases.push_back(part.base);
+    made.bytes.push_back(part.bytes);
+  }
+  *window = process().windows.add(std::move(made));
+  return MPI_SUCCESS;
+}
+int Win_create(void* base, MPI_Aint bytes, int unit, MPI_Info, MPI_Comm comm, MPI_Win* window) {
+  return make_window(comm, base, bytes, unit, window);
+}
+int Win_create_dynamic(MPI_Info, MPI_Comm comm, MPI_Win* window) { return make_window(comm, nullptr, 0, 1, window); }
+int Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info, MPI_Comm comm, void* base, MPI_Win* window) {
+  {
+    const std::lock_guard of_all(shared->lock);
+    *static_cast<void**>(base) = shared->raw.allocate(static_cast<std::size_t>(bytes) + 1, 4096);
+  }
+  return make_window(comm, *static_cast<void**>(base), bytes, unit, window);
+}
+int Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* window) {
+  return Win_allocate_shared(bytes, unit, info, comm, base, window);
+}
+int Win_create_c(void* base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_Comm comm, MPI_Win* window) {
+  return Win_create(base, bytes, static_cast<int>(unit), info, comm, window);
+}
+int Win_allocate_c(MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* window) {
+  return Win_allocate(bytes, static_cast<int>(unit), info, comm, base, window);
+}
+int Win_allocate_shared_c(MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* window) {
+  return Win_allocate_shared(bytes, static_cast<int>(unit), info, comm, base, window);
+}
+int Win_shared_query(MPI_Win handle, int rank, MPI_Aint* bytes, int* unit, void* base) {
+  const std::lock_guard lock(process().mutex);
+  const Window& window = process().windows.at(handle);
+  *bytes = window.bytes.at(static_cast<std::size_t>(rank));
+  *unit = window.unit;
+  *static_cast<void**>(base) = window.bases[static_cast<std::size_t>(rank)];
+  return MPI_SUCCESS;
+}
+int Win_free(MPI_Win* window) {
+  const std::lock_guard lock(process().mutex);
+  process().windows.remove(*window);
+  *window = MPI_WIN_NULL;
+  return MPI_SUCCESS;
+}
+
 int Comm_group(MPI_Comm comm, MPI_Group* group) {
   const std::lock_guard lock(process().mutex);
-  *group = process().groups.add(comm_at(comm).ranks);
+  *group = process().groups.add(comm_at(comm).group.value_or(comm_at(comm).ranks));
   return MPI_SUCCESS;
 }
 int Group_size(MPI_Group group, int* size) {
@@ -410,7 +583,11 @@ int Add_error_class(int* made) {
   return MPI_SUCCESS;
 }
 int Add_error_code(int, int* made) { return Add_error_class(made); }
-int Add_error_string(int, const char*) { return MPI_SUCCESS; }
+int Add_error_string(int, const char* text) {
+  const std::lock_guard lock(process().mutex);
+  process().said = text;
+  return MPI_SUCCESS;
+}
 int Alloc_mem(MPI_Aint bytes, MPI_Info, void* base) {
   *static_cast<void**>(base) = std::malloc(static_cast<std::size_t>(bytes));
   return MPI_SUCCESS;

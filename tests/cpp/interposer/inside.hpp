@@ -35,6 +35,9 @@ struct Safe {
   ~Safe();
 };
 
+/// Without handlers and destructors; what was counted for coverage is kept.
+[[noreturn]] void leave(int code);
+
 /// The interposer has done what no MPI program may: the job fails.
 [[noreturn]] void misuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -77,6 +80,7 @@ struct Shared {
   std::pmr::map<std::pair<std::pair<int, long>, int>, int>
       contexts;  ///< of children: by parent, its number of collectives, color
   int next_context = 1;
+  std::pmr::map<int, bool> revoked{&pool};  ///< by context
 
   // Of the job, by rank.
   struct Rank {
@@ -179,13 +183,22 @@ struct Topology {
 
 struct Comm {
   int context = 0;         ///< of messages; of collectives: the same with the sign changed
-  std::vector<int> ranks;  ///< in the world
+  std::vector<int> ranks;  ///< in the world; of an intercommunicator: the others
   int rank = 0;
+  std::optional<std::vector<int>> group;  ///< of an intercommunicator: this one
+  bool second = false;                    ///< its contributions come behind those of the others
   long collectives = 0;
   MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
   std::map<int, void*> attributes;
   std::string name;
   Topology topology;
+};
+
+struct Window {
+  std::vector<void*> bases;  ///< by rank
+  std::vector<MPI_Aint> bytes;
+  int unit = 1;
+  int rank = 0;
 };
 
 struct Request {
@@ -213,6 +226,8 @@ struct Process {
   Table<Op> ops{static_cast<int>(0x98000000), "operation"};
   Table<Request> requests{static_cast<int>(0xac000000), "request"};
   Table<std::map<std::string, std::string>> infos{static_cast<int>(0x9c000000), "info"};
+  Table<Message> matched{static_cast<int>(0xb4000000), "message"};
+  Table<Window> windows{static_cast<int>(0xa0000000), "window"};
   std::list<MPI_Request> posted;  ///< receives, in order
   Table<MPI_Comm_errhandler_function*> handlers{static_cast<int>(0x94000000), "error handler"};
   struct Keyval {
@@ -221,6 +236,7 @@ struct Process {
   Table<Keyval> keyvals{static_cast<int>(0xa4000000), "keyval"};
   std::vector<int (*)(void*)> hooks;
   int error_codes = MPI_ERR_LASTCODE;
+  std::string said;  ///< of the last error that has words of its own
 };
 Process& process();
 Comm& comm_at(MPI_Comm handle);

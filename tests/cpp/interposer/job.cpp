@@ -96,13 +96,23 @@ InMpi::InMpi(const char* call) : before_(safe) {
 }
 InMpi::~InMpi() { safe = before_; }
 
+#ifdef OMNES_COVERAGE
+extern "C" void __gcov_dump();
+#endif
+void leave(int code) {
+#ifdef OMNES_COVERAGE
+  __gcov_dump();
+#endif
+  _exit(code);
+}
+
 void fail(const char* format, ...) {
   const Safe here;
   va_list arguments;
   va_start(arguments, format);
   tell(format, arguments);
   va_end(arguments);
-  _exit(1);
+  leave(1);
 }
 
 void misuse(const char* format, ...) {
@@ -114,11 +124,15 @@ void misuse(const char* format, ...) {
   abort();
 }
 
+int own_rank() { return own; }
+
 bool went_well(int code, const char* call) {
   if (code == MPI_SUCCESS) return true;
   const Safe here;
   if (errors_handled.load() == 0) fail("%s returned %d, and no error handler was called", call, code);
-  shared->ranks[own].error = true;
+  Shared::Rank& rank = shared->ranks[own];
+  if (!rank.error.exchange(true) && !rank.failed)
+    snprintf(rank.line, sizeof rank.line, "%s returned %d %s", call, code, process().said.c_str());
   return false;
 }
 
@@ -148,7 +162,7 @@ class Patience {
 Result run(const Job& wanted, const std::function<void()>& program) {
   void* const memory =
       mmap(nullptr, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return {.wrong = "no memory to share", .calls = {}};
+  if (memory == MAP_FAILED) return {.wrong = "no memory to share", .what = {}, .calls = {}};
   job = wanted;
   shared = new (memory) Shared(static_cast<std::byte*>(memory) + sizeof(Shared), shared_bytes - sizeof(Shared), job);
   std::vector<pid_t> processes;
@@ -202,9 +216,11 @@ Result run(const Job& wanted, const std::function<void()>& program) {
     }
     usleep(200);
   }
-  for (Shared::Rank& rank : shared->ranks) {
+  for (int r = 0; r < job.ranks; ++r) {
+    Shared::Rank& rank = shared->ranks[r];
     result.struck |= rank.struck;
     result.error |= rank.error;
+    if (rank.error && result.what.empty()) result.what = "rank " + std::to_string(r) + ": " + said(r);
     auto& calls = result.calls.emplace_back();
     for (int i = 0; i < known_places; ++i)
       if (const long count = rank.comes[i]) calls[names[i]] = count;

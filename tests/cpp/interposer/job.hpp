@@ -1,7 +1,7 @@
 // Jobs of MPI programs on the fake host, with failures on demand: what tests say.
 //
 // Overview: the interposer, all of it but the search for a host (host_loaded.cpp), is linked into the test with a host of
-// some 1000 lines (fake*.cpp). A job forks a process for each rank; the ranks' messages and contributions to the host's
+// some 2000 lines (the other .cpp of this folder). A job forks a process for each rank; the ranks' messages and contributions to the host's
 // collectives lie in memory that all have mapped at one address.
 // Why processes: the interposer keeps its world, settings and caches once per process, and copies from process to process.
 // So nothing of it is changed, and each rank has all that it has in a program: descriptors, a heap, threads of its own. The
@@ -34,6 +34,7 @@ struct Job {
   std::size_t eager = 4096;       ///< bytes; to send more waits for the receiver
   bool hook = true;               ///< the host has MPIX_Async_start
   bool looks_at_requests = true;  ///< and MPIX_Request_is_complete
+  bool revokes = false;           ///< and MPIX_Comm_is_revoked
   int seconds = 60;               ///< until it is taken to hang
   int after_error = 100;          ///< ms: what goes on after one, for so long
 };
@@ -41,6 +42,7 @@ struct Job {
 struct Result {
   std::string wrong;    ///< one line; empty: all ranks went to the end, or one said that it had an error
   bool error = false;   ///< one did
+  std::string what;     ///< which call returned it
   bool struck = false;  ///< the fault has
   std::vector<std::map<std::string, long>>
       calls;  ///< by rank: how often it came to each place where something can fail
@@ -73,6 +75,10 @@ bool went_well(int code, const char* call);
     }                                    \
     ::fake::expect(code, #call);         \
   } while (false)
+/// In MPI_COMM_WORLD, also before MPI_Init.
+int own_rank();
+/// All ranks that ask from now on see that it is.
+void revoke(int comm);
 /// What may not be.
 [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 }  // namespace fake

@@ -105,7 +105,8 @@ int check_message(Comm& comm, long count, int peer, int tag, bool receives) {
   return any || (peer >= 0 && peer < static_cast<int>(comm.ranks.size())) ? MPI_SUCCESS : MPI_ERR_RANK;
 }
 
-int start_send(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm handle, bool synchronous,
+enum class Sending { standard, synchronous, buffered };
+int start_send(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm handle, Sending how,
                MPI_Request* request) {
   const std::lock_guard lock(process().mutex);
   Comm& comm = comm_at(handle);
@@ -115,7 +116,8 @@ int start_send(const void* from, int count, MPI_Datatype type, int to, int tag, 
     return MPI_SUCCESS;
   }
   const auto sent = type_at(type);
-  const bool waits = synchronous || static_cast<std::size_t>(count) * sent->size > job.eager;
+  const bool is_long = static_cast<std::size_t>(count) * sent->size > job.eager;
+  const bool waits = how == Sending::synchronous || (how == Sending::standard && is_long);
   std::shared_ptr<std::atomic<bool>> flag;
   send(comm, from, count, *sent, to, tag, waits, flag);
   *request = add_request(handle, [flag](Request&) { return !flag || flag->load(std::memory_order_acquire); });
@@ -224,13 +226,13 @@ int finish(MPI_Request request) {
 // ---- MPI's functions ------------------------------------------------------------------------------------------------------
 
 int Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
-  return start_send(from, count, type, to, tag, comm, false, request);
+  return start_send(from, count, type, to, tag, comm, Sending::standard, request);
 }
 int Issend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
-  return start_send(from, count, type, to, tag, comm, true, request);
+  return start_send(from, count, type, to, tag, comm, Sending::synchronous, request);
 }
 int Irsend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
-  return start_send(from, count, type, to, tag, comm, false, request);
+  return start_send(from, count, type, to, tag, comm, Sending::standard, request);
 }
 int Send(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
   MPI_Request request;
@@ -319,6 +321,67 @@ int Sendrecv(const void* from, int count, MPI_Datatype type, int to, int tag, vo
   const int code = Wait(&receiving, status);
   finish(sending);
   return code;
+}
+
+// What is buffered is sent whenever the receiver comes, as all is that is short enough.
+int Ibsend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+  return start_send(from, count, type, to, tag, comm, Sending::buffered, request);
+}
+int Bsend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  MPI_Request request;
+  const int code = Ibsend(from, count, type, to, tag, comm, &request);
+  return code == MPI_SUCCESS ? finish(request) : code;
+}
+int Bsend_init(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm handle, MPI_Request* request) {
+  const std::lock_guard lock(process().mutex);
+  *request = add_request(handle, [](Request&) { return true; });
+  Request& made = process().requests.at(*request);
+  made.active = false;
+  made.start = [=](Request&) { Bsend(from, count, type, to, tag, handle); };
+  return MPI_SUCCESS;
+}
+int Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int to, int tag, int from, int into_tag, MPI_Comm comm,
+                     MPI_Status* status) {
+  const int code = Bsend(buffer, count, type, to, tag, comm);
+  return code == MPI_SUCCESS ? Recv(buffer, count, type, from, into_tag, comm, status) : code;
+}
+
+/// Of the message that matches: it is nobody else's from now on.
+int Improbe(int from, int tag, MPI_Comm handle, int* flag, MPI_Message* message, MPI_Status* status) {
+  progress();
+  const std::lock_guard lock(process().mutex);
+  Comm& comm = comm_at(handle);
+  const std::lock_guard of_all(shared->lock);
+  const auto at = find(comm.context, from, tag);
+  *flag = at != shared->boxes[own].end();
+  if (!*flag) return MPI_SUCCESS;
+  tell(status, status_of(at->from, at->tag, at->data.size()));
+  *message = process().matched.add(std::move(*at));
+  shared->boxes[own].erase(at);
+  return MPI_SUCCESS;
+}
+int Mprobe(int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+  for (int flag = 0; !flag; sched_yield())
+    if (const int code = Improbe(from, tag, comm, &flag, message, status); code != MPI_SUCCESS) return code;
+  return MPI_SUCCESS;
+}
+int Imrecv(void* to, int count, MPI_Datatype handle, MPI_Message* message, MPI_Request* request) {
+  const std::lock_guard lock(process().mutex);
+  const auto type = type_at(handle);
+  MPI_Status status{};
+  {
+    const std::lock_guard of_all(shared->lock);
+    take(process().matched.at(*message), to, count, *type, status);
+    process().matched.remove(*message);
+  }
+  *message = MPI_MESSAGE_NULL;
+  *request = complete_at_once(MPI_COMM_SELF, status);
+  return MPI_SUCCESS;
+}
+int Mrecv(void* to, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
+  MPI_Request request;
+  const int code = Imrecv(to, count, type, message, &request);
+  return code == MPI_SUCCESS ? Wait(&request, status) : code;
 }
 
 int Iprobe(int from, int tag, MPI_Comm handle, int* flag, MPI_Status* status) {
@@ -421,6 +484,34 @@ int Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   const std::lock_guard lock(process().mutex);
   *flag = is_over(request);
   if (*flag) tell(status, is_active(request) ? process().requests.at(request).status : empty_status());
+  return MPI_SUCCESS;
+}
+int Request_get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status* statuses) {
+  progress();
+  const std::lock_guard lock(process().mutex);
+  *flag = std::all_of(requests, requests + count, is_over);
+  for (int i = 0; i < count && *flag && statuses != MPI_STATUSES_IGNORE; ++i)
+    Request_get_status(requests[i], flag, &statuses[i]);
+  return MPI_SUCCESS;
+}
+int Request_get_status_any(int count, const MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
+  progress();
+  const std::lock_guard lock(process().mutex);
+  *index = MPI_UNDEFINED;
+  *flag = std::none_of(requests, requests + count, is_active);
+  for (int i = 0; i < count && !*flag; ++i)
+    if (is_active(requests[i]) && is_over(requests[i])) return Request_get_status(requests[*index = i], flag, status);
+  return MPI_SUCCESS;
+}
+int Request_get_status_some(int count, const MPI_Request requests[], int* done, int* indices, MPI_Status* statuses) {
+  progress();
+  const std::lock_guard lock(process().mutex);
+  *done = std::none_of(requests, requests + count, is_active) ? MPI_UNDEFINED : 0;
+  for (int i = 0, flag; i < count && *done != MPI_UNDEFINED; ++i) {
+    if (!is_active(requests[i]) || !is_over(requests[i])) continue;
+    if (statuses != MPI_STATUSES_IGNORE) Request_get_status(requests[i], &flag, &statuses[*done]);
+    indices[(*done)++] = i;
+  }
   return MPI_SUCCESS;
 }
 /// MPIX_Request_is_complete: without any progress.

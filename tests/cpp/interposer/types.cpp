@@ -195,6 +195,54 @@ int Type_indexed(int count, const int* lengths, const int* displacements, MPI_Da
   integers.insert(integers.end(), displacements, displacements + count);
   return make(made, MPI_COMBINER_INDEXED, blocks, integers, {}, {element});
 }
+int Type_create_hindexed(int count, const int* lengths, const MPI_Aint* displacements, MPI_Datatype element,
+                         MPI_Datatype* made) {
+  std::vector<Block> blocks;
+  std::vector<int> integers{count};
+  for (int i = 0; i < count; ++i) blocks.push_back({lengths[i], displacements[i], type_at(element)});
+  integers.insert(integers.end(), lengths, lengths + count);
+  return make(made, MPI_COMBINER_HINDEXED, blocks, integers, {displacements, displacements + count}, {element});
+}
+int Type_create_indexed_block(int count, int length, const int* displacements, MPI_Datatype element,
+                              MPI_Datatype* made) {
+  std::vector<Block> blocks;
+  std::vector<int> integers{count, length};
+  const auto type = type_at(element);
+  for (int i = 0; i < count; ++i) blocks.push_back({length, displacements[i] * type->extent(), type});
+  integers.insert(integers.end(), displacements, displacements + count);
+  return make(made, MPI_COMBINER_INDEXED_BLOCK, blocks, integers, {}, {element});
+}
+int Type_create_hindexed_block(int count, int length, const MPI_Aint* displacements, MPI_Datatype element,
+                               MPI_Datatype* made) {
+  std::vector<Block> blocks;
+  for (int i = 0; i < count; ++i) blocks.push_back({length, displacements[i], type_at(element)});
+  return make(made, MPI_COMBINER_HINDEXED_BLOCK, blocks, {count, length}, {displacements, displacements + count},
+              {element});
+}
+int Type_create_subarray(int dimensions, const int* sizes, const int* lengths, const int* starts, int order,
+                         MPI_Datatype element, MPI_Datatype* made) {
+  const auto type = type_at(element);
+  std::vector<Block> blocks;
+  long elements = 1, part = 1;
+  for (int d = 0; d < dimensions; ++d) elements *= sizes[d], part *= lengths[d];
+  for (long number = 0; number < part; ++number) {  // one element after the other, the fastest dimension first
+    long rest = number, place = 0, stride = 1;
+    for (int i = 0; i < dimensions; ++i) {
+      const int d = order == MPI_ORDER_C ? dimensions - 1 - i : i;
+      place += (starts[d] + rest % lengths[d]) * stride;
+      rest /= lengths[d];
+      stride *= sizes[d];
+    }
+    blocks.push_back({1, place * type->extent(), type});
+  }
+  std::vector<int> integers{dimensions};
+  for (const int* from : {sizes, lengths, starts}) integers.insert(integers.end(), from, from + dimensions);
+  integers.push_back(order);
+  make(made, MPI_COMBINER_SUBARRAY, blocks, integers, {}, {element});
+  type_at(*made)->lb = 0;
+  type_at(*made)->ub = elements * type->extent();
+  return MPI_SUCCESS;
+}
 int Type_create_struct(int count, const int* lengths, const MPI_Aint* displacements, const MPI_Datatype* types,
                        MPI_Datatype* made) {
   std::vector<Block> blocks;
@@ -294,6 +342,17 @@ int Pack(const void* from, int count, MPI_Datatype handle, void* to, int room, i
   pack(from, count, *type, static_cast<std::byte*>(to) + *position);
   *position += static_cast<int>(bytes);
   return MPI_SUCCESS;
+}
+int Pack_size_c(MPI_Count count, MPI_Datatype type, MPI_Comm, MPI_Count* bytes) {
+  *bytes = count * static_cast<MPI_Count>(type_at(type)->size);
+  return MPI_SUCCESS;
+}
+int Pack_c(const void* from, MPI_Count count, MPI_Datatype type, void* to, MPI_Count room, MPI_Count* position,
+           MPI_Comm comm) {
+  int at = static_cast<int>(*position);
+  const int code = Pack(from, static_cast<int>(count), type, to, static_cast<int>(room), &at, comm);
+  *position = at;
+  return code;
 }
 int Unpack(const void* from, int bytes, int* position, void* to, int count, MPI_Datatype handle, MPI_Comm comm) {
   const auto type = type_at(handle);
