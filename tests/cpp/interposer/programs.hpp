@@ -27,6 +27,11 @@ struct Arguments {
   MPI_Aint far_at[most_ranks];
   MPI_Datatype types[most_ranks];
   std::vector<std::byte> send, recv;
+  bool in_place = false;  ///< what is sent lies in `recv`
+
+  // The same for functions with large counts.
+  MPI_Count large_counts[most_ranks];
+  MPI_Aint large_at[most_ranks];
 
   Arguments(MPI_Comm of, int elements, MPI_Datatype datatype, std::size_t bytes)
       : comm(of), count(elements), type(datatype), extent(bytes) {
@@ -49,7 +54,14 @@ struct Arguments {
       send[i] = i % 4 == 0   ? std::byte((i / 4 + 5 * rank) % 11)
                 : i % 4 == 1 ? std::byte((i / 4 + 3 * rank) % 3)
                              : std::byte{0};
-    std::fill(recv.begin(), recv.end(), std::byte{0});
+    empty();
+  }
+  /// As before the call.
+  void empty() {
+    if (in_place)
+      recv = send;
+    else
+      std::fill(recv.begin(), recv.end(), std::byte{0});
   }
 };
 
@@ -57,6 +69,8 @@ struct Arguments {
 /// X(blocking, nonblocking, persistent, arguments before the communicator), in terms of `a`.
 #define PROGRAMS_OPERATIONS(X) \
   X(Barrier, Ibarrier, Barrier_init) \
+  PROGRAMS_WITH_COUNTS(X)
+#define PROGRAMS_WITH_COUNTS(X) \
   X(Bcast, Ibcast, Bcast_init, (a.rank == a.root ? a.send : a.recv).data(), a.count, a.type, a.root,) \
   X(Reduce, Ireduce, Reduce_init, a.send.data(), a.recv.data(), a.count, a.type, a.op, a.root,) \
   X(Allreduce, Iallreduce, Allreduce_init, a.send.data(), a.recv.data(), a.count, a.type, a.op,) \
@@ -125,7 +139,7 @@ inline const Operation of_neighbors[] = {PROGRAMS_NEIGHBORS(PROGRAMS_OPERATION)}
 
 inline void compare(const Operation& operation, Arguments& a, const char* form) {
   const std::vector<std::byte> found = a.recv;
-  std::fill(a.recv.begin(), a.recv.end(), std::byte{0});
+  a.empty();
   operation.by_host(a);
   if (found != a.recv) {
     std::size_t i = 0;

@@ -1,14 +1,24 @@
 // The whole interposer on a host that does what MPI says, and on one whose messages are late.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <thread>
 
-#include "programs.hpp"
+#include "faults.hpp"
+#include "more_programs.hpp"
 
 namespace {
+
+/// All ranks go to the end, and see no error.
+void expect_right(const fake::Job& job, void (*program)()) {
+  const fake::Result result = fake::run(job, program);
+  EXPECT_EQ(result.wrong, "");
+  EXPECT_FALSE(result.error) << result.what;
+}
 
 using Variables = std::map<std::string, std::string>;
 
@@ -21,22 +31,22 @@ class Programs : public testing::TestWithParam<std::tuple<programs::Program, std
   fake::Job job{.ranks = std::get<2>(GetParam()), .variables = transports.at(std::get<1>(GetParam()))};
 };
 
-TEST_P(Programs, GiveWhatTheHostGives) { EXPECT_EQ(fake::run(job, program).wrong, ""); }
+TEST_P(Programs, GiveWhatTheHostGives) { expect_right(job, program); }
 
 TEST_P(Programs, AlsoWhenMessagesAreLate) {
   job.late = 5;
   job.eager = 64;
-  EXPECT_EQ(fake::run(job, program).wrong, "");
+  expect_right(job, program);
 }
 
 TEST_P(Programs, AlsoWithoutAHook) {
   job.hook = false;
-  EXPECT_EQ(fake::run(job, program).wrong, "");
+  expect_right(job, program);
 }
 
 TEST_P(Programs, AlsoWhereRequestsCannotBeLookedAt) {
   job.looks_at_requests = false;
-  EXPECT_EQ(fake::run(job, program).wrong, "");
+  expect_right(job, program);
 }
 
 std::string name_of(const testing::TestParamInfo<Programs::ParamType>& info) {
@@ -47,6 +57,22 @@ std::string name_of(const testing::TestParamInfo<Programs::ParamType>& info) {
 INSTANTIATE_TEST_SUITE_P(All, Programs,
                          testing::Combine(testing::ValuesIn(programs::all),
                                           testing::Values("shared", "messages", "nodes"), testing::Values(1, 2, 3)),
+                         name_of);
+
+class MorePrograms : public Programs {};
+
+TEST_P(MorePrograms, GiveWhatTheHostGives) { expect_right(job, program); }
+
+TEST_P(MorePrograms, AlsoWhenMessagesAreLateAndNobodyLooks) {
+  job.late = 5;
+  job.eager = 64;
+  job.hook = job.looks_at_requests = false;
+  expect_right(job, program);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MorePrograms,
+                         testing::Combine(testing::ValuesIn(programs::more),
+                                          testing::Values("shared", "messages", "nodes"), testing::Values(1, 3)),
                          name_of);
 
 // What looks on: programs give the same, and find what was seen in a folder of theirs.
@@ -71,21 +97,317 @@ class Watched : public testing::TestWithParam<std::tuple<programs::Program, std:
 };
 
 TEST_P(Watched, GiveWhatTheHostGives) {
-  EXPECT_EQ(fake::run(job, program).wrong, "");
+  expect_right(job, program);
   const auto files = std::distance(std::filesystem::directory_iterator(folder), {});
   EXPECT_EQ(files, job.variables.contains("OMNES_CHECK") ? 0 : job.ranks);
 }
 
 TEST_P(Watched, AlsoByMessages) {
   job.variables["OMNES_TRANSPORT"] = "mpi";
-  EXPECT_EQ(fake::run(job, program).wrong, "");
+  expect_right(job, program);
+}
+
+std::string watched_name(const testing::TestParamInfo<Watched::ParamType>& info) {
+  return std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Watched,
                          testing::Combine(testing::ValuesIn(programs::all),
                                           testing::Values("checked", "compared", "reported", "by_site", "recorded")),
+                         watched_name);
+INSTANTIATE_TEST_SUITE_P(More, Watched,
+                         testing::Combine(testing::ValuesIn(programs::more),
+                                          testing::Values("checked", "compared", "reported", "by_site", "recorded")),
+                         watched_name);
+
+// What a program does wrong is told in one line, and what it does right is not.
+class Faults : public testing::TestWithParam<programs::Fault> {};
+
+TEST_P(Faults, AreTold) {
+  const programs::Fault& fault = GetParam();
+  fake::Job job{.ranks = 3, .variables = fault.variables, .after_error = 10000};
+  job.variables.try_emplace("OMNES_CHECK", "1");
+  testing::internal::CaptureStderr();
+  const fake::Result result = fake::run(job, [&] {
+    programs::begin();
+    int rank, p;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    fault.run(rank, p);
+    programs::end();
+  });
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(result.wrong, "");
+  EXPECT_EQ(result.error, fault.ends) << result.what;
+  for (const std::string& text : fault.said) EXPECT_NE(said.find(text), said.npos) << text << "; said: " << said;
+  if (fault.ends) {
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Faults, testing::ValuesIn(programs::faults),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// Settings change how results come about, not results.
+const std::map<std::string, Variables> settings = {
+    {"off", {{"OMNES_OFF", "1"}}},
+    {"by_thread", {{"OMNES_ASYNC", "1"}}},
+    {"without_heap", {{"OMNES_HEAP", "off"}}},
+    {"adopting", {{"OMNES_HEAP", "auto"}}},
+    {"without_single_copies", {{"OMNES_SINGLE_COPY", "off"}, {"OMNES_DIRECT_COPY", "1G"}}},
+    {"small_slots", {{"OMNES_SLOTS", "4"}, {"OMNES_SLOT_BYTES", "4K"}, {"OMNES_SINGLE_COPY", "1K"}}},
+    {"reproducible", {{"OMNES_REPRODUCIBLE", "1"}}},
+    {"yielding", {{"OMNES_WAIT", "yield"}}},
+    {"spinning", {{"OMNES_WAIT", "spin"}}},
+    {"renumbered", {{"OMNES_REMAP", "reorder"}, {"OMNES_FAKE_NODES", "2"}, {"OMNES_ALLGATHER", "recursive_doubling"}}},
+    {"by_host",
+     {{"OMNES_BARRIER", "host"},
+      {"OMNES_BCAST", "host"},
+      {"OMNES_REDUCE", "host"},
+      {"OMNES_ALLREDUCE", "host"},
+      {"OMNES_SCAN", "host"},
+      {"OMNES_EXSCAN", "host"},
+      {"OMNES_REDUCE_SCATTER", "host"},
+      {"OMNES_REDUCE_SCATTER_BLOCK", "host"},
+      {"OMNES_GATHER", "host"},
+      {"OMNES_SCATTER", "host"},
+      {"OMNES_ALLGATHER", "host"},
+      {"OMNES_ALLTOALL", "host"},
+      {"OMNES_GATHERV", "host"},
+      {"OMNES_SCATTERV", "host"},
+      {"OMNES_ALLGATHERV", "host"},
+      {"OMNES_ALLTOALLV", "host"},
+      {"OMNES_ALLTOALLW", "host"}}},
+    {"by_model",
+     {{"OMNES_BCAST", "model"}, {"OMNES_ALLREDUCE", "model"}, {"OMNES_ALLTOALL", "model"}, {"OMNES_STATS", ""}}},
+    {"counting_all", {{"OMNES_ALLTOALLV", "tuna"}, {"OMNES_ALLTOALLW", "tuna"}, {"OMNES_ALLGATHERV", "ring"}}}};
+
+class Settings : public testing::TestWithParam<std::tuple<programs::Program, std::string>> {
+ protected:
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  std::string pattern = testing::TempDir() + "omnes-XXXXXX";
+  const std::string folder = mkdtemp(pattern.data());
+};
+
+TEST_P(Settings, LeaveResultsAsTheyAre) {
+  const auto& [program, name] = GetParam();
+  fake::Job job{.ranks = 3, .variables = settings.at(name)};
+  for (auto& [variable, value] : job.variables)
+    if (value.empty()) value = folder;
+  expect_right(job, program.run);
+  if (name != "by_host") return;
+  job.variables["OMNES_STATS"] = folder;
+  expect_right(job, program.run);
+}
+
+/// Those that use all operations and forms, and memory.
+const programs::Program with_settings[] = {
+    {"blocking", programs::all_blocking},       {"requested", programs::all_requested},
+    {"completions", programs::all_completions}, {"large", programs::all_large},
+    {"in_place", programs::all_in_place},       {"memory", programs::all_memory},
+    {"threads", programs::all_threads}};
+std::vector<std::string> names_of(const std::map<std::string, Variables>& all) {
+  std::vector<std::string> names;
+  for (const auto& [name, variables] : all) names.push_back(name);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(All, Settings,
+                         testing::Combine(testing::ValuesIn(with_settings), testing::ValuesIn(names_of(settings))),
                          [](const auto& info) {
                            return std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param);
                          });
+
+/// What is said at the first error, of a job in which there is one.
+std::string said_by(const Variables& variables, const std::function<void()>& program, fake::Job job = {}) {
+  job.variables = variables;
+  const fake::Result result = fake::run(job, program);
+  EXPECT_EQ(result.wrong, "");
+  EXPECT_TRUE(result.error);
+  return result.what;
+}
+
+TEST(WrongSettings, AreErrorsOfInit) {
+  const struct {
+    const char *variable, *value, *said;
+  } cases[] = {{"OMNES_BCAST", "knomail", "OMNES_BCAST: no algorithm \"knomail\" for bcast; did you mean knomial?"},
+               {"OMNES_TRANSPORT", "carrier", "OMNES_TRANSPORT: \"carrier\" is not valid"},
+               {"OMNES_HEAP", "shared", "OMNES_HEAP=shared: libomnes-heap.so is not loaded"},
+               {"OMNES_TABLE", "/nowhere/table.toml", "/nowhere/table.toml"},
+               {"OMNES_MACHINE", "/nowhere/machine.toml", "/nowhere/machine.toml"},
+               {"OMNES_TOPOLOGY", "/nowhere/network", "/nowhere/network"}};
+  for (const auto& one : cases) {
+    const std::string said = said_by({{one.variable, one.value}}, [] {
+      programs::begin();
+      programs::end();
+    });
+    EXPECT_NE(said.find("Init_thread"), said.npos) << one.variable << ": " << said;
+    EXPECT_NE(said.find(one.said), said.npos) << one.variable << ": " << said;
+  }
+}
+
+TEST(WrongSettings, OfOneRankLeaveAllToTheHost) {
+  fake::Job job{.ranks = 3, .variables = {}};
+  for (const char* variable : {"OMNES_SLOTS", "OMNES_OFF"}) {
+    const fake::Result result = fake::run(job, [variable] {
+      if (fake::own_rank() == 1) setenv(variable, variable[6] == 'O' ? "1" : "6", 1);
+      programs::all_blocking();
+    });
+    EXPECT_EQ(result.wrong, "");
+    EXPECT_FALSE(result.error) << result.what;
+  }
+}
+
+TEST(InfoKeys, ChooseAlgorithmsOrSayWhyNot) {
+  const auto with = [](const char* value) {
+    return [value] {
+      programs::begin();
+      MPI_Comm twin;
+      MPI(Comm_dup(MPI_COMM_WORLD, &twin));
+      programs::Arguments a(twin, 10, MPI_INT, sizeof(int));
+      programs::blocking(programs::operations[3], a);
+      MPI_Info info;
+      MPI_Info_create(&info);
+      MPI_Info_set(info, "omnes_allreduce", value);
+      MPI(Comm_set_info(twin, info));
+      MPI_Info_free(&info);
+      for (int times = 0; times < 3; ++times) programs::blocking(programs::operations[3], a);
+      programs::nonblocking(programs::operations[3], a);
+      MPI(Comm_free(&twin));
+      programs::end();
+    };
+  };
+  for (const char* value : {"ring", "host", "model", "recursive_doubling"}) {
+    const fake::Result result = fake::run({.ranks = 3}, with(value));
+    EXPECT_EQ(result.wrong, "");
+    EXPECT_FALSE(result.error) << value << ": " << result.what;
+  }
+  const std::string said = said_by({}, with("knomail"));
+  EXPECT_NE(said.find("omnes_allreduce: no algorithm \"knomail\" for allreduce; did you mean knomial?"), said.npos)
+      << said;
+}
+
+// A call with an error is its rank's own affair: the others' go on as soon as it makes a right one.
+TEST(Errors, OfCallsAreTheHosts) {
+  const fake::Result result = fake::run({.ranks = 3, .variables = {}}, [] {
+    programs::begin();
+    programs::Arguments a(MPI_COMM_WORLD, 10, MPI_INT, sizeof(int));
+    for (const programs::Operation& operation : programs::operations) programs::blocking(operation, a);
+    const auto fails = [](const char* call, int code, int expected) {
+      if (code != expected) fake::fail("%s returned %d, not %d", call, code, expected);
+    };
+    MPI_Comm twin;
+    MPI(Comm_dup(MPI_COMM_WORLD, &twin));
+    int* const one = reinterpret_cast<int*>(a.send.data());
+    for (int times = 0; times < 2; ++times) {
+      fails("Allreduce", MPI_Allreduce(one, one, 10, MPI_INT, MPI_SUM, twin), MPI_ERR_BUFFER);
+      fails("Scan", MPI_Scan(one, one, 10, MPI_INT, MPI_SUM, twin), MPI_ERR_BUFFER);
+      fails("Exscan", MPI_Exscan(one, one, 10, MPI_INT, MPI_SUM, twin), MPI_ERR_BUFFER);
+      fails("Allgather", MPI_Allgather(one + a.rank, 1, MPI_INT, one, 1, MPI_INT, twin), MPI_ERR_BUFFER);
+      fails("Alltoall", MPI_Alltoall(one, 1, MPI_INT, one, 1, MPI_INT, twin), MPI_ERR_BUFFER);
+      fails("Reduce_scatter_block", MPI_Reduce_scatter_block(one, one, 1, MPI_INT, MPI_SUM, twin), MPI_ERR_BUFFER);
+      fails("Reduce_scatter_block", MPI_Reduce_scatter_block(one, a.recv.data(), -1, MPI_INT, MPI_SUM, twin),
+            MPI_ERR_COUNT);
+      MPI_Request request;
+      fails("Iallreduce", MPI_Iallreduce(one, one, 10, MPI_INT, MPI_SUM, twin, &request), MPI_ERR_BUFFER);
+    }
+    programs::Arguments b(twin, 10, MPI_INT, sizeof(int));
+    for (const programs::Operation& operation : programs::operations) programs::blocking(operation, b);
+    MPI(Comm_free(&twin));
+    for (const programs::Operation& operation : programs::operations) programs::blocking(operation, a);
+    programs::end();
+  });
+  EXPECT_EQ(result.wrong, "");
+}
+
+TEST(Errors, MessagesThatAreTooLong) {
+  const fake::Result result = fake::run({.ranks = 2, .variables = {}}, [] {
+    programs::begin();
+    programs::Arguments a(MPI_COMM_WORLD, 10, MPI_INT, sizeof(int));
+    int* const send = reinterpret_cast<int*>(a.send.data());
+    int* const recv = reinterpret_cast<int*>(a.recv.data());
+    const int many[] = {2, 2}, few[] = {1, 1}, at[] = {0, 4};
+    const auto fails = [](const char* call, int code) {
+      if (code != MPI_ERR_TRUNCATE) fake::fail("%s returned %d, not %d", call, code, MPI_ERR_TRUNCATE);
+    };
+    for (int times = 0; times < 3; ++times) {
+      int code;
+      {
+        const fake::InMpi inside("Alltoallv");
+        code = MPI_Alltoallv(send, many, at, MPI_INT, recv, few, at, MPI_INT, MPI_COMM_WORLD);
+      }
+      fails("Alltoallv", code);
+      MPI_Request request;
+      {
+        const fake::InMpi inside("Ialltoallv");
+        code = MPI_Ialltoallv(send, many, at, MPI_INT, recv, few, at, MPI_INT, MPI_COMM_WORLD, &request);
+        if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+      }
+      fails("Ialltoallv", code);
+    }
+    for (const programs::Operation& operation : programs::operations) programs::blocking(operation, a);
+    programs::end();
+  });
+  EXPECT_EQ(result.wrong, "");
+}
+
+// ULFM: what is revoked is left to the host, which says so.
+TEST(Errors, OfRevokedCommunicators) {
+  const fake::Result result = fake::run({.ranks = 2, .variables = {}, .revokes = true}, [] {
+    programs::begin();
+    MPI_Comm twin;
+    MPI(Comm_dup(MPI_COMM_WORLD, &twin));
+    programs::Arguments a(twin, 10, MPI_INT, sizeof(int));
+    for (const int number : {0, 3, 11}) {
+      programs::blocking(programs::operations[number], a);
+      programs::blocking(programs::operations[number], a);
+      programs::nonblocking(programs::operations[number], a);
+    }
+    MPI(Barrier(MPI_COMM_WORLD));
+    fake::revoke(twin);
+    MPI(Barrier(MPI_COMM_WORLD));
+    // The fake host serves them all the same.
+    for (const int number : {0, 3, 11}) programs::blocking(programs::operations[number], a);
+    MPI(Comm_free(&twin));
+    programs::Arguments world(MPI_COMM_WORLD, 10, MPI_INT, sizeof(int));
+    programs::blocking(programs::operations[3], world);
+    programs::end();
+  });
+  EXPECT_EQ(result.wrong, "");
+  EXPECT_FALSE(result.error) << result.what;
+}
+
+// With stand-ins for the drivers of GPUs.
+class Devices : public testing::TestWithParam<std::tuple<const char*, bool, std::string>> {};
+
+TEST_P(Devices, GiveWhatTheHostGives) {
+  const auto& [driver, managed, transport] = GetParam();
+  const std::string path = std::string(FAKE_DRIVERS "/") + driver;
+  const fake::Result result = fake::run({.ranks = 2, .variables = transports.at(transport)},
+                                        [&] { programs::use_device(path.c_str(), managed); });
+  EXPECT_EQ(result.wrong, "");
+  EXPECT_FALSE(result.error) << result.what;
+}
+
+std::string device_name(const testing::TestParamInfo<Devices::ParamType>& info) {
+  const auto& [driver, managed, transport] = info.param;
+  std::string name = std::string(driver).substr(0, std::string_view(driver).find('/'));
+  std::erase(name, '-');
+  return name + (managed ? "_managed_" : "_") + transport;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Devices,
+                         testing::Combine(testing::Values("cuda/libcuda.so.1", "hip-6/libamdhip64.so.6",
+                                                          "hip-5/libamdhip64.so.5", "ze/libze_loader.so.1"),
+                                          testing::Bool(), testing::Values("shared", "messages")),
+                         device_name);
+
+TEST(DevicesThatCannotCopy, AreErrorsThatSaySo) {
+  const fake::Result result = fake::run(
+      {.ranks = 2, .variables = {}}, [] { programs::use_device(FAKE_DRIVERS "/without-copies/libcuda.so.1", false); });
+  EXPECT_EQ(result.wrong, "");
+  EXPECT_TRUE(result.error);
+  const std::string said = "buffers in a GPU's memory cannot be served: libcuda.so.1 lacks cuMemcpyAsync";
+  EXPECT_NE(result.what.find(said), result.what.npos) << result.what;
+}
 
 }  // namespace
