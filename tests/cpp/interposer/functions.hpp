@@ -25,7 +25,8 @@
   X(Send, 5) X(Ssend, 5) X(Rsend, 5) X(Isend, 5) X(Issend, 5) X(Irsend, 5) X(Recv, 5) X(Irecv, 5) \
   X(Bsend, 5) X(Ibsend, 5) X(Bsend_init, 5) X(Mrecv, -1) X(Imrecv, -1) X(Sendrecv, 10) X(Sendrecv_replace, 7)
 #define FAKE_REQUESTS(X) \
-  X(Recv_init, 5) X(Probe, 2) X(Iprobe, 2) X(Mprobe, 2) X(Improbe, 2) X(Start, -1) X(Startall, -1) X(Cancel, -1) X(Request_free, -1) \
+  X(Recv_init, 5) X(Probe, 2) X(Iprobe, 2) X(Mprobe, 2) X(Improbe, 2) \
+  X(Start, -1) X(Startall, -1) X(Cancel, -1) X(Request_free, -1) \
   X(Test, -1) X(Wait, -1) X(Testall, -1) X(Waitall, -1) X(Testany, -1) X(Waitany, -1) X(Testsome, -1) X(Waitsome, -1) \
   X(Request_get_status, -1) X(Request_get_status_all, -1) X(Request_get_status_any, -1) X(Request_get_status_some, -1)
 #define FAKE_TYPES(X) \

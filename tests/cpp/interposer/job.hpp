@@ -1,8 +1,8 @@
 // Jobs of MPI programs on the fake host, with failures on demand: what tests say.
 //
 // Overview: the interposer, all of it but the search for a host (host_loaded.cpp), is linked into the test with a host of
-// some 2000 lines (the other .cpp of this folder). A job forks a process for each rank; the ranks' messages and contributions to the host's
-// collectives lie in memory that all have mapped at one address.
+// some 2000 lines (the other .cpp of this folder). A job forks a process for each rank; the ranks' messages and
+// contributions to the host's collectives lie in memory that all have mapped at one address.
 // Why processes: the interposer keeps its world, settings and caches once per process, and copies from process to process.
 // So nothing of it is changed, and each rank has all that it has in a program: descriptors, a heap, threads of its own. The
 // sanitizers look at every rank, LeakSanitizer at its end; ThreadSanitizer sees the threads of a rank.
