@@ -82,6 +82,18 @@ def test_a_debugger_stops_in_the_programs_calls(build, mpi, tmp_path):
         assert re.search(r"#0 .*MPI_Barrier.*libomnes-", one) and "exited normally" in one, one
 
 
+@pytest.mark.parametrize("sanitizer", ["address", "undefined"])
+def test_programs_of_sanitizers(mpi, tmp_path, sanitizer):
+    """AddressSanitizer's library has to be loaded before all others."""
+    program = tmp_path / "program"
+    words = [mpi.compiler(), "-g", f"-fsanitize={sanitizer}", PROGRAMS / "counted.c", "-o", program]
+    made = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=LIMIT, check=False)
+    if made.returncode != 0:
+        pytest.skip(f"no {sanitizer} sanitizer here")
+    done = omnes_run("--mpirun", mpi.launcher, "-n", 2, program, ASAN_OPTIONS="detect_leaks=0")  # the MPI's own
+    assert done.returncode == 0 and "OK" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_clocks_may_stand_still(build, mpi, tmp_path, ranks):
     """What a rank has begun goes on while it waits, though it cannot tell how long it has waited."""

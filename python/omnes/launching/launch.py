@@ -108,7 +108,8 @@ def prepare(
             passed["OMNES_NOTICES"] = notices
         # Tools count what the program calls; what they call comes to omnes.
         tools = [word for word in earlier if linkage.replaces_mpi(linkage.preloaded(word, os.environ))]
-        passed["LD_PRELOAD"] = _preload([*tools, *preload], [word for word in earlier if word not in tools])
+        first = [found.sanitizer] if found.sanitizer else []
+        passed["LD_PRELOAD"] = _preload([*first, *tools, *preload], [word for word in earlier if word not in tools])
     launch.command += launcher_options
     launch.command += _with_variables(chosen, passed, [_as_launched(words[0]), *words[1:]])
     return launch

@@ -26,6 +26,9 @@ _FAMILIES = (
     (re.compile(r"libmpi_abi\.so(\.\d+)?$"), "abi"),
 )
 
+# GCC's and Clang's AddressSanitizer, where it is no part of the program.
+_SANITIZER = re.compile(r"libasan\.so|libclang_rt\.asan")
+
 # Prints the MPI library that mpi4py brings into the interpreter, after a marker, without starting MPI.
 _MPI4PY_PROBE = """
 import mpi4py; mpi4py.rc.initialize = False
@@ -42,6 +45,7 @@ class Program:
     family: str | None  # ompi, mpich, abi; None: not to be told from the file
     libmpi: Path | None  # the library itself, where it was found
     looked_at: str  # for messages: what was looked at, and what was seen
+    sanitizer: str | None = None  # AddressSanitizer's library, which refuses to be loaded after others
 
 
 def family_of(library: str) -> str | None:
@@ -138,14 +142,18 @@ def _is_python(path: Path) -> bool:
 
 def _inspect_elf(path: Path, environment: Mapping[str, str]) -> Program:
     listing = subprocess.run(["ldd", str(path)], env=dict(environment), capture_output=True, text=True, check=False)
-    names = []
+    names: list[str] = []
+    libmpi = None
     for line in listing.stdout.splitlines():
         match = re.match(r"\s*(\S+)(?: => (not found|\S+))?", line)
-        if match and (family := family_of(match[1])):
-            found = match[2] and match[2] != "not found"
-            return Program(path, family, Path(match[2]) if found else None, f"{path} needs {match[1]}")
+        if match and libmpi is None and (family := family_of(match[1])):
+            libmpi = (family, Path(match[2]) if match[2] and match[2] != "not found" else None, match[1])
         if match and match[1].startswith("lib"):
             names.append(match[1])
+    if libmpi:
+        family, found, name = libmpi
+        sanitizer = next(filter(_SANITIZER.match, names), None)
+        return Program(path, family, found, f"{path} needs {name}", sanitizer)
     if not names:
         return Program(path, None, None, f"{path} is statically linked")
     return Program(path, None, None, f"{path} needs no libmpi, only {', '.join(names)}")
