@@ -76,11 +76,13 @@ void double_flow_up(Builder& b, int root, Blocks own, Blocks into) {
              [&](const Tree& tree, int block) { pass_up(b, tree, sub(own, block), sub(into, block)); });
 }
 
-void double_flow_down(Builder& b, Blocks blocks) {
-  each_block(b.vrank(), b.p(), 0, blocks.count, [&](const Tree& tree, int block) {
+void double_flow_down(Builder& b, int root, Blocks blocks) {
+  const int p = b.p();
+  each_block((b.rank() - root + p) % p, p, 0, blocks.count, [&](const Tree& tree, int block) {
+    const auto real = [&](int counted) { return (counted + root) % p; };
     std::vector<std::int32_t> children;
-    for (const int child : tree.children) children.push_back(b.real(child));
-    if (tree.parent >= 0) b.recv(b.real(tree.parent), sub(blocks, block));
+    for (const int child : tree.children) children.push_back(real(child));
+    if (tree.parent >= 0) b.recv(real(tree.parent), sub(blocks, block));
     b.send(children, sub(blocks, block));
   });
 }

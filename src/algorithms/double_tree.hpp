@@ -21,7 +21,7 @@ Tree double_tree(int rank, int p, int root, int which);
 /// The first half of `own`'s blocks flows up one tree, the other half up the other, combined in rank order: `into` is
 /// scratch on the way, where there are children, and at the root the result.
 void double_flow_up(Builder& b, int root, Blocks own, Blocks into);
-/// Both halves of `blocks` flow down from the problem's root, along trees over the ranks counted from there.
-void double_flow_down(Builder& b, Blocks blocks);
+/// Both halves of `blocks` flow down from `root`, along trees over the ranks counted from there.
+void double_flow_down(Builder& b, int root, Blocks blocks);
 
 }  // namespace omnes::inline algorithms

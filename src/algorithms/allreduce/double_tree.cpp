@@ -10,7 +10,7 @@ void build(Builder& b) {
   b.cut(2 * b.segments());
   const Blocks result = recv_blocks(0, b.pieces());
   double_flow_up(b, 0, b.own(), result);
-  double_flow_down(b, result);
+  double_flow_down(b, 0, result);
 }
 
 const Register registered{{

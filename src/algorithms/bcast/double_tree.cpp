@@ -10,7 +10,7 @@ namespace {
 
 void build(Builder& b) {
   b.cut(2 * b.segments());
-  double_flow_down(b, recv_blocks(0, b.pieces()));
+  double_flow_down(b, b.root(), recv_blocks(0, b.pieces()));
 }
 
 const Register registered{{
