@@ -39,7 +39,7 @@ Schedule every_op() {
 }
 
 TEST(Text, IsTheGoldenFile) {
-  const auto tests = std::filesystem::path(__FILE__).parent_path().parent_path();
+  const std::filesystem::path tests = OMNES_TESTS;
   std::ostringstream golden;
   golden << std::ifstream(tests / "golden" / "every_op.txt").rdbuf();
   EXPECT_EQ(to_text(every_op()), golden.str());

@@ -16,7 +16,7 @@
 namespace omnes {
 namespace {
 
-const std::filesystem::path folder = std::filesystem::path(__FILE__).parent_path().parent_path() / "must_fail";
+const std::filesystem::path folder = std::filesystem::path(OMNES_TESTS) / "must_fail";
 
 struct MustFail {
   std::string finding;
