@@ -47,9 +47,13 @@ def test_the_program_decides_the_mpi(build, mpi):
     assert "LD_PRELOAD" not in " ".join(dry_run("--no-omnes", "-n", 2, program))
 
 
-def test_a_command_that_starts_the_program(build, mpi):
+def test_a_command_that_starts_the_program(build, mpi, tmp_path):
     """What decides the MPI is the program, whatever starts it."""
     program = build("exits", mpi)
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text('#!/bin/sh\nexec "$@"\n')
+    wrapper.chmod(0o755)
+    assert os.path.dirname(dry_run("-n", 2, wrapper, program)[0]) == str(mpi.launcher.parent)
     words = dry_run("-n", 2, "env", "A=1", program, "3")
     assert os.path.dirname(words[0]) == str(mpi.launcher.parent)
     assert words[-4:] == [shutil.which("env"), "A=1", str(program), "3"]
@@ -78,6 +82,15 @@ def test_what_a_command_starts_by_a_launcher(build, mpi, tmp_path):
     done = run_cli("run", "sh", "-c", f"{mpi.launcher} --version", environment=path)
     assert (done.returncode, done.stderr.count("nothing ran on omnes")) == (0, 1), done.stderr
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["job.sh", "mpiexec"]
+
+
+def test_scripts_that_only_speak_of_a_launcher_are_started_by_one(tmp_path):
+    script = tmp_path / "job.sh"
+    script.write_text("#!/bin/sh\n# to be started by mpirun -n 2\necho mpirun-free\n")
+    script.chmod(0o755)
+    assert dry_run(script)[-1] == str(script)
+    script.write_text(f"#!{sys.executable}\nimport mpi4py.MPI  # mpirun -n 2 job.sh\n")
+    assert dry_run(script)[-1] == str(script)
 
 
 def test_of_several_programs_there_is_no_one_file(tmp_path):

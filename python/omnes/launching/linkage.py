@@ -71,7 +71,7 @@ def inspect_command(words: Sequence[str], environment: Mapping[str, str]) -> Pro
     """The same of a program and its arguments; where it is none of MPI's but a command that starts one, as in
     `perf stat ./app`, that one."""
     first = inspect(words[0], environment)
-    if first.family is None and not is_script(first.path):
+    if first.family is None:
         for word in words[1:]:
             if arguments.is_launcher(word):  # it is not this command that starts it
                 break

@@ -17,15 +17,22 @@ from pathlib import Path
 from omnes.launching import arguments, launch, linkage
 
 _USED = "used"
-_IN_A_SCRIPT = re.compile(rf"(?<![\w.-])({arguments.LAUNCHER.pattern})(?=[\s\"'])")
+_IN_A_SCRIPT = re.compile(rf"(?<![\w.-])({arguments.LAUNCHER.pattern})(?=[\s\"']|$)")
 
 
 def starts_launchers(words: Sequence[str], environment: Mapping[str, str]) -> bool:
     """Whether the command is no MPI program, and may start some: a script that names a launcher, or a binary."""
-    found = linkage.inspect_command(words, environment)
-    if found.family is not None:
+    first = linkage.inspect(words[0], environment)
+    if first.family is not None:  # of mpi4py, perhaps: what it says of mpirun is for its readers
         return False
-    return not linkage.is_script(found.path) or _IN_A_SCRIPT.search(found.path.read_text(errors="replace")) is not None
+    if linkage.is_script(first.path):
+        return _names_a_launcher(first.path)
+    return linkage.inspect_command(words, environment).family is None
+
+
+def _names_a_launcher(script: Path) -> bool:
+    lines = script.read_text(errors="replace").splitlines()
+    return any(_IN_A_SCRIPT.search(line) for line in lines if not line.lstrip().startswith("#"))
 
 
 def run(words: Sequence[str], options: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bool]:
