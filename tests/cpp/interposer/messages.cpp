@@ -234,15 +234,18 @@ int Issend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_
 int Irsend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
   return start_send(from, count, type, to, tag, comm, Sending::standard, request);
 }
-int Send(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+using BeginSend = int(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                      MPI_Request* request);
+static int send_by(BeginSend begin, const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
   MPI_Request request;
-  const int code = Isend(from, count, type, to, tag, comm, &request);
+  const int code = begin(from, count, type, to, tag, comm, &request);
   return code == MPI_SUCCESS ? finish(request) : code;
 }
+int Send(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  return send_by(Isend, from, count, type, to, tag, comm);
+}
 int Ssend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  MPI_Request request;
-  const int code = Issend(from, count, type, to, tag, comm, &request);
-  return code == MPI_SUCCESS ? finish(request) : code;
+  return send_by(Issend, from, count, type, to, tag, comm);
 }
 int Rsend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
   return Send(from, count, type, to, tag, comm);
@@ -328,9 +331,7 @@ int Ibsend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_
   return start_send(from, count, type, to, tag, comm, Sending::buffered, request);
 }
 int Bsend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  MPI_Request request;
-  const int code = Ibsend(from, count, type, to, tag, comm, &request);
-  return code == MPI_SUCCESS ? finish(request) : code;
+  return send_by(Ibsend, from, count, type, to, tag, comm);
 }
 int Bsend_init(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm handle, MPI_Request* request) {
   const std::lock_guard lock(process().mutex);

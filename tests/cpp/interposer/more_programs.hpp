@@ -325,19 +325,23 @@ class Messages {
     in_ = -1;
     return &out_;
   }
+  /// `send` sends out_; its receive is there already.
+  template <class Send>
+  void into_waiting(const char* how, Send send) {
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Irecv((next(), &in_), 1, MPI_INT, left_, 1, MPI_COMM_WORLD, &request);
+    send();
+    MPI(Wait(&request, &status));
+    expect(how);
+  }
   void of_ints() {
     const MPI_Comm comm = MPI_COMM_WORLD;
     MPI_Status status;
     MPI_Request requests[2];
     MPI_Message message;
-    MPI_Irecv((next(), &in_), 1, MPI_INT, left_, 1, comm, &requests[0]);
-    MPI(Ssend(&out_, 1, MPI_INT, right_, 1, comm));
-    MPI(Wait(&requests[0], &status));
-    expect("Ssend");
-    MPI_Irecv((next(), &in_), 1, MPI_INT, left_, 1, comm, &requests[0]);
-    MPI(Rsend(&out_, 1, MPI_INT, right_, 1, comm));
-    MPI(Wait(&requests[0], &status));
-    expect("Rsend");
+    into_waiting("Ssend", [&] { MPI(Ssend(&out_, 1, MPI_INT, right_, 1, comm)); });
+    into_waiting("Rsend", [&] { MPI(Rsend(&out_, 1, MPI_INT, right_, 1, comm)); });
     MPI(Send(next(), 1, MPI_INT, right_, 1, comm));
     MPI(Recv(&in_, 1, MPI_INT, left_, 1, comm, &status));
     expect("Send");
@@ -372,14 +376,8 @@ class Messages {
     MPI_Status status;
     MPI_Request requests[2];
     MPI_Message message;
-    MPI_Irecv((next(), &in_), 1, MPI_INT, left_, 1, comm, &requests[0]);
-    MPI(Ssend_c(&out_, 1, MPI_INT, right_, 1, comm));
-    MPI(Wait(&requests[0], &status));
-    expect("Ssend_c");
-    MPI_Irecv((next(), &in_), 1, MPI_INT, left_, 1, comm, &requests[0]);
-    MPI(Rsend_c(&out_, 1, MPI_INT, right_, 1, comm));
-    MPI(Wait(&requests[0], &status));
-    expect("Rsend_c");
+    into_waiting("Ssend_c", [&] { MPI(Ssend_c(&out_, 1, MPI_INT, right_, 1, comm)); });
+    into_waiting("Rsend_c", [&] { MPI(Rsend_c(&out_, 1, MPI_INT, right_, 1, comm)); });
     MPI(Send_c(next(), 1, MPI_INT, right_, 1, comm));
     MPI(Recv_c(&in_, 1, MPI_INT, left_, 1, comm, &status));
     expect("Send_c");
