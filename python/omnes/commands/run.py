@@ -122,7 +122,8 @@ def command(
         raise UsageError("--no-omnes runs without omnes, which records the calls: drop --record")
     if (check or check_results) and no_omnes:
         raise UsageError("--no-omnes runs without omnes, which checks the calls: drop " + _check_option(check_results))
-    if not (ranks or launcher or split.launcher) and shims.starts_launchers(split.program, os.environ):
+    found = linkage.inspect_command(split.program, os.environ)
+    if not (ranks or launcher or split.launcher) and shims.starts_launchers(split.program, found, os.environ):
         files_named = {
             "--record": record,
             "--profile": profile,
@@ -139,7 +140,9 @@ def command(
             "--verbose": verbose,
         }
         sys.exit(
-            _run_what_it_starts(split.program, files_named, [name for name, given in flags.items() if given], dry_run)
+            _run_what_it_starts(
+                split.program, found, files_named, [name for name, given in flags.items() if given], dry_run
+            )
         )
     place = os.getcwd() if launch.may_leave_machine(split.launcher) and os.access(".", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix=".omnes-stats-", dir=place) as folder:
@@ -152,6 +155,7 @@ def command(
             {**_variables(folder, want_report, record is not None, no_omnes, by_site), **_checks(check, check_results)},
             notices=None if want_report else folder,
             yields=not no_omnes,
+            found=found,
         )
         for line in [*([] if no_omnes else _checked_settings()), *prepared.warnings]:
             click.echo(f"omnes: {line}", err=True)
@@ -171,7 +175,11 @@ def command(
 
 
 def _run_what_it_starts(
-    words: Sequence[str], to_files: dict[str, Path | None], options: Sequence[str], dry_run: bool
+    words: Sequence[str],
+    found: linkage.Program,
+    to_files: dict[str, Path | None],
+    options: Sequence[str],
+    dry_run: bool,
 ) -> int:
     """A command that is no MPI program: what it starts by mpirun and the like runs on omnes."""
     for name, file in to_files.items():
@@ -185,7 +193,6 @@ def _run_what_it_starts(
         return 0
     code, used = shims.run(words, options, os.environ)
     if not used and not arguments.is_launcher(words[0]):
-        found = linkage.inspect_command(words, os.environ)
         click.echo(
             f"omnes: nothing ran on omnes: {found.looked_at}, and it started no mpirun, mpiexec or srun", err=True
         )

@@ -70,14 +70,15 @@ def prepare(
     on_cluster: bool = False,
     notices: str | None = None,
     yields: bool | None = None,
+    found: linkage.Program | None = None,
 ) -> Launch:
     """The launch of a program (words: its path and arguments). `variables` reach every rank.
 
     `on_cluster`: it will run on an emulated cluster, which sees to it that ranks yield. `notices`: the folder where
     ranks say that the program is of another family, where that is possible: it was taken from the launcher. `yields`:
-    whether ranks that share CPUs yield; None: with omnes.
+    whether ranks that share CPUs yield; None: with omnes. `found`: by linkage.inspect_command(), where that was asked.
     """
-    found = linkage.inspect_command(words, os.environ)
+    found = found or linkage.inspect_command(words, os.environ)
     chosen, family = _choose_mpi(found, launcher)
     launch = Launch(chosen, family, [str(chosen.launcher)], chosen.environment(os.environ), [found.looked_at])
     launch.command += _permissions(chosen, ranks, launcher_options)

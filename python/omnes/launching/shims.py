@@ -20,14 +20,15 @@ _USED = "used"
 _IN_A_SCRIPT = re.compile(rf"(?<![\w.-])({arguments.LAUNCHER.pattern})(?=[\s\"']|$)")
 
 
-def starts_launchers(words: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Whether the command is no MPI program, and may start some: a script that names a launcher, or a binary."""
-    first = linkage.inspect(words[0], environment)
-    if first.family is not None:  # of mpi4py, perhaps: what it says of mpirun is for its readers
+def starts_launchers(words: Sequence[str], found: linkage.Program, environment: Mapping[str, str]) -> bool:
+    """Whether the command is no MPI program, and may start some: a script that names a launcher, or a binary.
+
+    `found`: by linkage.inspect_command().
+    """
+    first = linkage.locate(words[0], environment)
+    if found.family is not None and found.path == first:  # of mpi4py: what it says of mpirun is for its readers
         return False
-    if linkage.is_script(first.path):
-        return _names_a_launcher(first.path)
-    return linkage.inspect_command(words, environment).family is None
+    return _names_a_launcher(first) if linkage.is_script(first) else found.family is None
 
 
 def _names_a_launcher(script: Path) -> bool:
