@@ -652,7 +652,7 @@ bool run_rank(Endpoint& endpoint, const std::vector<Message>& messages) {
 TEST(Endpoint, WakesSleepersWhenAsked) {
   Ranks ranks(Geometry{3, 2, f}), others(Geometry{2, 2, f});
   const auto wake_all = [] {
-    for (int i = 0; i < 4; ++i) Endpoint::wake_sleepers();  // one endpoint's peers in each call
+    for (int i = 0; i < 20; ++i) Endpoint::wake_sleepers();  // the peers of one endpoint in some of the calls
   };
   *ranks[1].asleep() = *ranks[2].asleep() = *others[1].asleep() = 1;
   wake_all();

@@ -145,10 +145,14 @@ class alignas(line_bytes) Endpoint {
   void fence_wakes() { fence_wakes_ = true; }
   /// Peers may sleep: wake_sleepers() is to look at them, too, as long as this endpoint lives.
   void let_peers_be_woken();
-  /// For who waits for something that does not come through endpoints: a peer that sleeps may have to do it. Looks at the
-  /// peers of one endpoint of this process, of another one in each call. Never waits.
+  /// For who waits for something that does not come through endpoints: a peer that sleeps may have to do it. Once in some
+  /// calls it looks at the peers of one endpoint of this process, and next at those of another. Never waits.
   static void wake_sleepers() {
-    if (may_wake_.load(std::memory_order_relaxed) > 0) [[unlikely]]
+    if (looks_.endpoints.load(std::memory_order_relaxed) == 0) [[likely]]
+      return;
+    if (const std::uint32_t calls = looks_.calls_to_go.load(std::memory_order_relaxed); calls > 0)
+      looks_.calls_to_go.store(calls - 1, std::memory_order_relaxed);
+    else
       wake_next_sleepers();
   }
 
@@ -280,22 +284,33 @@ class alignas(line_bytes) Endpoint {
     inline_up_to_ = std::clamp(copied_from, inline_bytes + 1, inline_message_bytes + 1) - 1;
   }
 
-  static std::atomic<int> may_wake_;  // endpoints of this process whose peers may sleep
+  /// At sleepers; in one cache line.
+  struct alignas(line_bytes) Looks {
+    std::atomic<int> endpoints{0};              // of this process whose peers may sleep
+    std::atomic<std::uint32_t> calls_to_go{0};  // two threads that count at once count one call
+  };
+  static Looks looks_;
   static void wake_next_sleepers();
   void wake(int rank) {
     if (fence_wakes_) [[unlikely]]
       std::atomic_thread_fence(std::memory_order_seq_cst);
     wake_without_fence(rank);
   }
-  void wake_without_fence(int rank) {
+  /// Returns whether it slept.
+  bool wake_without_fence(int rank) {
     std::atomic<std::uint32_t>& asleep = *peers_[rank].asleep;
-    if (asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
-      wake_sleeper(asleep);
+    if (asleep.load(std::memory_order_relaxed) == 0) [[likely]]
+      return false;
+    wake_sleeper(asleep);
+    return true;
   }
-  void wake_others() {
+  /// Returns whether any slept.
+  bool wake_others() {
     if (fence_wakes_) [[unlikely]]
       std::atomic_thread_fence(std::memory_order_seq_cst);
-    for (const std::int32_t rank : others_) wake_without_fence(rank);
+    bool any = false;
+    for (const std::int32_t rank : others_) any |= wake_without_fence(rank);
+    return any;
   }
 
   template <class Into>
