@@ -92,7 +92,7 @@ bool Repeats::revive(Repeat& repeat, const std::uint64_t* word, bool asked) {
   for (int i = 0; i < 2; ++i) {
     if (places.types[i] == 0) continue;
     if (word[places.types[i]] != repeat.word[places.types[i]]) return false;
-    const TypeInfo* const known = type_cache.find(narrow<MPI_Datatype>(static_cast<Wide>(word[places.types[i]])));
+    const TypeInfo* const known = remembered_type(narrow<MPI_Datatype>(static_cast<Wide>(word[places.types[i]])));
     if (!known || (known->kind == TypeClass::derived && known != repeat.types[i])) return false;
     any = any || known == repeat.types[i];
   }

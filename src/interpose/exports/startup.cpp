@@ -123,14 +123,15 @@ const char* set_up() {
   if (host.Comm_rank(handles.comm_world, &p.rank) != MPI_SUCCESS ||
       host.Comm_size(handles.comm_world, &p.size) != MPI_SUCCESS)
     return "unknown ranks";
+  int level = 0;
+  p.threads = host.Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
+  seldom.one_thread_forgets = !p.threads;
   p.idle = handles.request_null;
   if (p.settings.off) {
     if (p.settings.stats) prepare_report();  // what the host takes for its own
     return switched_off;
   }
   if (host.Comm_is_revoked && (!host.survives_failures || *host.survives_failures)) may_be_revoked = true;
-  int level = 0;
-  p.threads = host.Query_thread(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
   if (!make_private_communicator(p.self)) return "no private communicator";
   if (!simulated && host.Irecv(nullptr, 0, handles.byte, 0, 0, p.self, &p.idle) != MPI_SUCCESS)
     return "no private communicator";

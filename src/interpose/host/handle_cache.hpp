@@ -23,10 +23,20 @@ inline constinit Generation all_forgotten{1};
 struct alignas(64) Seldom {
   Generation forgotten_at_once{1};
   std::atomic<bool> may_be_revoked{false};
+  std::atomic<bool> one_thread_forgets{false};  ///< as long as no other thread may be in the host
 };
 inline constinit Seldom seldom;
 /// How often all have been forgotten at once.
 inline constexpr Generation& forgotten_at_once = seldom.forgotten_at_once;
+
+/// Programs free a datatype behind each message: a locked instruction would wait there until all that was written before
+/// has reached the caches.
+inline void begin_next(Generation& generation) {
+  if (seldom.one_thread_forgets.load(std::memory_order_relaxed))
+    generation.store(generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  else
+    generation.fetch_add(1, std::memory_order_acq_rel);
+}
 
 /// How often handles that have the same place have been forgotten.
 template <class Handle, std::size_t size>
@@ -35,13 +45,13 @@ class Generations {
   static const Generation& of(Handle handle) { return counters_[place(handle)]; }
   /// Whoever sees the place's generation sees that of all, too.
   static void forget(Handle handle) {
-    all_forgotten.fetch_add(1, std::memory_order_acq_rel);
-    counters_[place(handle)].fetch_add(1, std::memory_order_acq_rel);
+    begin_next(all_forgotten);
+    begin_next(counters_[place(handle)]);
   }
   static void forget_all() {
-    all_forgotten.fetch_add(1, std::memory_order_acq_rel);
-    forgotten_at_once.fetch_add(1, std::memory_order_acq_rel);
-    for (Generation& counter : counters_) counter.fetch_add(1, std::memory_order_acq_rel);
+    begin_next(all_forgotten);
+    begin_next(forgotten_at_once);
+    for (Generation& counter : counters_) begin_next(counter);
   }
   static std::size_t place(Handle handle) {
     constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio (Fibonacci hashing)

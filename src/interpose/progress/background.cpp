@@ -210,6 +210,7 @@ void start_background() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  seldom.one_thread_forgets = false;
   try {
     background.thread = std::thread(run);
     has_thread = true;

@@ -1,4 +1,5 @@
-// Datatypes: predefined ones from a table made once, derived ones examined once and remembered in an attribute.
+// Datatypes: predefined ones from a table made once, derived ones as they were made, or examined once and remembered in an
+// attribute.
 #include "interpose/types/types.hpp"
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/types/blocks.hpp"
+#include "interpose/types/constructed.hpp"
 
 namespace omnes::interpose {
 
@@ -197,12 +199,21 @@ const TypeInfo* predefined_type(MPI_Datatype type) {
   return known == all->end() ? nullptr : &known->second;
 }
 
+const TypeInfo* remembered_type(MPI_Datatype type) {
+  if (const TypeInfo* known = type_cache.find(type)) return known;
+  const std::uint64_t generation = TypeCache::generation(type);
+  const TypeInfo* const known = constructed::committed(type);
+  if (known) type_cache.put(type, known, generation);
+  return known;
+}
+
 const TypeInfo* look_up_type(MPI_Datatype type) {
   const std::uint64_t generation = TypeCache::generation(type);
   if (const TypeInfo* known = predefined_type(type)) {
     type_cache.put(type, known, generation);
     return known;
   }
+  if (const TypeInfo* known = remembered_type(type)) return known;
   if (!committed(type)) return nullptr;
   // Threads that meet the same type at once. Recursive: freeing parts of it may call the program.
   static auto& mutex = *new std::recursive_mutex;

@@ -40,6 +40,8 @@ struct TypeInfo {
 using TypeCache = HandleCache<MPI_Datatype, const TypeInfo, 32>;
 extern OMNES_FAST_THREAD_LOCAL TypeCache type_cache;
 const TypeInfo* look_up_type(MPI_Datatype type);
+/// What this thread knows of a committed type without a question to the host. Null: nothing.
+const TypeInfo* remembered_type(MPI_Datatype type);
 /// Null: it is none.
 const TypeInfo* predefined_type(MPI_Datatype type);
 

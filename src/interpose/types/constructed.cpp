@@ -1,0 +1,89 @@
+// A note for each of the types that were made last, by this thread.
+#include "interpose/types/constructed.hpp"
+
+#include <map>
+#include <mutex>
+#include <new>
+#include <tuple>
+
+namespace omnes::interpose::constructed {
+
+namespace {
+
+struct Note {
+  MPI_Datatype type{};
+  std::uint64_t generation = 0;  // none has it
+  bool committed = false;
+  TypeInfo info;
+};
+constexpr std::size_t max_notes = 16;
+OMNES_FAST_THREAD_LOCAL Note notes[max_notes];
+
+Note& place_for(MPI_Datatype type) { return notes[TypeCache::place(type) % max_notes]; }
+
+Note* find(MPI_Datatype type) {
+  Note& note = place_for(type);
+  return note.type == type && note.generation == TypeCache::generation(type) ? &note : nullptr;
+}
+
+auto shape_of(const TypeInfo& info) {
+  return std::tuple(info.size, info.extent, info.true_lb, info.true_extent, info.contiguous);
+}
+
+const TypeInfo* shared(const TypeInfo& info) try {
+  OMNES_FAST_THREAD_LOCAL static const TypeInfo* last = nullptr;
+  if (last && shape_of(*last) == shape_of(info)) return last;
+  constexpr std::size_t max_kinds = 4096;
+  static auto& kinds = *new std::map<decltype(shape_of(info)), TypeInfo>;  // lives as long as the process
+  static auto& mutex = *new std::mutex;
+  const std::lock_guard lock(mutex);
+  auto known = kinds.find(shape_of(info));
+  if (known == kinds.end()) {
+    if (kinds.size() == max_kinds) return nullptr;
+    known = kinds.emplace(shape_of(info), info).first;
+    known->second.shared = true;
+  }
+  return last = &known->second;
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+}  // namespace
+
+const TypeInfo* known(MPI_Datatype type) {
+  if (const Note* const noted = find(type)) return &noted->info;
+  if (const TypeInfo* const used = type_cache.find(type)) return used;
+  return predefined_type(type);
+}
+
+void note(MPI_Datatype made, const TypeInfo& info) {
+  place_for(made) = {made, TypeCache::generation(made), false, info};
+}
+
+void note_blocks(MPI_Datatype made, const TypeInfo& element, MPI_Count count, MPI_Count length, MPI_Count stride) {
+  if (!element.contiguous || element.size == 0 || count <= 0 || length <= 0) return;
+  MPI_Count block = 0, all = 0;
+  if (__builtin_mul_overflow(length, element.extent, &block)) return;
+  if (count == 1) stride = block;
+  if (stride < block || __builtin_mul_overflow(count - 1, stride, &all) || __builtin_add_overflow(all, block, &all))
+    return;
+  TypeInfo info;
+  info.kind = TypeClass::derived;
+  info.contiguous = stride == block;
+  info.size = static_cast<std::size_t>(count * block);
+  info.extent = info.true_extent = static_cast<MPI_Aint>(all);
+  note(made, info);
+}
+
+bool note_commit(MPI_Datatype type) {
+  Note* const noted = find(type);
+  if (noted) noted->committed = true;
+  return noted != nullptr;
+}
+
+const TypeInfo* committed(MPI_Datatype type) {
+  const Note* const noted = find(type);
+  return noted && noted->committed ? shared(noted->info) : nullptr;
+}
+
+}  // namespace omnes::interpose::constructed
