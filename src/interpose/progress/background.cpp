@@ -96,9 +96,11 @@ int from_host(void* /*thing*/) {
   constexpr int nothing_moved = 0, over = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE
   if (hook_removed) return over;
   const InsideProgress guard;
-  if (!poking()) shm::Endpoint::wake_sleepers();
   engine::advance(allowed_to_hook, allowed_to_hook == Unattended::everything);
-  if (!host_yields()) pause_in_host();
+  if (!host_yields())
+    pause_in_host();
+  else if (!poking())
+    shm::Endpoint::wake_sleepers();
   return nothing_moved;
 }
 

@@ -26,7 +26,9 @@ void wait_for_host_by_tests() {
 }
 
 void pause_in_host() {
-  if (waits_for_host_by_tests && !poking()) waiter_in_host().pause();
+  if (poking()) return;
+  shm::Endpoint::wake_sleepers();
+  if (waits_for_host_by_tests) waiter_in_host().pause();
 }
 
 void has_not_waited_in_host() { waiter_in_host().reset(); }

@@ -12,7 +12,7 @@ namespace omnes::interpose {
 /// From now on the host never waits by itself for messages and requests, and in its other functions others have their turns.
 void wait_for_host_by_tests();
 extern bool waits_for_host_by_tests;
-/// The host is in a function of its own and looks, in vain, for what others do.
+/// The host is in a function of its own and looks, in vain, for what others do: who sleeps is woken, others have their turns.
 void pause_in_host();
 /// The program has called MPI anew, or this thread looks at the host for itself: it has not waited.
 void has_not_waited_in_host();

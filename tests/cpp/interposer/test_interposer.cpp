@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "faults.hpp"
+#include "interpose/progress/until.hpp"
 #include "more_programs.hpp"
+#include "transport/shm/endpoint.hpp"
 
 namespace {
 
@@ -400,6 +402,17 @@ INSTANTIATE_TEST_SUITE_P(All, Devices,
                                                           "hip-5/libamdhip64.so.5", "ze/libze_loader.so.1"),
                                           testing::Bool(), testing::Values("shared", "messages")),
                          device_name);
+
+// Who waits in the host may wait for a rank that sleeps in a collective.
+TEST(AHostThatLooksInVain, WakesWhoSleeps) {
+  std::string error;
+  const auto segment = omnes::shm::Segment::in_process(omnes::shm::Geometry{2, 2, 4096}, error);
+  omnes::shm::Endpoint endpoint(segment, 0, 0), peer(segment, 1, 0);
+  endpoint.let_peers_be_woken();
+  *peer.asleep() = 1;
+  for (int looks = 0; looks < 10; ++looks) omnes::interpose::pause_in_host();
+  EXPECT_EQ(*peer.asleep(), 0U);
+}
 
 TEST(DevicesThatCannotCopy, AreErrorsThatSaySo) {
   const fake::Result result = fake::run(
