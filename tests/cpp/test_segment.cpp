@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,6 +180,14 @@ TEST_P(SegmentTest, IsNotMadeBeyondTheLimitOfFiles) {
   EXPECT_FALSE(Segment::create(Geometry{3}, GetParam(), ticket, error));
   EXPECT_EQ(error, "cannot size a shared segment: File too large");
   setrlimit(RLIMIT_FSIZE, &before);
+}
+
+TEST(SegmentRoomTest, IsThatOfSharedMemory) {
+  EXPECT_TRUE(Segment::has_room(Geometry{2}.total_bytes()));
+  struct statvfs space{};
+  ASSERT_EQ(statvfs("/dev/shm", &space), 0);
+  const std::size_t all = space.f_blocks * space.f_frsize;
+  EXPECT_EQ(Segment::has_room(all + 1), all == 0);  // a mount without a limit
 }
 
 TEST(PoolTest, CarriesMessagesOfSegmentsThatLieInARow) {

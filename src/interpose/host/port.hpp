@@ -20,6 +20,8 @@ struct Addresses {
   int own = 0;             ///< this rank's number in the team
 };
 
+/// Lanes that a communicator begins with: for blocking and for nonblocking operations.
+inline constexpr int first_lanes = 2;
 /// Lanes that a block of tags serves.
 inline constexpr int lanes_per_block = 16;
 inline constexpr int tags_per_block = 2 * lanes_per_block;

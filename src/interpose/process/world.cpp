@@ -141,17 +141,21 @@ int least_of_all(bool mine, bool& all) {
   return code;
 }
 
-/// Whether limits on the size of files let this rank make every segment that it may have to, up to those of persistent
-/// lanes.
-bool may_make_segments(const World& w, const Introduction& mine) {
-  const auto here = [&](const Introduction& other) { return other.memory == mine.memory; };
+std::size_t bytes_of_segment(int ranks, int lanes) {
   const shm::Policy& policy = process().settings.shared_memory;
-  for (auto ranks = static_cast<int>(std::ranges::count_if(w.all, here)); ranks > 1; --ranks) {
-    shm::Geometry geometry{ranks, policy.slots_for({.ranks = ranks}), policy.slot_bytes};
-    geometry.lanes = lanes_per_block;
-    if (!shm::Segment::may_be_made(geometry.total_bytes())) return false;
-  }
-  return true;
+  shm::Geometry geometry{ranks, policy.slots_for({.ranks = ranks}), policy.slot_bytes};
+  geometry.lanes = lanes;
+  return geometry.total_bytes();
+}
+
+/// Whether limits on the size of files let this rank make every segment that it may have to, up to those of persistent
+/// lanes; and, in files, whether there is room for one of all ranks here.
+bool may_make_segments(const World& w, const Introduction& mine, shm::Medium medium) {
+  const auto here = [&](const Introduction& other) { return other.memory == mine.memory; };
+  const auto most = static_cast<int>(std::ranges::count_if(w.all, here));
+  for (int ranks = most; ranks > 1; --ranks)
+    if (!shm::Segment::may_be_made(bytes_of_segment(ranks, lanes_per_block))) return false;
+  return medium != shm::Medium::file || most < 2 || shm::Segment::has_room(bytes_of_segment(most, first_lanes));
 }
 
 /// Makes what may become the node's bulletins, or where that is not allowed, and in a file, which would take memory at
@@ -174,7 +178,7 @@ int try_medium(World& w, shm::Medium medium, Introduction& mine, bool& works) {
   const shm::Ticket& ticket = w.all[first].ticket;
   std::shared_ptr<shm::Segment> found = offered;
   if (first != w.rank) found = ticket.pid != 0 ? shm::Segment::attach(ticket, error) : nullptr;
-  const int code = least_of_all(may_make_segments(w, mine) && found, works);
+  const int code = least_of_all(may_make_segments(w, mine, medium) && found, works);
   if (code != MPI_SUCCESS || !works) return code;
   found->everyone_attached();
   if (ticket.geometry.slot_bytes == shm::Bulletin::bytes) w.bulletins = std::move(found);

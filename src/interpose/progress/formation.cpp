@@ -31,7 +31,7 @@ namespace omnes::interpose {
 
 namespace {
 
-constexpr int blocking_lane = 0, nonblocking_lane = 1, first_lanes = 2;
+constexpr int blocking_lane = 0, nonblocking_lane = 1;
 
 int number_here(const State& state) {
   return static_cast<int>(std::find(state.here.begin(), state.here.end(), state.rank) - state.here.begin());

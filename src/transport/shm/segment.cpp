@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,6 +83,13 @@ std::shared_ptr<Segment> Segment::map(const Geometry& geometry, int fd, std::str
 }
 
 bool Segment::may_be_made(std::size_t bytes) { return allowed(bytes); }
+
+bool Segment::has_room(std::size_t bytes) {
+  struct statvfs space{};
+  if (statvfs("/dev/shm", &space) != 0) return false;
+  const bool unlimited = space.f_blocks == 0;
+  return unlimited || bytes / space.f_frsize < space.f_bavail;
+}
 
 std::shared_ptr<Segment> Segment::in_process(const Geometry& geometry, std::string& error) {
   error = geometry.why_not();

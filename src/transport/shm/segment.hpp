@@ -39,6 +39,8 @@ class Segment {
   static std::shared_ptr<Segment> attach(const Ticket& ticket, std::string& error);
   /// Whether the limit on the size of files (`ulimit -f`) lets this process make one.
   static bool may_be_made(std::size_t bytes);
+  /// Whether /dev/shm has room for so many bytes now.
+  static bool has_room(std::size_t bytes);
   /// For the threads of one process, or the children that it forks.
   static std::shared_ptr<Segment> in_process(const Geometry& geometry, std::string& error);
 
