@@ -74,6 +74,14 @@ def test_buffers_of_other_allocators_are_adopted(build, allocator):
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
 
+def test_what_becomes_of_adopted_buffers_has_to_be_seen(mpi, build):
+    """UCX overwrites the code of madvise: then nothing is adopted."""
+    run = mpirun(mpi, 2, build("overwritten", mpi), variables={"OMNES_HEAP": "auto", "OMNES_DIRECT_COPY": "16K"})
+    if "SKIP" in run.stdout:
+        pytest.skip("this processor's code is not known to the test")
+    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+
+
 def says_where_memory_is_mapped() -> bool:
     """Whether the kernel answers the question without which nothing is adopted."""
     release = tuple(int(number) for number in re.findall(r"\d+", platform.release())[:2])

@@ -49,7 +49,7 @@ class AdoptionTest : public testing::Test {
     std::string error;
     heap = Heap::make(256 * megabyte, error);
     ASSERT_TRUE(heap) << error;
-    adoption = Adoption::make(*heap);
+    adoption = Adoption::make(*heap, [] { return true; });
     if (!adoption) GTEST_SKIP() << "this kernel does not say where memory is mapped (Linux 6.11 does)";
   }
   /// As a program that comes with it again and again. Null: it is not adopted.
@@ -343,6 +343,44 @@ TEST_F(AdoptionTest, ABufferThatGrowsIsAdoptedAnew) {
   EXPECT_TRUE(is_adopted(memory.data + megabyte, megabyte));
 }
 
+// As programs do that close all files that they did not open.
+TEST_F(AdoptionTest, ClosedFilesAreNotMistakenForOthers) {
+  const Memory before(megabyte), after(megabyte);
+  before.fill(1);
+  after.fill(2);
+  adopt(before.data, megabyte);
+  const int other = memfd_create("of the program", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(other, 256 * megabyte), 0);
+  char letters[] = "it stays";
+  for (int i = 0; i < 8; ++i) ASSERT_EQ(pwrite(other, letters, sizeof letters, i * page), sizeof letters);
+  ASSERT_EQ(dup2(other, heap->ticket().fd), heap->ticket().fd);
+  EXPECT_EQ(come_back(after.data, megabyte, 1000), nullptr);
+  EXPECT_TRUE(after.is_filled(2));
+  heap->give_back(heap->take(100), false);
+  for (int i = 0; i < 8; ++i) {
+    char found[sizeof letters] = "";
+    EXPECT_EQ(pread(other, found, sizeof found, i * page), sizeof found);
+    EXPECT_STREQ(found, letters);
+  }
+  EXPECT_TRUE(before.is_filled(1));
+  // Nor does the kernel answer any more.
+  for (int fd = other + 1; --fd > 2;) {
+    std::string name(100, '\0');
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    if (readlink(link.c_str(), name.data(), name.size()) > 0 && name.find("/maps") != std::string::npos) close(fd);
+  }
+  is_adopted(before.data, megabyte);
+  EXPECT_TRUE(before.is_filled(1));
+  close(other);
+}
+
+TEST_F(AdoptionTest, NothingIsAdoptedWhoseFateWouldNotBeTold) {
+  const Memory memory(megabyte);
+  const auto deaf = Adoption::make(*heap, [] { return false; });
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(deaf->use(memory.data, megabyte), nullptr);
+  EXPECT_GT(deaf->tally().refused, 0u);
+}
+
 TEST_F(AdoptionTest, WhoReadsABufferMeanwhileSeesNoDifference) {
   const Memory memory(2 * megabyte);
   memory.fill(1);
@@ -380,7 +418,7 @@ TEST_F(AdoptionTest, MessagesArriveWhicheverBuffersAreAdopted) {
   ASSERT_TRUE(segment) << error;
   Endpoint sender(segment, 0), reader(segment, 1);
   const auto other_heap = Heap::make(64 * megabyte, error);
-  const auto other_adoption = Adoption::make(*other_heap);
+  const auto other_adoption = Adoption::make(*other_heap, [] { return true; });
   std::vector<Access> access(2);
   access[0].heap = PeerHeap::map(heap->ticket());
   access[1].heap = PeerHeap::map(other_heap->ticket());

@@ -63,6 +63,7 @@ Function* next(const char* name) {
 
 // Without pages of their own behind them, private ones are zero afterwards, shared ones what they were.
 extern "C" __attribute__((visibility("default"))) int madvise(void* address, std::size_t bytes, int advice) noexcept {
+  if (is_probe(address)) return 0;
   static auto* const real = next<int(void*, std::size_t, int)>("madvise");
   shm::Adoption* const adoption = adoption_if_made();
   if (adoption && (advice == MADV_DONTNEED || advice == MADV_FREE)) adoption->before_discard(address, bytes);
@@ -72,6 +73,7 @@ extern "C" __attribute__((visibility("default"))) int madvise(void* address, std
 // What consists of several mappings cannot be moved.
 extern "C" __attribute__((visibility("default"))) void* mremap(void* address, std::size_t bytes, std::size_t new_bytes,
                                                                int flags, ...) noexcept {
+  if (is_probe(address)) return MAP_FAILED;
   static auto* const real = next<void*(void*, std::size_t, std::size_t, int, void*)>("mremap");
   void* to = nullptr;
   if ((flags & MREMAP_FIXED) != 0) {

@@ -2,8 +2,10 @@
 #include "interpose/process/own_memory.hpp"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include <atomic>
+#include <cstddef>
 #include <string>
 
 #include "interpose/process/process.hpp"
@@ -31,16 +33,35 @@ shm::Heap* find_or_make() {
   return shm::Heap::make(shm::Heap::usual_bytes(), error).release();
 }
 
-/// Whether the program's calls of madvise and mremap come to this library first (exports/memory.cpp): a component of the host, or
-/// a library that was loaded too late, does not see them.
+// No page begins there.
+alignas(2) char probed[2];
+char* const probe = probed + 1;
+std::atomic<int> probes_seen{0};
+
+template <class Function>
+Function* as_others_find(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+/// Whether the program's calls of madvise and mremap come to this library first (exports/memory.cpp). A component of the host, or
+/// a library that was loaded too late, does not see them, nor does one whose functions were overwritten: UCX does that.
 bool sees_what_becomes_of_memory() {
-  Dl_info called, own;
-  void* const function = dlsym(RTLD_DEFAULT, "madvise");
-  return function != nullptr && dladdr(function, &called) != 0 && dladdr(&adopting, &own) != 0 &&
-         called.dli_fbase == own.dli_fbase;
+  static auto* const discard = as_others_find<int(void*, std::size_t, int)>("madvise");
+  static auto* const move = as_others_find<void*(void*, std::size_t, std::size_t, int, ...)>("mremap");
+  if (discard == nullptr || move == nullptr) return false;
+  const int before = probes_seen.load();
+  discard(probe, 0, MADV_NORMAL);
+  move(probe, 0, 0, 0);
+  return probes_seen.load() == before + 2;
 }
 
 }  // namespace
+
+bool is_probe(const void* address) noexcept {
+  if (address != probe) return false;
+  ++probes_seen;
+  return true;
+}
 
 bool memory_is_mapped() {
   const Settings& settings = process().settings;
@@ -58,7 +79,7 @@ shm::Adoption* adoption() {
   static shm::Adoption* const once = adopting = [] {
     const bool wanted = process().settings.heap == HeapUse::automatic && sees_what_becomes_of_memory();
     shm::Heap* const heap = wanted ? own_heap() : nullptr;
-    return heap ? shm::Adoption::make(*heap).release() : nullptr;
+    return heap ? shm::Adoption::make(*heap, sees_what_becomes_of_memory).release() : nullptr;
   }();
   return once;
 }

@@ -20,6 +20,8 @@ shm::Heap* own_heap_if_made();
 shm::Adoption* adoption();
 /// The same, but none is made.
 shm::Adoption* adoption_if_made();
+/// Of a call of madvise or mremap: it is none of the program, and asks only whether such calls come to this library.
+bool is_probe(const void* address) noexcept;
 /// Whether libomnes-heap.so is there, whose heap is ours, too.
 bool shared_heap_is_loaded();
 

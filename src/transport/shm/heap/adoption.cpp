@@ -210,8 +210,8 @@ void Adopted::take_ends(std::byte* data, std::size_t bytes) const {
   for_ends(data, bytes, [](std::byte* own, const std::byte* in_heap, std::size_t n) { std::memcpy(own, in_heap, n); });
 }
 
-std::unique_ptr<Adoption> Adoption::make(Heap& heap) {
-  std::unique_ptr<Adoption> adoption(new Adoption(heap));
+std::unique_ptr<Adoption> Adoption::make(Heap& heap, IsTold is_told) {
+  std::unique_ptr<Adoption> adoption(new Adoption(heap, is_told));
   if (!adoption->mappings_.answer()) return nullptr;
   return adoption;
 }
@@ -329,8 +329,9 @@ bool Adoption::give_back(ByAddress::iterator at) {
   adopted_.erase(at);
   if (Candidate& former = candidate(gone->buffer_); former.buffer == gone->buffer_)
     former.losses = gone->saved_ < adopting_ * static_cast<double>(gone->bytes_) ? former.losses + 1 : 0;
-  // Else its memory is kept for ever: somebody uses it, at an address that is not known here.
-  if (gone->users_ == 0 && !heap_.is_mapped_elsewhere(mappings_, gone->piece_, gone->bytes_ + 2 * page()))
+  // Else its memory is kept for ever: somebody uses it, at an address that is not known here, or may use it.
+  if (gone->users_ == 0 && mappings_.answer() &&
+      !heap_.is_mapped_elsewhere(mappings_, gone->piece_, gone->bytes_ + 2 * page()))
     heap_.give_back(gone->piece_, false);
   return true;
 }
@@ -364,7 +365,7 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   const Spending spending(tally_.spent);
   std::byte *const first = page_from(buffer), *const end = page_up_to(buffer + bytes);
   const auto pages = static_cast<std::size_t>(end - first);
-  if (adopted_.size() >= max_adopted) return nullptr;
+  if (adopted_.size() >= max_adopted || !is_told_()) return nullptr;
   for (auto at = find(first, end); at != adopted_.end(); at = find(first, end))
     if (at->second->users_ > 0 || !give_back(at)) return nullptr;
   if (!may_be_adopted(first, pages)) return nullptr;

@@ -18,7 +18,8 @@
 // * Only private memory of no file is adopted that can be read and written and was not locked, pinned, made of huge pages,
 //   or put near another CPU; no stacks; and nothing in a process that has mapped a device, whose driver might know the old pages.
 // * What means something else on shared memory: a fork (heap.hpp); and MADV_DONTNEED, MADV_FREE and mremap, which the
-//   library sees first, and gives such pages back to the program: before_discard(), before_move().
+//   library sees first, and gives such pages back to the program: before_discard(), before_move(). Where it does not see them,
+//   as UCX may have overwritten the code of these functions, nothing more is adopted.
 // Threads may call everything at any time.
 #pragma once
 
@@ -73,8 +74,10 @@ struct AdoptionTally {
 /// Who adopts, for one heap.
 class Adoption {
  public:
+  /// Whether calls of before_discard() and before_move() can be relied on now.
+  using IsTold = bool (*)();
   /// Null where the kernel does not answer. The heap outlives it.
-  static std::unique_ptr<Adoption> make(Heap& heap);
+  static std::unique_ptr<Adoption> make(Heap& heap, IsTold is_told);
   /// Gives all back.
   ~Adoption();
   Adoption(const Adoption&) = delete;
@@ -105,7 +108,7 @@ class Adoption {
     std::uint32_t losses = 0;  // so often in a row it could not be adopted, or that did not pay
   };
 
-  explicit Adoption(Heap& heap) : heap_(heap) {}
+  Adoption(Heap& heap, IsTold is_told) : heap_(heap), is_told_(is_told) {}
   ByAddress::iterator find(std::byte* first, std::byte* end);
   bool is_whole(const Adopted& adopted) const;
   bool give_back(ByAddress::iterator at);
@@ -117,6 +120,7 @@ class Adoption {
   void measure();
 
   Heap& heap_;
+  const IsTold is_told_;
   const Mappings mappings_;
   mutable std::mutex mutex_;
   ByAddress adopted_;  // by their first page; they do not overlap

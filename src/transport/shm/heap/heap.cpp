@@ -219,8 +219,11 @@ void Heap::give_back(void* piece, bool keep_pages) {
     return;
   }
   const bool keep = keep_pages && dirty_bytes_ + bytes <= max_dirty_bytes;
-  const bool dirty = keep || fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                                       static_cast<off_t>(bytes)) != 0;
+  const auto punch_hole = [&] {
+    return has_its_file() && fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                                       static_cast<off_t>(bytes)) == 0;
+  };
+  const bool dirty = keep || !punch_hole();
   if (dirty) dirty_bytes_ += bytes;
   (dirty ? dirty_ : clean_).add({offset, bytes});
 }
@@ -254,11 +257,16 @@ void Heap::after_fork(bool child) {
   mutex_.unlock();
 }
 
+bool Heap::has_its_file() const {
+  struct stat status{};
+  return fstat(fd_, &status) == 0 && status.st_ino == inode_ && device_of(status.st_dev) == device_;
+}
+
 bool Heap::map_also(void* address, const void* piece, std::size_t bytes) {
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(piece) - base_;
   OMNES_ASSERT(offset % page() == 0 && bytes % page() == 0 && offset + bytes <= bytes_);
   const std::lock_guard lock(mutex_);
-  if (fd_ < 0) return false;
+  if (fd_ < 0 || !has_its_file()) return false;
   any_mapped_also_.store(true, std::memory_order_relaxed);
   return mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE | MAP_POPULATE, fd_,
               static_cast<off_t>(offset)) != MAP_FAILED;

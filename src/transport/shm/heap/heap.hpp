@@ -121,6 +121,8 @@ class Heap {
   void after_fork(bool child);
   void become_private();
   void copy_privately(std::uintptr_t address, std::size_t bytes, std::size_t offset, int protection) const;
+  /// A program may have closed what it did not open, and opened a file of its own under that number.
+  bool has_its_file() const;
   bool is_own(const Mapping& mapping) const { return mapping.is_of_file(inode_, device_); }
 
   const std::uintptr_t base_;
