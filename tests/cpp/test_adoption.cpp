@@ -343,6 +343,51 @@ TEST_F(AdoptionTest, ABufferThatGrowsIsAdoptedAnew) {
   EXPECT_TRUE(is_adopted(memory.data + megabyte, megabyte));
 }
 
+TEST_F(AdoptionTest, BuffersByTurnsAreAdoptedWhereverTheyLie) {
+  const auto place = [](const std::byte* buffer) {  // as the adoption's table has it, or finer
+    return reinterpret_cast<std::uintptr_t>(buffer) / 64 * 0x9e3779b97f4a7c15 >> 58;
+  };
+  const Memory memory(32 * megabyte);
+  std::vector<std::byte*> buffers{memory.data};
+  for (std::size_t at = megabyte; buffers.size() < 3;
+       at += place(memory.data + at) == place(memory.data) ? megabyte : 64)
+    if (place(memory.data + at) == place(memory.data)) buffers.push_back(memory.data + at);
+  int adopted = 0;
+  for (int i = 0; i < 10000 && adopted < 3; ++i) {
+    adopted = 0;
+    for (std::byte* const buffer : buffers) adopted += is_adopted(buffer, megabyte / 2);
+  }
+  EXPECT_EQ(adopted, 3);
+}
+
+TEST_F(AdoptionTest, WhatLiesBesideABufferMayBeWrittenMeanwhile) {
+  const Memory memory(3 * megabyte);
+  std::atomic<bool> stop{false};
+  std::atomic<int> lost{0};
+  adopt(memory.data, 2 * megabyte);
+  std::thread writer([&] {  // to what belongs to no call
+    auto* const words = reinterpret_cast<volatile std::uint64_t*>(memory.data);
+    for (std::uint64_t round = 1; !stop.load(); ++round) {
+      for (std::size_t i = 0; i < page; ++i) words[i * 32] = round;
+      for (std::size_t i = 0; i < page; ++i) lost += words[i * 32] != round;
+    }
+  });
+  std::byte* const begin = memory.data + megabyte;
+  constexpr std::size_t step = megabyte / 2;
+  for (int i = 0; i < 20; ++i) {  // each time there is something adopted before the buffer, or behind it, too
+    std::memset(begin, i, 4 * step);
+    std::byte* const buffer = i % 2 == 0 ? begin : begin + step;
+    adopt(buffer, 3 * step);
+    for (std::size_t at = 0; at < 4 * step; at += page / 2) ASSERT_EQ(begin[at], std::byte(i)) << at << " in " << i;
+    EXPECT_TRUE(is_adopted(memory.data, megabyte));  // still
+    EXPECT_TRUE(i == 0 || is_adopted(i % 2 == 0 ? begin + 3 * step : begin, step));
+  }
+  EXPECT_LE(heap_bytes(), adoption->adopted_bytes() + 100 * page);
+  stop = true;
+  writer.join();
+  EXPECT_EQ(lost.load(), 0);
+}
+
 // As programs do that close all files that they did not open.
 TEST_F(AdoptionTest, ClosedFilesAreNotMistakenForOthers) {
   const Memory before(megabyte), after(megabyte);

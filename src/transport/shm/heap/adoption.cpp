@@ -186,7 +186,7 @@ bool move_into(Heap& heap, std::byte* first, std::byte* pages, std::size_t bytes
 
 }  // namespace
 
-std::byte* Adopted::pages_in_heap() const { return piece_ + page(); }
+std::byte* Adopted::pages_in_heap() const { return piece_ + page() + before_; }
 
 std::byte* Adopted::in_heap(const std::byte* data, std::size_t bytes) const {
   const std::byte* const last = first_ + bytes_;
@@ -331,13 +331,41 @@ bool Adoption::give_back(ByAddress::iterator at) {
     former.losses = gone->saved_ < adopting_ * static_cast<double>(gone->bytes_) ? former.losses + 1 : 0;
   // Else its memory is kept for ever: somebody uses it, at an address that is not known here, or may use it.
   if (gone->users_ == 0 && mappings_.answer() &&
-      !heap_.is_mapped_elsewhere(mappings_, gone->piece_, gone->bytes_ + 2 * page()))
+      !heap_.is_mapped_elsewhere(mappings_, gone->piece_, gone->piece_bytes_))
     heap_.give_back(gone->piece_, false);
   return true;
 }
 
+bool Adoption::give_back_part(ByAddress::iterator at, std::byte* first, std::byte* end) {
+  Adopted& adopted = *at->second;
+  first = std::max(first, adopted.first_);
+  end = std::min(end, adopted.first_ + adopted.bytes_);
+  const auto bytes = static_cast<std::size_t>(end - first);
+  std::byte* const in_heap = adopted.pages_in_heap() + (first - adopted.first_);
+  if (!make_private(first, in_heap, bytes)) return false;
+  heap_.release(in_heap, bytes);
+  adopted.bytes_ -= bytes;
+  adopted_bytes_ -= bytes;
+  if (first == adopted.first_) {
+    adopted.first_ = end;
+    adopted.before_ += bytes;
+    auto moved = adopted_.extract(at);
+    moved.key() = end;
+    adopted_.insert(std::move(moved));
+  }
+  return true;
+}
+
+Adoption::CandidateSet& Adoption::set_of(const std::byte* buffer) {
+  return candidates_[reinterpret_cast<std::uintptr_t>(buffer) / 64 * 0x9e3779b97f4a7c15 >> 60];
+}
+
 Adoption::Candidate& Adoption::candidate(const std::byte* buffer) {
-  return candidates_[reinterpret_cast<std::uintptr_t>(buffer) / 64 * 0x9e3779b97f4a7c15 >> 58];
+  CandidateSet& set = set_of(buffer);
+  const auto known = std::ranges::find(set, buffer, &Candidate::buffer);
+  if (known != set.end()) return *known;
+  return *std::ranges::min_element(set, {},
+                                   [](const Candidate& one) { return std::pair(one.buffer != nullptr, one.spent); });
 }
 
 // As one who may rent or buy skis: who buys once the rents have come to the price pays at most twice what was best. To ask for the price
@@ -346,6 +374,7 @@ bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
   Candidate& known = candidate(buffer);
   if (known.buffer != buffer) {
     known = {.buffer = buffer, .bytes = bytes};
+    for (Candidate& other : set_of(buffer)) other.spent /= 2;  // who does not come any more makes room at last
     return false;
   }
   known.bytes = std::max(known.bytes, bytes);
@@ -366,8 +395,13 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   std::byte *const first = page_from(buffer), *const end = page_up_to(buffer + bytes);
   const auto pages = static_cast<std::size_t>(end - first);
   if (adopted_.size() >= max_adopted || !is_told_()) return nullptr;
-  for (auto at = find(first, end); at != adopted_.end(); at = find(first, end))
-    if (at->second->users_ > 0 || !give_back(at)) return nullptr;
+  for (auto at = find(first, end); at != adopted_.end(); at = find(first, end)) {
+    // What lies beside the buffer does not belong to the call: others may write it while it would become private.
+    const bool before = at->first < first;
+    const bool behind = at->first + at->second->bytes_ > end;
+    if (at->second->users_ > 0 || (before && behind)) return nullptr;
+    if (!((before || behind) && is_whole(*at->second) ? give_back_part(at, first, end) : give_back(at))) return nullptr;
+  }
   if (!may_be_adopted(first, pages)) return nullptr;
   auto* const piece = static_cast<std::byte*>(heap_.take(pages + 2 * page()));
   if (piece == nullptr) return nullptr;
@@ -376,7 +410,9 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
     heap_.give_back(piece, false);
     return nullptr;
   }
-  adopting_ = (adopting_ + (nanoseconds() - begin) / static_cast<double>(pages)) / 2;
+  // One that was interrupted, for milliseconds where ranks share CPUs, says little.
+  const double took = (nanoseconds() - begin) / static_cast<double>(pages);
+  adopting_ = (adopting_ + std::min(took, 2 * adopting_)) / 2;
   adopted_bytes_ += pages;
   ++tally_.buffers;
   tally_.bytes += pages;

@@ -33,6 +33,7 @@
 
 #include "transport/shm/heap/heap.hpp"
 #include "transport/shm/heap/mappings.hpp"
+#include "transport/shm/system_memory.hpp"
 
 namespace omnes::shm {
 
@@ -40,7 +41,7 @@ namespace omnes::shm {
 class Adopted {
  public:
   Adopted(std::byte* buffer, std::byte* first, std::size_t bytes, std::byte* piece)
-      : buffer_(buffer), first_(first), bytes_(bytes), piece_(piece) {}
+      : buffer_(buffer), first_(first), bytes_(bytes), piece_(piece), piece_bytes_(bytes + 2 * page()) {}
 
   /// Where that lies in the heap, perhaps except for bytes in the page before and in the page behind; else null.
   std::byte* in_heap(const std::byte* data, std::size_t bytes) const;
@@ -55,9 +56,11 @@ class Adopted {
   std::byte* pages_in_heap() const;
 
   std::byte* const buffer_;  // in which they lie
-  std::byte* const first_;
-  const std::size_t bytes_;
-  std::byte* const piece_;  // in the heap: a page, the pages, a page
+  std::byte* first_;
+  std::size_t bytes_;
+  std::byte* const piece_;  // in the heap: a page or more, the pages, a page or more
+  const std::size_t piece_bytes_;
+  std::size_t before_ = 0;  // bytes there, and a page, before the first
   int users_ = 0;
   double saved_ = 0;  // ns
 };
@@ -107,12 +110,17 @@ class Adoption {
     double spent = 0;          // ns that would have been saved
     std::uint32_t losses = 0;  // so often in a row it could not be adopted, or that did not pay
   };
+  using CandidateSet = std::array<Candidate, 4>;  // programs take few buffers by turns, but any may fall on one place
 
   Adoption(Heap& heap, IsTold is_told) : heap_(heap), is_told_(is_told) {}
   ByAddress::iterator find(std::byte* first, std::byte* end);
   bool is_whole(const Adopted& adopted) const;
   bool give_back(ByAddress::iterator at);
+  /// Only those of its pages that lie between these; some do not.
+  bool give_back_part(ByAddress::iterator at, std::byte* first, std::byte* end);
   void look_at_another();
+  CandidateSet& set_of(const std::byte* buffer);
+  /// Its own, or the one in whose place it would come.
   Candidate& candidate(const std::byte* buffer);
   bool wanted(std::byte* buffer, std::size_t bytes);
   Adopted* adopt(std::byte* buffer, std::size_t bytes);
@@ -126,7 +134,7 @@ class Adoption {
   ByAddress adopted_;  // by their first page; they do not overlap
   std::size_t adopted_bytes_ = 0;
   AdoptionTally tally_;
-  std::array<Candidate, 64> candidates_{};
+  std::array<CandidateSet, 16> candidates_{};
   std::size_t came_back_ = 0;          // bytes, before prices are known
   double adopting_ = 0, copying_ = 0;  // ns for a byte
   std::byte* looked_at_ = nullptr;     // last

@@ -219,11 +219,7 @@ void Heap::give_back(void* piece, bool keep_pages) {
     return;
   }
   const bool keep = keep_pages && dirty_bytes_ + bytes <= max_dirty_bytes;
-  const auto punch_hole = [&] {
-    return has_its_file() && fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                                       static_cast<off_t>(bytes)) == 0;
-  };
-  const bool dirty = keep || !punch_hole();
+  const bool dirty = keep || !punch_hole(offset, bytes);
   if (dirty) dirty_bytes_ += bytes;
   (dirty ? dirty_ : clean_).add({offset, bytes});
 }
@@ -237,6 +233,16 @@ std::size_t Heap::room(const void* piece) const {
 void Heap::before_fork() {
   mutex_.lock();
   if (fd_ >= 0 && pipe2(gate_, O_CLOEXEC) != 0) gate_[0] = gate_[1] = -1;
+}
+
+bool Heap::punch_hole(std::size_t offset, std::size_t bytes) const {
+  return has_its_file() && fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                                     static_cast<off_t>(bytes)) == 0;
+}
+
+void Heap::release(void* pages, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (fd_ >= 0) punch_hole(reinterpret_cast<std::uintptr_t>(pages) - base_, bytes);
 }
 
 void Heap::after_fork(bool child) {

@@ -70,6 +70,8 @@ class Heap {
   void* take(std::size_t bytes, std::size_t alignment = 1, bool zeroed = false);
   /// What take() returned. Its pages stay for the next one, up to a limit, or go back to the system at once.
   void give_back(void* piece, bool keep_pages = true);
+  /// Gives the system the memory of some pages of a piece, which stays taken.
+  void release(void* pages, std::size_t bytes);
   /// The bytes that may be used of what take() returned: at least as many as asked for.
   std::size_t room(const void* piece) const;
   bool holds(const void* address) const {
@@ -123,6 +125,7 @@ class Heap {
   void copy_privately(std::uintptr_t address, std::size_t bytes, std::size_t offset, int protection) const;
   /// A program may have closed what it did not open, and opened a file of its own under that number.
   bool has_its_file() const;
+  bool punch_hole(std::size_t offset, std::size_t bytes) const;
   bool is_own(const Mapping& mapping) const { return mapping.is_of_file(inode_, device_); }
 
   const std::uintptr_t base_;
