@@ -47,7 +47,7 @@ Dict described(const std::string& description) {
 std::size_t segment_bytes(int p) {
   require_ranks(p);
   const Settings settings = Settings::from_environment();
-  const shm::Geometry geometry{p, settings.shared_memory.slots_for({.ranks = p}), settings.shared_memory.slot_bytes};
+  const shm::Geometry geometry = settings.shared_memory.geometry_for({.ranks = p});
   if (const std::string reason = geometry.why_not(); !reason.empty()) throw std::invalid_argument(reason);
   return geometry.total_bytes();
 }

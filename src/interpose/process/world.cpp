@@ -141,21 +141,18 @@ int least_of_all(bool mine, bool& all) {
   return code;
 }
 
-std::size_t bytes_of_segment(int ranks, int lanes) {
-  const shm::Policy& policy = process().settings.shared_memory;
-  shm::Geometry geometry{ranks, policy.slots_for({.ranks = ranks}), policy.slot_bytes};
-  geometry.lanes = lanes;
-  return geometry.total_bytes();
-}
-
 /// Whether limits on the size of files let this rank make every segment that it may have to, up to those of persistent
 /// lanes; and, in files, whether there is room for one of all ranks here.
 bool may_make_segments(const World& w, const Introduction& mine, shm::Medium medium) {
   const auto here = [&](const Introduction& other) { return other.memory == mine.memory; };
+  const auto bytes_of = [](const shm::Sharing& sharing, int lanes) {
+    return process().settings.shared_memory.geometry_for(sharing, lanes).total_bytes();
+  };
   const auto most = static_cast<int>(std::ranges::count_if(w.all, here));
   for (int ranks = most; ranks > 1; --ranks)
-    if (!shm::Segment::may_be_made(bytes_of_segment(ranks, lanes_per_block))) return false;
-  return medium != shm::Medium::file || most < 2 || shm::Segment::has_room(bytes_of_segment(most, first_lanes));
+    if (!shm::Segment::may_be_made(bytes_of({.ranks = ranks}, lanes_per_block))) return false;
+  if (medium != shm::Medium::file || most < 2) return true;
+  return shm::Segment::has_room(bytes_of({.ranks = most, .own_cpus = false}, first_lanes));  // as formation makes it
 }
 
 /// Makes what may become the node's bulletins, or where that is not allowed, and in a file, which would take memory at

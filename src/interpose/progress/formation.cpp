@@ -45,12 +45,10 @@ shm::Sharing sharing(const State& state, bool blocking = false) {
 
 /// As the first of its node. Returns whether there was memory for it.
 bool make_segment(const State& state, Lanes& lanes, int lane_count, shm::Ticket& ticket) {
-  const shm::Policy& policy = process().settings.shared_memory;
   shm::Sharing wanted = sharing(state);
   const bool in_files = *world()->medium == shm::Medium::file;
   if (in_files) wanted.own_cpus = false;  // fewer slots: /dev/shm may be small
-  shm::Geometry geometry{wanted.ranks, policy.slots_for(wanted), policy.slot_bytes};
-  geometry.lanes = lane_count;
+  const shm::Geometry geometry = process().settings.shared_memory.geometry_for(wanted, lane_count);
   std::string error;
   lanes.segment = shm::Segment::create(geometry, in_files ? shm::Medium::file : shm::Medium::pool, ticket, error);
   return lanes.segment != nullptr;

@@ -26,6 +26,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "transport/shm/geometry.hpp"
+
 namespace omnes::shm {
 
 /// Whether this processor is an AMD.
@@ -50,6 +52,7 @@ struct Policy {
   std::optional<std::size_t> single_copy, direct_copy;  ///< cutoffs in bytes
 
   int slots_for(const Sharing& sharing) const;
+  Geometry geometry_for(const Sharing& sharing, int lanes = 1) const;
   /// Messages are read by a system call.
   std::size_t single_copy_from(const Sharing& sharing) const;
   /// Messages that lie in a heap are read in place.
