@@ -11,8 +11,8 @@ namespace omnes::interpose::constructed {
 namespace {
 
 struct Note {
-  MPI_Datatype type{};
-  std::uint64_t generation = 0;  // none has it
+  MPI_Datatype type{};  // null: none, and nobody asks for it
+  std::uint64_t generation = 0;
   bool committed = false;
   TypeInfo info;
 };

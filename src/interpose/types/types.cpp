@@ -208,12 +208,12 @@ const TypeInfo* remembered_type(MPI_Datatype type) {
 }
 
 const TypeInfo* look_up_type(MPI_Datatype type) {
+  if (const TypeInfo* known = remembered_type(type)) return known;
   const std::uint64_t generation = TypeCache::generation(type);
   if (const TypeInfo* known = predefined_type(type)) {
     type_cache.put(type, known, generation);
     return known;
   }
-  if (const TypeInfo* known = remembered_type(type)) return known;
   if (!committed(type)) return nullptr;
   // Threads that meet the same type at once. Recursive: freeing parts of it may call the program.
   static auto& mutex = *new std::recursive_mutex;
