@@ -362,12 +362,11 @@ TEST_F(AdoptionTest, BuffersByTurnsAreAdoptedWhereverTheyLie) {
 
 TEST_F(AdoptionTest, WhatLiesBesideABufferMayBeWrittenMeanwhile) {
   const Memory memory(3 * megabyte);
-  std::atomic<bool> stop{false};
   std::atomic<int> lost{0};
   adopt(memory.data, 2 * megabyte);
-  std::thread writer([&] {  // to what belongs to no call
+  std::jthread writer([&](const std::stop_token& stop) {  // to what belongs to no call
     auto* const words = reinterpret_cast<volatile std::uint64_t*>(memory.data);
-    for (std::uint64_t round = 1; !stop.load(); ++round) {
+    for (std::uint64_t round = 1; !stop.stop_requested(); ++round) {
       for (std::size_t i = 0; i < page; ++i) words[i * 32] = round;
       for (std::size_t i = 0; i < page; ++i) lost += words[i * 32] != round;
     }
@@ -383,7 +382,7 @@ TEST_F(AdoptionTest, WhatLiesBesideABufferMayBeWrittenMeanwhile) {
     EXPECT_TRUE(i == 0 || is_adopted(i % 2 == 0 ? begin + 3 * step : begin, step));
   }
   EXPECT_LE(heap_bytes(), adoption->adopted_bytes() + 100 * page);
-  stop = true;
+  writer.request_stop();
   writer.join();
   EXPECT_EQ(lost.load(), 0);
 }
@@ -429,17 +428,16 @@ TEST_F(AdoptionTest, NothingIsAdoptedWhoseFateWouldNotBeTold) {
 TEST_F(AdoptionTest, WhoReadsABufferMeanwhileSeesNoDifference) {
   const Memory memory(2 * megabyte);
   memory.fill(1);
-  std::atomic<bool> stop{false};
   std::atomic<int> wrong{0};
-  std::thread reader([&] {
-    while (!stop.load())
+  std::jthread reader([&](const std::stop_token& stop) {
+    while (!stop.stop_requested())
       if (!memory.is_filled(1)) ++wrong;
   });
   for (int i = 0; i < 5; ++i) {
     adopt(memory.data, memory.bytes);
     adoption->before_move(memory.data, memory.bytes);
   }
-  stop = true;
+  reader.request_stop();
   reader.join();
   EXPECT_EQ(wrong.load(), 0);
 }
