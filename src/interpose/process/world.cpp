@@ -195,7 +195,8 @@ void find_readable(World& w, const Introduction& mine) {
 }
 
 int find_shared_memory(World& w, Introduction& mine) {
-  w.all = {new Introduction[w.size](), static_cast<std::size_t>(w.size)};
+  w.introductions = std::make_shared<std::vector<Introduction>>(w.size);
+  w.all = *w.introductions;
   for (const shm::Medium medium : {shm::Medium::nameless, shm::Medium::file}) {
     bool works = false;
     if (const int code = try_medium(w, medium, mine, works); code != MPI_SUCCESS) return code;
@@ -290,8 +291,8 @@ int meet() {
   if (const int code = host.Comm_size(handles.comm_world, &w->size); code != MPI_SUCCESS) return code;
   Introduction mine = introduce(w->rank, w->size);
   if constexpr (simulated) {
-    const auto table = table_of_all(mine, w->rank, w->size, handles.comm_world);
-    w->all = **new auto(table);
+    w->introductions = table_of_all(mine, w->rank, w->size, handles.comm_world);
+    w->all = *w->introductions;
   } else if (const int code = find_shared_memory(*w, mine); code != MPI_SUCCESS) {
     return code;
   }

@@ -42,7 +42,8 @@ struct World {
   MPI_Group group;  ///< of MPI_COMM_WORLD
   int rank = 0;
   int size = 1;
-  std::span<Introduction> all;         ///< never destroyed
+  std::shared_ptr<std::vector<Introduction>> introductions;  ///< in simulations one of all ranks
+  std::span<Introduction> all;                               ///< these
   std::optional<shm::Medium> medium;   ///< how ranks with the same memory share it; none: they cannot
   std::vector<std::int64_t> readable;  ///< by rank: its process, or 0 where this rank cannot read its memory
 
