@@ -191,6 +191,7 @@ def test_calls_that_repeat_earlier_ones_but_for_one_argument(mpi, build, tmp_pat
     ids=["two", "three", "four", "four-on-two-nodes", "three-by-messages"],
 )
 def test_calls_whose_arguments_change_every_time(mpi, build, tmp_path, ranks, variables):
+    expect_ok(mpirun(mpi, ranks, build("varied", mpi), variables=variables))
     expect_ok(mpirun(mpi, ranks, build("varied", mpi), variables={**variables, "OMNES_STATS": str(tmp_path)}))
     for report in reports(tmp_path, ranks):
         # Each size is counted as what it is.
@@ -210,6 +211,16 @@ def test_changing_calls_in_segments(mpi, build, segment):
 
 def test_calls_of_other_sizes_allocate_nothing(mpi, build):
     expect_ok(mpirun(mpi, 2, build("varied", mpi), "fresh"))
+
+
+def test_the_host_serves_some_sizes(build, tmp_path):
+    """Of a call with other counts each time, which is left to the MPI for some of them."""
+    rule = '[{ min_bytes = 40, max_bytes = 1000, use = "host" }]'
+    operations = ("bcast", "allreduce", "reduce", "gather", "scatter", "allgather", "alltoall", "allgatherv")
+    table = tmp_path / "table.toml"
+    table.write_text("".join(f"{operation} = {rule}\n" for operation in operations))
+    mpi = the_mpi("openmpi")
+    expect_ok(mpirun(mpi, 2, build("varied", mpi), variables={"OMNES_TABLE": str(table)}))
 
 
 @pytest.mark.parametrize("variables", [SHARED, NODES], ids=["shared", "nodes"])

@@ -72,11 +72,13 @@ class Lane {
     have_room(plan);
     return run_again(plan, bases, reduction, policy);
   }
-  /// The same for a plan that it has run before: what a plan needs, the lane keeps.
+  /// The same for a plan that it has run before: what a plan needs, the lane keeps. Of one that has got other sizes since it
+  /// has to hear first.
   int run_again(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
     OMNES_ASSERT(is_open() && queue_.empty());
     return result_of(executor_.run(plan, with_arena(bases), reduction, policy));
   }
+  void have_room_for_data(const Plan& plan) { arena_.have_room(plan.arena_bytes); }
   static constexpr int truncated = -1;
 
   /// The flight stays where it is until it has ended.
@@ -94,7 +96,7 @@ class Lane {
 
  private:
   void have_room(const Plan& plan) {
-    arena_.have_room(plan.arena_bytes);
+    have_room_for_data(plan);
     executor_.have_room(plan.steps.size());
   }
   Bases with_arena(Bases bases) const {

@@ -409,6 +409,10 @@ void find_multiples(Plan& plan) {
     plan.multiples.push_back({parts(step.a.offset), parts(step.b.offset), parts(step.dst.offset), parts(step.bytes)});
     shortest = std::min(shortest, step.bytes);
   }
+  plan.moves_single_parts =
+      !plan.joins_parts && plan.temporaries.empty() && std::ranges::all_of(plan.steps, [](const Step& step) {
+        return step.bytes == 1 && (step.kind == OpKind::copy || step.kind == OpKind::send || step.kind == OpKind::recv);
+      });
   plan.arena_parts = parts(plan.arena_bytes);
   plan.longest_parts = parts(plan.longest);
   plan.shortest_parts = plan.steps.empty() ? 0 : parts(shortest);

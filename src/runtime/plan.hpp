@@ -10,6 +10,7 @@
 // has *started* (`after_start`), while data dependencies are released when it is *done* (`after_done`).
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -124,6 +125,8 @@ struct Plan {
   std::uint32_t arena_parts = 0, longest_parts = 0, shortest_parts = 0;
   /// Of the steps, where whole parts are moved and nothing is aligned: equal parts need no more. Else empty.
   std::vector<Multiples> multiples;
+  /// Each step copies, sends or receives one such part: unequal parts need no more, either.
+  bool moves_single_parts = false;
   std::vector<std::uint32_t> ready;  ///< steps that wait for nothing
   std::vector<std::uint32_t> after;  ///< pool of step indices
   std::int32_t pieces = 1;
@@ -172,6 +175,34 @@ inline void resize_whole(Plan& plan, std::size_t count, std::size_t element) {
   plan.has_gaps = false;
   plan.arena_bytes = plan.arena_parts * part;
   plan.settle(plan.longest_parts * part, plan.shortest_parts * part);
+}
+/// Gives a plan that moves single parts those of `send` and `recv`, which say where a part starts and how long it is, in bytes: start(part), bytes(part).
+/// Returns whether they are valid: none is negative, and what this rank copies has two equal ones.
+template <class Side>
+bool resize_parts(Plan& plan, const Side& send, const Side& recv) {
+  OMNES_ASSERT(plan.moves_single_parts && plan.multiples.size() == plan.steps.size());
+  std::size_t longest = 0, shortest = SIZE_MAX;
+  const Multiples* multiple = plan.multiples.data();
+  for (Step& step : plan.steps) {
+    const auto& [a, b, dst, moved] = *multiple++;
+    const Side& from = step.a.buffer == Buffer::send ? send : recv;
+    const Side& to = step.dst.buffer == Buffer::send ? send : recv;
+    if (step.kind != OpKind::recv) {
+      step.a.offset = from.start(a);
+      step.bytes = from.bytes(a);
+    }
+    if (step.kind != OpKind::send) {
+      step.dst.offset = to.start(dst);
+      const std::size_t bytes = to.bytes(dst);
+      if (step.kind == OpKind::copy && step.bytes != bytes) return false;
+      step.bytes = bytes;
+    }
+    longest = std::max(longest, step.bytes);
+    shortest = std::min(shortest, step.bytes);
+  }
+  plan.truncates = false;
+  plan.settle(longest, shortest);
+  return static_cast<std::int64_t>(longest) >= 0;
 }
 /// Gives a plan sizes. Unequal parts are those of the same buffers each time.
 void resize(Plan& plan, const CallSizes& sizes);

@@ -44,12 +44,9 @@ class alignas(64) Team {
       return run_counted(prepared, bases, reduction);
     return lane_.run_again(prepared.plan, bases, reduction, waiting_);
   }
-  /// Runs what was prepared, in one stage, and resized since.
-  int run_resized(Prepared& prepared, const Bases& bases, const Reduction* reduction) {
-    if (counting_) [[unlikely]]
-      return run_counted(prepared, bases, reduction);
-    return lane_.run(prepared.plan, bases, reduction, waiting_);
-  }
+  /// For what run() has run and what has been given other sizes since, before run_again(). Throws std::bad_alloc.
+  void have_room(const Prepared& prepared) { lane_.have_room_for_data(prepared.plan); }
+  bool keeps_statistics() const { return counting_; }
   /// What run() would run, also for a lane's queue; or, of a blocking call, that it is left to the host, which the caller
   /// has to see to. Wherever the data are. Not while another thread is in run() or here. It keeps its sizes until the next
   /// question, or, of another form than the blocking one, until nobody else holds it.

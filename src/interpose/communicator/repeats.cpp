@@ -114,7 +114,8 @@ void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* wo
   repeat.resizable = false;
   repeat.least_count = out_of_range;
   repeat.more_counts = 0;
-  repeat.second_count = 0;
+  repeat.has_single_parts = false;
+  repeat.unit = 0;
   if (repeat.prepared->choice.host && !job.is_straight(true)) return;
   if (word[0] & same_buffer) return;  // hosts refuse that by the count
   const auto [sent, received, types, op] = places_of(operation);
@@ -146,7 +147,7 @@ void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* wo
   // Two counts are alike as long as they are the same: datatypes are.
   const bool both = received != 0 && sent != 0;
   if (arrays > 0 || !repeat.resizable || (both && word[sent] != word[received])) return;
-  repeat.second_count = both ? received : 1;
+  repeat.unit = repeat.send_unit != 0 ? repeat.send_unit : repeat.recv_unit;
   find_range(repeat);
 }
 
@@ -155,7 +156,7 @@ void Repeats::find_range(Repeat& repeat) {
   repeat.more_counts = 0;
   const Prepared& prepared = *repeat.prepared;
   if (prepared.choice.host || prepared.needs_all_counts || prepared.plan.multiples.empty()) return;
-  const std::size_t unit = (repeat.send_unit != 0 ? repeat.send_unit : repeat.recv_unit) * repeat.call.element;
+  const std::size_t unit = repeat.unit * repeat.call.element;
   const std::size_t least = std::max<std::size_t>(prepared.sizes.from / unit + (prepared.sizes.from % unit != 0), 1);
   const std::size_t most = std::min<std::size_t>(prepared.sizes.to, out_of_range - 1) / unit;
   if (least > most) return;
@@ -265,10 +266,79 @@ bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, 
   }
 }
 
+namespace {
+
+/// A buffer's parts, as a program has them in its arrays; or the one part that is all of it.
+template <class Integer>
+struct GivenParts {
+  bool is_whole = true;
+  std::size_t whole = 0;  ///< bytes
+  std::size_t unit = 0;   ///< bytes of an element
+  const Integer* counts = nullptr;
+  const Integer* displacements = nullptr;
+
+  std::size_t start(std::uint32_t part) const {
+    return is_whole ? 0 : static_cast<std::size_t>(displacements[part]) * unit;
+  }
+  std::size_t bytes(std::uint32_t part) const {
+    return is_whole ? whole : static_cast<std::size_t>(counts[part]) * unit;
+  }
+};
+
+}  // namespace
+
+template <class Integer>
+bool Repeats::take_parts_of(Repeat& repeat, const std::uint64_t* word, const GivenArray* array, int arrays, int p,
+                            int rank) {
+  const Call& call = repeat.call;
+  const auto [sent, received, types, op] = places_of(call.operation);
+  const auto side = [&](int count, std::size_t unit, bool has_parts, const GivenArray* own) -> GivenParts<Integer> {
+    if (!has_parts) return {.whole = count == 0 ? 0 : word[count] * unit};
+    return {false, 0, unit, static_cast<const Integer*>(own[0].elements), static_cast<const Integer*>(own[1].elements)};
+  };
+  const auto send = side(sent, repeat.send_unit, repeat.reads_sent, array);
+  const auto recv = side(received, repeat.recv_unit, repeat.reads_received, array + arrays - 2);
+  std::size_t total = 0;  // of the side that is looked at last
+  for (const GivenParts<Integer>* const parts : {&send, &recv}) {
+    if (parts->is_whole) continue;
+    if (parts->counts == nullptr || parts->displacements == nullptr) return false;
+    total = 0;
+    Integer signs = 0;
+    for (int i = 0; i < p; ++i) {
+      signs |= parts->counts[i];
+      total += static_cast<std::size_t>(parts->counts[i]);
+    }
+    if (signs < 0) return false;
+  }
+  Prepared& prepared = *repeat.prepared;
+  // Its algorithm depends on the average, and without data it does nothing.
+  if (call.operation == Operation::allgatherv) {
+    const std::size_t average = total * recv.unit / static_cast<std::size_t>(p);
+    if (total == 0 || !prepared.sizes.contains(average)) return false;
+    if (repeat.send_unit != 0 && send.whole != recv.bytes(static_cast<std::uint32_t>(rank))) return false;
+  }
+  prepared.plan.has_gaps = repeat.reads_sent || repeat.reads_received;
+  return resize_parts(prepared.plan, send, recv);
+}
+
+bool Repeats::take_parts(Repeat& repeat, const std::uint64_t* word, const GivenArray* array, int arrays, int p,
+                         int rank) {
+  Prepared& prepared = *repeat.prepared;
+  ++prepared.plan.sizing;
+  prepared.count = SIZE_MAX;  // of nothing
+  repeat.sizing = of_none;
+  return array[0].element_bytes == sizeof(std::int32_t)
+             ? take_parts_of<std::int32_t>(repeat, word, array, arrays, p, rank)
+             : take_parts_of<std::int64_t>(repeat, word, array, arrays, p, rank);
+}
+
 bool Repeats::prepare(Repeat& repeat, Team& team, const void* send, void* recv) {
   Call& call = repeat.call;
   const std::shared_ptr<Prepared>& prepared = team.prepare(call, Form::blocking);
   if (repeat.prepared != prepared) repeat.prepared = prepared;
+  repeat.has_single_parts = false;
+  repeat.least_count = out_of_range;
+  repeat.more_counts = 0;
   if (prepared->choice.host) {
     repeat.sizing = of_host;
     return true;
@@ -287,7 +357,9 @@ bool Repeats::prepare(Repeat& repeat, Team& team, const void* send, void* recv) 
   call.recv = const_cast<void*>(place(repeat.recv.is_used(), receives_parts, 1, recv));
   repeat.send = {call.send, send};
   repeat.recv = {call.recv, recv};
-  if (repeat.second_count != 0) find_range(repeat);
+  if (repeat.unit != 0) find_range(repeat);
+  repeat.has_single_parts =
+      !prepared->in_rows && prepared->plan.moves_single_parts && has_parts(call.operation) && !reduces(call.operation);
   return true;
 }
 

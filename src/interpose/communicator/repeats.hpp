@@ -64,6 +64,18 @@ class Given {
  public:
   static constexpr int words = 1 + (0 + ... + std::is_integral_v<Arguments>);
   static constexpr int arrays = (0 + ... + is_array<Arguments>);
+  /// Whether a word is the count of a buffer that has one part, or equal ones: it comes right behind the buffer.
+  static constexpr bool is_count(int place) {
+    int next = 1;
+    bool behind_buffer = false, found = false;
+    [[maybe_unused]] const auto see = [&](bool buffer, bool integral) {
+      if (integral && next++ == place) found = behind_buffer;
+      behind_buffer = buffer;
+    };
+    (see(std::is_same_v<Arguments, const void*> || std::is_same_v<Arguments, void*>, std::is_integral_v<Arguments>),
+     ...);
+    return found;
+  }
 
   explicit Given(Operation operation, Arguments... arguments) {
     (take(arguments), ...);
@@ -115,6 +127,7 @@ class Repeats {
   static std::uint64_t mark(std::uint64_t generation, bool asked) { return asked ? ~generation : generation; }
   static constexpr std::uint64_t nothing_kept = std::uint64_t{1} << 63;  // no generation is, either way
   static constexpr std::uint64_t of_host = ~std::uint64_t{0};            // no sizing
+  static constexpr std::uint64_t of_none = ~std::uint64_t{1};            // likewise
   static constexpr std::uint64_t out_of_range = std::uint64_t{1} << 63;  // for a count
 
   /// Aligned, so that an index is a shift; the first two cache lines have all that a call needs that repeats.
@@ -148,11 +161,13 @@ class Repeats {
     Start send, recv;
     bool reads_sent = false, reads_received = false;
     bool resizable = false;
-    int second_count = 0;  ///< its place in `word`, or the first's; 0: there is more to look at
+    bool has_single_parts = false;  ///< its plan has, for all sizes in range: resize_parts()
 
     // What other counts come to.
-    // Equal parts whose plan has multiples: the counts that are in its range, from the least one on.
+    // Equal parts whose plan has multiples: the counts that are in its range, from the least one on, and the bytes (of reductions: elements) to
+    // one of them.
     std::uint64_t least_count = out_of_range, more_counts = 0;
+    std::size_t unit = 0;
     /// Bytes (of reductions: elements) to an element of what is sent and received; 0: this rank's call does not read it.
     std::size_t send_unit = 0, recv_unit = 0;
     Operator op;                             ///< what its reduction refers to, if to anything
@@ -162,8 +177,7 @@ class Repeats {
 
     /// Takes another count in range.
     void take_count(std::uint64_t count) {
-      word[1] = word[second_count] = count;
-      prepared->size_whole(count * (send_unit != 0 ? send_unit : recv_unit), call.element);
+      prepared->size_whole(count * unit, call.element);
       sizing = prepared->plan.sizing;
     }
 
@@ -178,30 +192,58 @@ class Repeats {
   /// about its buffers, and so did who kept it.
   template <class... Arguments>
   Repeat* find(const Given<Arguments...>& given, int p, bool asked = false) {
+    Repeat* const repeat = find_but_for_counts(given, asked);
+    return repeat && has_counts(*repeat, given, p) ? repeat : nullptr;
+  }
+  /// The same, whatever the counts, and what arrays hold.
+  template <class... Arguments>
+  Repeat* find_but_for_counts(const Given<Arguments...>& given, bool asked = false) {
     Repeat& repeat = repeats_[place(given)];
     if (!repeat.is_valid(asked)) return nullptr;
     for (int i = 0; i < given.words; ++i)
-      if (repeat.word[i] != given.word[i]) return nullptr;
-    constexpr int arrays = Given<Arguments...>::arrays;
-    if constexpr (arrays > 0)
-      if (!same_elements(repeat, given.array.data(), arrays, p)) return nullptr;
+      if (!given.is_count(i) && repeat.word[i] != given.word[i]) return nullptr;
     return &repeat;
+  }
+  /// Whether that call had these.
+  template <class... Arguments>
+  static bool has_counts(const Repeat& repeat, const Given<Arguments...>& given, int p) {
+    for (int i = 1; i < given.words; ++i)
+      if (given.is_count(i) && repeat.word[i] != given.word[i]) return false;
+    if constexpr (Given<Arguments...>::arrays > 0)
+      return same_elements(repeat, given.array.data(), Given<Arguments...>::arrays, p);
+    return true;
   }
   /// Whether what was found may run: nobody else's sizes are in its plan, and it is not left to the host.
   static bool is_ready(const Repeat& repeat) { return repeat.sizing == repeat.prepared->plan.sizing; }
 
-  /// The call that has been made before with such arguments but another count, for which its plan only has to be resized,
-  /// or whose plan has served others since; or null.
+  /// Whether all that the plan of a call needs are these counts, of equal parts, or of unequal ones that it moves one by one.
   template <class... Arguments>
-  Repeat* find_but_for_count(const Given<Arguments...>& given) {
+  static bool takes_counts(const Repeat& repeat, const Given<Arguments...>& given) {
     constexpr int words = Given<Arguments...>::words;
-    if constexpr (Given<Arguments...>::arrays > 0 || words < 4) return nullptr;
-    Repeat& repeat = repeats_[place(given)];
-    if (!repeat.is_valid() || given.word[1] - repeat.least_count > repeat.more_counts) return nullptr;
-    for (int i = 0; i < words; ++i)
-      if (i != 1 && (i != 3 || repeat.second_count != 3) && given.word[i] != repeat.word[i]) return nullptr;
-    if (repeat.second_count == 3 && given.word[std::min(3, words - 1)] != given.word[1]) return nullptr;
-    return &repeat;
+    if constexpr (Given<Arguments...>::arrays > 0) return repeat.has_single_parts;
+    if constexpr (!Given<Arguments...>::is_count(1)) return false;
+    for (int i = 2; i < words; ++i)
+      if (given.is_count(i) && given.word[i] != given.word[1]) return false;
+    return given.word[std::min(1, words - 1)] - repeat.least_count <= repeat.more_counts;
+  }
+  /// Gives it these; whether it can run so. Then ask no more whether it is ready.
+  template <class... Arguments>
+  [[gnu::always_inline]] static bool take_counts(Repeat& repeat, const Given<Arguments...>& given, int p, int rank) {
+    if constexpr (Given<Arguments...>::arrays > 0) {
+      // Piece by piece, so that calls that repeat have them in registers only.
+      std::array<std::uint64_t, given.words> word;
+      std::array<GivenArray, given.arrays> array;
+      for (int i = 0; i < given.words; ++i) word[i] = given.word[i];
+      for (int i = 0; i < given.arrays; ++i) {
+        const auto& [elements, element_bytes, of_received] = given.array[i];
+        array[i] = {elements, element_bytes, of_received};
+      }
+      return take_parts(repeat, word.data(), array.data(), given.arrays, p, rank);
+    }
+    for (int i = 1; i < given.words; ++i)
+      if (given.is_count(i)) repeat.word[i] = given.word[i];
+    repeat.take_count(given.word[std::min(1, given.words - 1)]);
+    return true;
   }
 
   /// Of a call that was made before with such arguments, of which a datatype was freed since: whether its handle names one
@@ -262,6 +304,11 @@ class Repeats {
                    int rank);
   /// Finds its plan, and where its data lie; whether it can run so.
   bool prepare(Repeat& repeat, Team& team, const void* send, void* recv);
+  static bool take_parts(Repeat& repeat, const std::uint64_t* word, const GivenArray* array, int arrays, int p,
+                         int rank);
+  template <class Integer>
+  static bool take_parts_of(Repeat& repeat, const std::uint64_t* word, const GivenArray* array, int arrays, int p,
+                            int rank);
   static void find_range(Repeat& repeat);
   static bool revive(Repeat& repeat, const std::uint64_t* word, bool asked);
   void watch(Repeat& repeat, const Job& job, const std::uint64_t* word, std::uint64_t forgotten, bool asked);

@@ -276,13 +276,6 @@ int blocking(Operation operation, const void* caller, On on, const Given<Argumen
   return dispatch({operation, Form::blocking, caller}, on, describe, serve, size, pass);
 }
 
-/// Apart, so that it costs calls that repeat nothing.
-[[gnu::noinline]] int run_resized(Team& team, Repeats::Repeat& known, std::uint64_t count, const void* send,
-                                  void* recv) {
-  known.take_count(count);
-  return team.run_resized(*known.prepared, known.bases(send, recv), &known.op.reduction);
-}
-
 /// Serves a blocking call that was made before with such arguments, or such as differ in the count alone; returns `unlike_any` where there was none, and
 /// `left_to_host` where that is to serve it. Inlined, so that arguments are compared where they are: in registers.
 template <class... Arguments>
@@ -293,19 +286,21 @@ template <class... Arguments>
     return unlike_any;
   if (state->repeats.left_to_host(operation)) [[unlikely]]
     return left_to_host;
-  Repeats::Repeat* known = state->repeats.find(given, state->p);
-  const bool ready = known != nullptr && Repeats::is_ready(*known);
+  Repeats::Repeat* const known = state->repeats.find_but_for_counts(given);
+  if (!known) return unlike_any;
+  const bool same = Repeats::has_counts(*known, given, state->p);
+  const bool ready = same && Repeats::is_ready(*known);
   if (!ready) [[unlikely]] {
-    if (known != nullptr && known->sizing == Repeats::of_host) return left_to_host;
-    known = state->repeats.find_but_for_count(given);
-    if (!known) return unlike_any;
+    if (same && known->sizing == Repeats::of_host) return left_to_host;
+    if (!Repeats::takes_counts(*known, given) || (given.arrays > 0 && state->team->keeps_statistics()) ||
+        !Repeats::take_counts(*known, given, state->p, state->rank))
+      return unlike_any;
   }
   int result;
   try {
-    if (ready) [[likely]]
-      result = state->team->run_again(*known->prepared, known->bases(given.send, given.recv), &known->op.reduction);
-    else
-      result = run_resized(*state->team, *known, given.word[std::min(1, given.words - 1)], given.send, given.recv);
+    if (!ready) [[unlikely]]
+      state->team->have_room(*known->prepared);
+    result = state->team->run_again(*known->prepared, known->bases(given.send, given.recv), &known->op.reduction);
   } catch (...) {
     state->break_off();
     return raise_current(comm);
