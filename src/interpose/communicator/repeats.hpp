@@ -4,7 +4,8 @@
 // same arguments come to the same plan, whatever the buffers. So each communicator keeps, for some recent calls, the
 // arguments beside the plan and where in the buffers the data start; a call that is found there runs at once (find()).
 // Programs also make the same calls with other counts: these follow from the kept ones by the bytes of an element, and
-// the team has the plan (resize()). Nothing is asked then, either.
+// the team has the plan (resize()), or, where that is known to be the same one, they go into it (resize_at_once()).
+// Nothing is asked then, either.
 //
 // What is compared: all arguments as they are, but of a buffer's address only whether it is null, MPI_IN_PLACE or also
 // the other buffer's. Of an array (counts, displacements, datatypes) its elements, where this rank's call has to read
@@ -218,7 +219,7 @@ class Repeats {
 
   /// Whether all that the plan of a call needs are these counts, of equal parts, or of unequal ones that it moves one by one.
   template <class... Arguments>
-  static bool takes_counts(const Repeat& repeat, const Given<Arguments...>& given) {
+  static bool resizes_at_once(const Repeat& repeat, const Given<Arguments...>& given) {
     constexpr int words = Given<Arguments...>::words;
     if constexpr (Given<Arguments...>::arrays > 0) return repeat.has_single_parts;
     if constexpr (!Given<Arguments...>::is_count(1)) return false;
@@ -228,7 +229,7 @@ class Repeats {
   }
   /// Gives it these; whether it can run so. Then ask no more whether it is ready.
   template <class... Arguments>
-  [[gnu::always_inline]] static bool take_counts(Repeat& repeat, const Given<Arguments...>& given, int p, int rank) {
+  [[gnu::always_inline]] static bool resize_at_once(Repeat& repeat, const Given<Arguments...>& given, int p, int rank) {
     if constexpr (Given<Arguments...>::arrays > 0) {
       // Piece by piece, so that calls that repeat have them in registers only.
       std::array<std::uint64_t, given.words> word;

@@ -292,8 +292,8 @@ template <class... Arguments>
   const bool ready = same && Repeats::is_ready(*known);
   if (!ready) [[unlikely]] {
     if (same && known->sizing == Repeats::of_host) return left_to_host;
-    if (!Repeats::takes_counts(*known, given) || (given.arrays > 0 && state->team->keeps_statistics()) ||
-        !Repeats::take_counts(*known, given, state->p, state->rank))
+    if (!Repeats::resizes_at_once(*known, given) || (given.arrays > 0 && state->team->keeps_statistics()) ||
+        !Repeats::resize_at_once(*known, given, state->p, state->rank))
       return unlike_any;
   }
   int result;
