@@ -75,6 +75,18 @@ def test_ranks_that_share_a_cpu_take_turns_in_messages(mpi, build, threads):
     expect_ok(mpirun(mpi, 4, build("turns", mpi), variables=THREADS[threads], timeout=60))
 
 
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_files_are_waited_for_beside_a_collective(mpi, build, tmp_path, ranks):
+    expect_ok(mpirun(mpi, ranks, build("file_requests", mpi), str(tmp_path / "file")))
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_files_of_a_host_that_polls_their_requests(on_debians_mpich, tmp_path, ranks):
+    """MPICH 4.0 ends the job when MPI_Testall meets one that is over, but not in MPI_Waitall."""
+    mpich, program = on_debians_mpich("file_requests")
+    expect_ok(mpirun(mpich, ranks, program, str(tmp_path / "file")))
+
+
 @pytest.mark.parametrize("where", ["messages", "inside"])
 def test_a_host_that_spins_lets_others_run(on_debians_mpich, where):
     """MPICH before 4.3 keeps its CPU for most of a time slice: without omnes these take a minute."""
