@@ -1,16 +1,21 @@
 // Pages of a program's own buffers come into a heap, and leave it, without the program seeing a difference.
 #include "transport/shm/heap/adoption.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
+#include <fstream>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -75,9 +80,27 @@ class AdoptionTest : public testing::Test {
     EXPECT_EQ(stat(file.c_str(), &status), 0);
     return static_cast<std::size_t>(status.st_blocks) * 512;
   }
+  /// What the process has of shared memory, each mapping counted.
+  static std::size_t resident_shared_bytes() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("RssShmem:")) return std::stoul(line.substr(9)) << 10;
+    return 0;
+  }
   std::unique_ptr<Heap> heap;
   std::unique_ptr<Adoption> adoption;
 };
+
+int mappings_between(const std::byte* begin, const std::byte* end) {
+  const Mappings mappings;
+  int count = 0;
+  for (auto at = reinterpret_cast<std::uintptr_t>(begin); at < reinterpret_cast<std::uintptr_t>(end); ++count) {
+    const auto found = mappings.at(at);
+    if (!found) break;
+    at = found->end;
+  }
+  return count;
+}
 
 TEST_F(AdoptionTest, WhatComesBackLiesInTheHeapAndWhereItWas) {
   const Memory memory(megabyte);
@@ -440,6 +463,132 @@ TEST_F(AdoptionTest, WhoReadsABufferMeanwhileSeesNoDifference) {
   reader.request_stop();
   reader.join();
   EXPECT_EQ(wrong.load(), 0);
+}
+
+TEST_F(AdoptionTest, ItIsResidentOnce) {
+  const Memory memory(16 * megabyte);
+  memory.fill(1);
+  adopt(memory.data, megabyte);
+  const std::size_t before = resident_shared_bytes();
+  adopt(memory.data, memory.bytes);
+  EXPECT_LT(resident_shared_bytes() - before, memory.bytes + megabyte);
+}
+
+TEST_F(AdoptionTest, ItLeavesOneMapping) {
+  const Memory memory(16 * megabyte);
+  memory.fill(1);
+  adopt(memory.data + megabyte, 14 * megabyte);
+  adoption.reset();
+  EXPECT_TRUE(memory.is_filled(1));
+  EXPECT_LE(mappings_between(memory.data, memory.data + memory.bytes), 3);
+}
+
+TEST_F(AdoptionTest, WhatWasFreedGoesBeforeMoreIsTaken) {
+  const Memory other(megabyte);
+  for (int i = 0; i < 4; ++i) {
+    const Memory memory(8 * megabyte);
+    adopt(memory.data, memory.bytes);
+    EXPECT_LT(heap_bytes(), 10 * megabyte);
+  }
+  // The only one, too, though calls take others.
+  for (int i = 0; i < 10; ++i) adoption->use(other.data, Adoption::min_bytes);
+  EXPECT_LT(heap_bytes(), megabyte);
+}
+
+TEST_F(AdoptionTest, PagesThatComeBackKeepTheirProtection) {
+  const auto protection = [](const std::byte* at) {
+    const auto found = Mappings().at(reinterpret_cast<std::uintptr_t>(at));
+    return found ? found->protection() : -1;
+  };
+  const Memory memory(megabyte);
+  memory.fill(1);
+  adopt(memory.data, megabyte);
+  mprotect(memory.data, megabyte, PROT_READ);
+  adoption->before_discard(memory.data, page);
+  EXPECT_EQ(memory.data[5], std::byte{0});
+  EXPECT_EQ(protection(memory.data), PROT_READ);
+  adoption->before_move(memory.data, megabyte);
+  EXPECT_TRUE(Memory::holds(memory.data + page, 1, page, megabyte - page));
+  EXPECT_EQ(protection(memory.data + megabyte / 2), PROT_READ);
+  EXPECT_EQ(mappings_between(memory.data, memory.data + megabyte), 1);
+}
+
+TEST_F(AdoptionTest, WhoWatchesPagesIsLeftAlone) {
+  const auto watching = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC));
+  if (watching < 0) GTEST_SKIP() << "no userfaultfd here";
+  const Memory memory(megabyte);
+  EXPECT_EQ(come_back(memory.data, megabyte, 1000), nullptr);
+  close(watching);
+  adopt(memory.data, megabyte);
+}
+
+TEST_F(AdoptionTest, LongFilesMayBeForbiddenMeanwhile) {
+  const Memory memory(8 * megabyte);
+  memory.fill(1);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit less{megabyte, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &less);
+  EXPECT_EQ(come_back(memory.data, memory.bytes, 1000), nullptr);  // and no signal
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_TRUE(memory.is_filled(1));
+}
+
+TEST_F(AdoptionTest, AForkedChildHasACopyThoughNoMoreFilesMayBeOpened) {
+  const Memory memory(16 * megabyte);
+  memory.fill(1);
+  adopt(memory.data, memory.bytes);
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const int highest = dup(0);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit less{static_cast<rlim_t>(highest) + 1, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &less);
+  for (int i = 0; i < 2; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      char go;
+      if (read(ready[0], &go, 1) != 1) _exit(1);
+      _exit(memory.is_filled(i + 1) ? 0 : 2);
+    }
+    memory.fill(i + 2);
+    EXPECT_EQ(write(ready[1], "g", 1), 1);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  setrlimit(RLIMIT_NOFILE, &before);
+  for (const int file : {ready[0], ready[1], highest}) close(file);
+}
+
+ucontext_t before_fiber, fiber;
+int child_said = 0;
+void forks() {
+  child_said = in_child([] { return 7; });
+}
+
+// As fibers have it, whose stacks a program allocates.
+TEST_F(AdoptionTest, WhoForksMayHaveItsStackInAdoptedMemory) {
+  const Memory memory(megabyte);
+  adopt(memory.data, megabyte);
+  ASSERT_EQ(getcontext(&fiber), 0);
+  fiber.uc_stack.ss_sp = memory.data;
+  fiber.uc_stack.ss_size = megabyte;
+  fiber.uc_link = &before_fiber;
+  makecontext(&fiber, forks, 0);
+  ASSERT_EQ(swapcontext(&before_fiber, &fiber), 0);
+  EXPECT_EQ(child_said, 7);
+}
+
+TEST_F(AdoptionTest, WhatForksCopyTooOftenBecomesPrivate) {
+  const Memory memory(megabyte);
+  memory.fill(1);
+  adopt(memory.data, megabyte);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(in_child([] { return 0; }), 0);
+  EXPECT_FALSE(is_adopted(memory.data, megabyte));
+  EXPECT_EQ(adoption->adopted_bytes(), 0u);
+  EXPECT_TRUE(memory.is_filled(1));
 }
 
 TEST_F(AdoptionTest, ItLeavesNothing) {

@@ -1,6 +1,7 @@
 // What may be adopted, when it pays, and how pages change their place.
 #include "transport/shm/heap/adoption.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
@@ -14,7 +15,9 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,8 +31,17 @@ namespace {
 // Copied at once: so much memory more than before is needed while a buffer is adopted.
 constexpr std::size_t stride = std::size_t{1} << 20;
 
-// What a process may have in adopted buffers at a time.
+// What a process may have in adopted buffers at a time: each cuts a mapping, of which it may have 65530. And of memory, which a child
+// of a fork copies, and which goes back to the system only some calls after the program has freed it.
 constexpr std::size_t max_adopted = 1024;
+std::size_t max_adopted_bytes() {
+  static const std::size_t bytes = [] {
+    const auto of = [](int what) { return static_cast<std::size_t>(std::max(sysconf(what), 1L)); };
+    const std::size_t share = of(_SC_PHYS_PAGES) * page() / of(_SC_NPROCESSORS_CONF) / 4;  // of a rank for each CPU
+    return std::max(share, std::size_t{64} << 20);
+  }();
+  return bytes;
+}
 
 // After which the price of a buffer does not double again.
 constexpr std::uint32_t max_losses = 20;
@@ -46,9 +58,12 @@ std::byte* page_up_to(std::byte* address) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) / page() * page());
 }
 
+/// And of no file.
+bool is_private(const Mapping& mapping) { return mapping.inode == 0 && !mapping.shared; }
+
 /// Memory as malloc has it from the system.
 bool is_plain(const Mapping& mapping) {
-  return mapping.inode == 0 && !mapping.shared && mapping.readable && mapping.writable && !mapping.executable;
+  return is_private(mapping) && mapping.readable && mapping.writable && !mapping.executable;
 }
 
 /// Of this thread's own time: others may have the CPU meanwhile.
@@ -81,14 +96,35 @@ bool some_memory_is_locked() {
   return false;
 }
 
-/// A driver may have been told of pages: RDMA, GPUs.
+/// A driver may have been told of pages: RDMA, GPUs. In a container its file may have been put into /dev from elsewhere.
 bool some_device_is_mapped(const Mappings& mappings) {
-  struct stat devices{};
-  if (stat("/dev", &devices) != 0) return true;
-  const std::uint64_t there = device_of(devices.st_dev);
-  for (auto next = mappings.of_file_from(0); next; next = mappings.of_file_from(next->end))
+  struct stat file{};
+  if (stat("/dev", &file) != 0) return true;
+  const std::uint64_t there = device_of(file.st_dev);
+  std::uint64_t harmless = 0;  // most files are of one system
+  for (auto next = mappings.of_file_from(0); next; next = mappings.of_file_from(next->end)) {
     if (next->device == there) return true;
+    if (next->device == harmless) continue;
+    const std::string name = mappings.name_at(next->begin);
+    if (name.starts_with("/dev/") && stat(name.c_str(), &file) == 0 && S_ISCHR(file.st_mode)) return true;
+    harmless = next->device;
+  }
   return false;
+}
+
+/// Who has such a file may have asked to be told of what happens to pages.
+bool some_userfaultfd_is_open() {
+  DIR* const files = opendir("/proc/self/fd");
+  if (files == nullptr) return true;
+  bool found = false;
+  char target[64];
+  constexpr std::string_view wanted = "anon_inode:[userfaultfd]";
+  while (const dirent* const file = found ? nullptr : readdir(files)) {
+    const ssize_t n = readlinkat(dirfd(files), file->d_name, target, sizeof target);
+    found = n > 0 && std::string_view(target, static_cast<std::size_t>(n)) == wanted;
+  }
+  closedir(files);
+  return found;
 }
 
 bool is_on_own_stack(const std::byte* first, std::size_t bytes) {
@@ -157,15 +193,17 @@ bool all_lie_near(std::byte* first, std::size_t bytes) {
 
 /// Puts a private copy of what lies at `from` in place of the pages at `first`: so many bytes at once, so that who reads sees no difference.
 bool make_private(std::byte* first, const std::byte* from, std::size_t bytes, std::size_t at_once = stride) {
+  // Moved one after the other, the parts of one mapping become one again: a process has not many.
+  void* const copies = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copies == MAP_FAILED) return false;
   for (std::size_t done = 0; done < bytes; done += at_once) {
     const std::size_t n = std::min(at_once, bytes - done);
-    void* const copy = mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy == MAP_FAILED) return false;
+    std::byte* const copy = static_cast<std::byte*>(copies) + done;
     std::memcpy(copy, from + done, n);
     // Not the function, which this library exports.
     const long moved = syscall(SYS_mremap, copy, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, first + done);
     if (moved == -1) {
-      munmap(copy, n);
+      munmap(copy, bytes - done);
       return false;
     }
   }
@@ -176,8 +214,7 @@ bool make_private(std::byte* first, const std::byte* from, std::size_t bytes, st
 bool move_into(Heap& heap, std::byte* first, std::byte* pages, std::size_t bytes) {
   for (std::size_t done = 0; done < bytes; done += stride) {
     const std::size_t n = std::min(stride, bytes - done);
-    std::memcpy(pages + done, first + done, n);
-    if (heap.map_also(first + done, pages + done, n)) continue;
+    if (heap.write(pages + done, first + done, n) && heap.map_also(first + done, pages + done, n)) continue;
     make_private(first, pages, done);
     return false;
   }
@@ -255,7 +292,8 @@ Adopted* Adoption::use(std::byte* buffer, std::size_t bytes) {
   std::byte *const first = page_from(buffer), *const end = page_up_to(buffer + bytes);
   if (const auto at = find(first, end); at != adopted_.end()) {
     Adopted& found = *at->second;
-    if (!is_whole(found)) {
+    const bool belongs = first <= found.first_ && found.first_ + found.bytes_ <= end;
+    if (!is_whole(found) || (belongs && !pays(found))) {
       if (found.users_ > 0 || !give_back(at)) return nullptr;
     } else if (found.in_heap(buffer, bytes) != nullptr) {
       const double copy = copying_ * static_cast<double>(bytes);
@@ -283,14 +321,29 @@ void Adoption::done(Adopted* adopted) {
   --adopted->users_;
 }
 
+/// Not where each of many forks had to copy it.
+bool Adoption::pays(Adopted& adopted) const {
+  const unsigned forks = heap_.forks() - std::exchange(adopted.forks_, heap_.forks());
+  const double price = adopting_ * static_cast<double>(adopted.bytes_);
+  adopted.saved_ -= price * forks;
+  return forks == 0 || adopted.saved_ >= -2 * price;
+}
+
 // What a program has freed is found out little by little, without a call that takes long.
 void Adoption::look_at_another() {
-  constexpr unsigned seldom = 32;  // calls
-  if (adopted_.size() < 2 || ++looks_ % seldom != 0) return;
+  constexpr unsigned seldom = 8;  // calls
+  if (adopted_.empty() || ++looks_ % seldom != 0) return;
   auto at = adopted_.upper_bound(looked_at_);
   if (at == adopted_.end()) at = adopted_.begin();
   looked_at_ = at->first;
   if (at->second->users_ == 0 && !is_whole(*at->second)) give_back(at);
+}
+
+void Adoption::look_at_all() {
+  for (auto at = adopted_.begin(); at != adopted_.end();) {
+    const auto here = at++;
+    if (here->second->users_ == 0 && !is_whole(*here->second)) give_back(here);
+  }
 }
 
 // An allocator may get here from within anything that allocates: without a lock, and without a look at what was adopted. Where
@@ -299,9 +352,12 @@ void Adoption::before_discard(void* address, std::size_t bytes) {
   if (!heap_.any_mapped_also()) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(address), end = rounded_up(begin + bytes, page());
   heap_.for_each_elsewhere(mappings_, begin, end, [&](const Mapping& mapping) {
-    const std::uintptr_t first = std::max(begin, mapping.begin), last = std::min(end, mapping.end);
-    mmap(reinterpret_cast<void*>(first), last - first, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-         -1, 0);
+    const std::uintptr_t from = std::max(begin, mapping.begin);
+    auto* const first = reinterpret_cast<void*>(from);
+    const std::size_t n = std::min(end, mapping.end) - from;
+    if (mmap(first, n, mapping.protection(), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED &&
+        mapping.writable)
+      std::memset(first, 0, n);
   });
 }
 
@@ -310,14 +366,25 @@ void Adoption::before_discard(void* address, std::size_t bytes) {
 void Adoption::before_move(void* address, std::size_t bytes) {
   if (!heap_.any_mapped_also()) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(address), end = rounded_up(begin + bytes, page());
-  int pieces = 0;
-  for (std::uintptr_t next = begin; next < end; ++pieces) {
+  std::optional<Mapping> before;
+  bool some_adopted = false, several = false;
+  for (std::uintptr_t next = begin; next < end;) {
     const auto found = mappings_.at(next);
-    if (!found || !(is_plain(*found) || heap_.behind(*found) != nullptr)) return;
+    const bool adopted = found && heap_.behind(*found) != nullptr;
+    if (!adopted && !(found && is_private(*found))) return;
+    if (before && before->protection() != found->protection()) return;
+    some_adopted |= adopted;
+    several |= before.has_value();
+    before = found;
     next = found->end;
   }
+  if (!some_adopted && !several) return;
   auto* const first = static_cast<std::byte*>(address);
-  if (pieces > 1 || heap_.behind(*mappings_.at(begin)) != nullptr) make_private(first, first, end - begin, end - begin);
+  const std::size_t rounded = end - begin;
+  if (!before->readable) mprotect(first, rounded, PROT_READ);
+  make_private(first, first, rounded, rounded);
+  if (constexpr int plain = PROT_READ | PROT_WRITE; before->protection() != plain)
+    mprotect(first, rounded, before->protection());
 }
 
 // Where its pages are not all there any more, what is left of them stays as it is: its owner may have moved them.
@@ -394,7 +461,9 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   const Spending spending(tally_.spent);
   std::byte *const first = page_from(buffer), *const end = page_up_to(buffer + bytes);
   const auto pages = static_cast<std::size_t>(end - first);
-  if (adopted_.size() >= max_adopted || !is_told_()) return nullptr;
+  if (adopted_.size() >= max_adopted || !is_told_() || some_memory_is_locked() || some_userfaultfd_is_open() ||
+      some_device_is_mapped(mappings_))
+    return nullptr;
   for (auto at = find(first, end); at != adopted_.end(); at = find(first, end)) {
     // What lies beside the buffer does not belong to the call: others may write it while it would become private.
     const bool before = at->first < first;
@@ -403,6 +472,8 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
     if (!((before || behind) && is_whole(*at->second) ? give_back_part(at, first, end) : give_back(at))) return nullptr;
   }
   if (!may_be_adopted(first, pages)) return nullptr;
+  look_at_all();  // what is not needed any more goes before more is taken
+  if (adopted_bytes_ + pages > max_adopted_bytes()) return nullptr;
   auto* const piece = static_cast<std::byte*>(heap_.take(pages + 2 * page()));
   if (piece == nullptr) return nullptr;
   const double begin = nanoseconds();
@@ -416,18 +487,17 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   adopted_bytes_ += pages;
   ++tally_.buffers;
   tally_.bytes += pages;
-  return (adopted_[first] = std::make_unique<Adopted>(buffer, first, pages, piece)).get();
+  return (adopted_[first] = std::make_unique<Adopted>(buffer, first, pages, piece, heap_.forks())).get();
 }
 
 bool Adoption::may_be_adopted(std::byte* first, std::size_t bytes) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(first), end = begin + bytes;
   for (std::uintptr_t next = begin; next < end;) {
     const auto found = mappings_.at(next);
-    if (!found || !is_plain(*found) || mappings_.is_stack(next)) return false;
+    if (!found || !is_plain(*found) || mappings_.name_at(next) == "[stack]") return false;
     next = found->end;
   }
-  return !is_on_own_stack(first, bytes) && !some_are_huge(first, bytes) && all_lie_near(first, bytes) &&
-         !some_memory_is_locked() && !some_device_is_mapped(mappings_);
+  return !is_on_own_stack(first, bytes) && !some_are_huge(first, bytes) && all_lie_near(first, bytes);
 }
 
 // On memory of its own: what it costs to adopt some, and to copy as much as a message less is copied; the best of some times, as others
@@ -439,11 +509,12 @@ void Adoption::measure() {
   adopting_ = copying_ = never_pays;
   auto* const piece = static_cast<std::byte*>(heap_.take(2 * some));
   if (piece == nullptr) return;
-  std::memset(piece, 1, 2 * some);
+  std::memset(piece + some, 1, some);
   for (int i = 0; i < times; ++i) {
     void* const own = mmap(nullptr, some, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (own == MAP_FAILED) break;
     std::memset(own, 1, some);
+    heap_.release(piece, some);
     const double begin = nanoseconds();
     std::memcpy(piece + some, own, some);
     const double copied = nanoseconds();

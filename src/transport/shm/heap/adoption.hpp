@@ -15,11 +15,13 @@
 //   is asked whether the pages are still mapped there. Where it cannot be asked cheaply (before Linux 6.11), nothing is
 //   adopted. During the call the program must leave them alone, as MPI says.
 // * A piece is not used for something else while it is mapped anywhere, or while a call uses it.
-// * Only private memory of no file is adopted that can be read and written and was not locked, pinned, made of huge pages,
-//   or put near another CPU; no stacks; and nothing in a process that has mapped a device, whose driver might know the old pages.
-// * What means something else on shared memory: a fork (heap.hpp); and MADV_DONTNEED, MADV_FREE and mremap, which the
-//   library sees first, and gives such pages back to the program: before_discard(), before_move(). Where it does not see them,
-//   as UCX may have overwritten the code of these functions, nothing more is adopted.
+// * Only private memory of no file is adopted that can be read and written and was not made of huge pages, or put near
+//   another CPU; no stacks; and nothing in a process that has locked or pinned memory, or mapped a device, whose driver might
+//   know the old pages, or has a userfaultfd.
+// * What means something else on shared memory: a fork (heap.hpp), which costs a copy of all: where forks cost more than is
+//   saved, buffers become private again; and madvise and mremap, which the library sees first, and gives such pages back to
+//   the program: before_discard(), before_move(). Where it does not see them, as UCX may have overwritten the code of these
+//   functions, or where the program has made memory special in ways that the kernel does not say, nothing more is adopted.
 // Threads may call everything at any time.
 #pragma once
 
@@ -40,8 +42,8 @@ namespace omnes::shm {
 /// Pages of the program that lie in the heap.
 class Adopted {
  public:
-  Adopted(std::byte* buffer, std::byte* first, std::size_t bytes, std::byte* piece)
-      : buffer_(buffer), first_(first), bytes_(bytes), piece_(piece), piece_bytes_(bytes + 2 * page()) {}
+  Adopted(std::byte* buffer, std::byte* first, std::size_t bytes, std::byte* piece, unsigned forks)
+      : buffer_(buffer), first_(first), bytes_(bytes), piece_(piece), piece_bytes_(bytes + 2 * page()), forks_(forks) {}
 
   /// Where that lies in the heap, perhaps except for bytes in the page before and in the page behind; else null.
   std::byte* in_heap(const std::byte* data, std::size_t bytes) const;
@@ -63,6 +65,7 @@ class Adopted {
   std::size_t before_ = 0;  // bytes there, and a page, before the first
   int users_ = 0;
   double saved_ = 0;  // ns
+  unsigned forks_;    // of the process, when it was last used
 };
 
 /// What was adopted so far, what it has cost, and what it was good for.
@@ -118,7 +121,9 @@ class Adoption {
   bool give_back(ByAddress::iterator at);
   /// Only those of its pages that lie between these; some do not.
   bool give_back_part(ByAddress::iterator at, std::byte* first, std::byte* end);
+  bool pays(Adopted& adopted) const;
   void look_at_another();
+  void look_at_all();
   CandidateSet& set_of(const std::byte* buffer);
   /// Its own, or the one in whose place it would come.
   Candidate& candidate(const std::byte* buffer);

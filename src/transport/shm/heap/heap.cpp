@@ -6,7 +6,9 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,13 +68,85 @@ bool OpenPages::open(std::size_t end) {
   return true;
 }
 
+// Where a parent waits for its child's word that it has its copies, or for its end. Made before it is needed, as a program may have as
+// many files open as it may. Not only for the end: another child that knows nothing of it may have its files.
+class Gate {
+ public:
+  void make() {
+    if (is_there() || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_) != 0) return;
+    for (int i = 0; i < 2; ++i) inodes_[i] = inode_of(ends_[i]);
+  }
+  void wait() {
+    if (!is_there()) return;
+    close(ends_[1]);
+    char word;
+    while (read(ends_[0], &word, 1) < 0 && errno == EINTR) {
+    }
+    close(ends_[0]);
+  }
+  /// In the child, which needs a file for what it does before it passes.
+  void enter() {
+    entered_ = is_there();
+    if (entered_) close(ends_[0]);
+  }
+  void pass() {
+    if (!entered_) return;
+    send(ends_[1], "", 1, MSG_NOSIGNAL);
+    close(ends_[1]);
+  }
+
+ private:
+  static ino_t inode_of(int file) {
+    struct stat status{};
+    return fstat(file, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;
+  }
+  // A program may have closed what it did not open, and opened others.
+  bool is_there() const {
+    return inodes_[0] != 0 && inode_of(ends_[0]) == inodes_[0] && inode_of(ends_[1]) == inodes_[1];
+  }
+  int ends_[2] = {-1, -1};
+  ino_t inodes_[2] = {0, 0};
+  bool entered_ = false;
+};
+
 struct ForkHandlers {
   static void before() {
     alive().mutex.lock();
-    for (Heap* heap : alive().heaps) heap->before_fork();
+    for (Heap* heap : alive().heaps) {
+      heap->mutex_.lock();
+      if (heap->any_mapped_also_) part_with_stack(*heap);
+    }
+    if (any_shared()) gate.make();
   }
-  static void in_parent() { after(false); }
-  static void in_child() { after(true); }
+  // A child runs on the stack of who forks, and with what is local to that thread, before it has its copies. The system makes one of pages
+  // that may be in use.
+  static void part_with_stack(const Heap& heap) {
+    constexpr std::uintptr_t below = 32 << 10;  // that handlers may need
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    const Mappings mappings;
+    for (const std::uintptr_t address : {here, here - below}) {
+      const auto found = mappings.at(address);
+      if (!found || !found->shared || heap.behind(*found) == nullptr) continue;
+      auto* const begin = reinterpret_cast<void*>(found->begin);
+      const std::size_t bytes = found->end - found->begin;
+      constexpr int populate_for_writing = 23;  // as <linux/mman.h> has it since Linux 5.14
+      if (mmap(begin, bytes, found->protection(), MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, heap.fd_,
+               static_cast<off_t>(found->offset)) != MAP_FAILED)
+        syscall(SYS_madvise, begin, bytes, populate_for_writing);
+    }
+  }
+  static void in_parent() {
+    if (any_shared()) {
+      gate.wait();
+      gate.make();  // for the next one
+    }
+    after(false);
+  }
+  static void in_child() {
+    if (any_shared()) gate.enter();
+    after(true);
+    gate.pass();
+  }
   static void after(bool child) {
     for (Heap* heap : alive().heaps) heap->after_fork(child);
     alive().mutex.unlock();
@@ -80,8 +154,21 @@ struct ForkHandlers {
   static void install() {
     static const int once = pthread_atfork(before, in_parent, in_child);
     (void)once;
+    const std::lock_guard lock(alive().mutex);
+    gate.make();
   }
+  static bool any_shared() {
+    return std::ranges::any_of(alive().heaps, [](const Heap* heap) { return heap->fd_ >= 0; });
+  }
+  static inline Gate gate;
 };
+
+pid_t fork_with_copies(pid_t (*fork)()) {
+  ForkHandlers::before();
+  const pid_t child = fork();
+  child == 0 ? ForkHandlers::in_child() : ForkHandlers::in_parent();
+  return child;
+}
 
 std::size_t Heap::usual_bytes() {
   for (const auto limited : {RLIMIT_AS, RLIMIT_FSIZE}) {
@@ -230,11 +317,6 @@ std::size_t Heap::room(const void* piece) const {
   return used == used_.end() ? 0 : used->second;
 }
 
-void Heap::before_fork() {
-  mutex_.lock();
-  if (fd_ >= 0 && pipe2(gate_, O_CLOEXEC) != 0) gate_[0] = gate_[1] = -1;
-}
-
 bool Heap::punch_hole(std::size_t offset, std::size_t bytes) const {
   return has_its_file() && fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                                      static_cast<off_t>(bytes)) == 0;
@@ -246,26 +328,30 @@ void Heap::release(void* pages, std::size_t bytes) {
 }
 
 void Heap::after_fork(bool child) {
-  if (child) {
-    if (fd_ >= 0) become_private();
-  } else if (gate_[0] >= 0) {
-    close(gate_[1]);
-    char end;
-    while (read(gate_[0], &end, 1) < 0 && errno == EINTR) {
-    }
-    close(gate_[0]);
-  }
-  if (child && gate_[0] >= 0) {
-    close(gate_[0]);
-    close(gate_[1]);
-  }
-  gate_[0] = gate_[1] = -1;
+  if (child && fd_ >= 0) become_private();
+  ++forks_;
   mutex_.unlock();
 }
 
 bool Heap::has_its_file() const {
   struct stat status{};
   return fstat(fd_, &status) == 0 && status.st_ino == inode_ && device_of(status.st_dev) == device_;
+}
+
+bool Heap::write(void* piece, const void* data, std::size_t bytes) {
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(piece) - base_;
+  OMNES_ASSERT(offset + bytes <= bytes_);
+  const std::lock_guard lock(mutex_);
+  rlimit limit{};  // beyond it there would be a signal
+  if (fd_ < 0 || !has_its_file() || getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < offset + bytes)
+    return false;
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t n =
+        pwrite(fd_, static_cast<const std::byte*>(data) + done, bytes - done, static_cast<off_t>(offset + done));
+    if (n <= 0) return false;
+    done += static_cast<std::size_t>(n);
+  }
+  return true;
 }
 
 bool Heap::map_also(void* address, const void* piece, std::size_t bytes) {
@@ -304,9 +390,8 @@ void Heap::become_private() {
   constexpr int plain = PROT_READ | PROT_WRITE;
   if (any_mapped_also_) {
     for_each_elsewhere(Mappings(), 0, UINTPTR_MAX, [this](const Mapping& mapping) {
-      const int protection = (mapping.readable ? PROT_READ : 0) | (mapping.writable ? PROT_WRITE : 0) |
-                             (mapping.executable ? PROT_EXEC : 0);
-      copy_privately(mapping.begin, mapping.end - mapping.begin, mapping.offset, protection);
+      if (!mapping.shared) return;  // already
+      copy_privately(mapping.begin, mapping.end - mapping.begin, mapping.offset, mapping.protection());
     });
     any_mapped_also_ = false;
   }
@@ -318,10 +403,11 @@ void Heap::become_private() {
 // Puts a copy of what lies at `offset` in the file in place of what is mapped at `address`.
 void Heap::copy_privately(std::uintptr_t address, std::size_t bytes, std::size_t offset, int protection) const {
   constexpr int plain = PROT_READ | PROT_WRITE;
-  auto* const copy = reinterpret_cast<std::byte*>(address);
   // As the kernel does when it has no memory for a child's copy: nothing else would be right.
   const auto end_it = [] { raise(SIGKILL); };
-  if (mmap(copy, bytes, plain, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) end_it();
+  void* const mapped = mmap(nullptr, bytes, plain, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) end_it();
+  auto* const copy = static_cast<std::byte*>(mapped);
   const auto end = static_cast<off_t>(offset + bytes);
   for (off_t data = lseek(fd_, static_cast<off_t>(offset), SEEK_DATA); data >= 0 && data < end;) {
     const off_t hole = std::min(lseek(fd_, data, SEEK_HOLE), end);
@@ -334,6 +420,8 @@ void Heap::copy_privately(std::uintptr_t address, std::size_t bytes, std::size_t
     data = lseek(fd_, hole, SEEK_DATA);
   }
   if (protection != plain && mprotect(copy, bytes, protection) != 0) end_it();
+  // Not the function, which the preloaded library exports.
+  if (syscall(SYS_mremap, copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, address) == -1) end_it();
 }
 
 std::shared_ptr<PeerHeap> PeerHeap::map(const HeapTicket& ticket) {

@@ -12,6 +12,8 @@
 // Threads may call everything at any time.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -82,6 +84,9 @@ class Heap {
   HeapTicket ticket() const;
 
   // Pieces that also lie elsewhere in this process (adoption.hpp). All of it whole pages.
+  /// As memory is written, but its pages then count for this process only where they are mapped also, and the system may
+  /// refuse them. False: only some, perhaps, were written.
+  bool write(void* piece, const void* data, std::size_t bytes);
   /// Maps what lies at `piece` at `address`, too, in place of what is mapped there. False: nothing has changed.
   bool map_also(void* address, const void* piece, std::size_t bytes);
   /// Whether all of that is still mapped there.
@@ -97,6 +102,8 @@ class Heap {
          found = mappings.of_file_from(found->end))
       if (behind(*found) != nullptr) see(*found);
   }
+  /// How many there were. Each has copied all that is used.
+  unsigned forks() const { return forks_.load(std::memory_order_relaxed); }
   /// Not in a child of a fork.
   bool any_mapped_also() const { return any_mapped_also_.load(std::memory_order_relaxed); }
 
@@ -119,7 +126,6 @@ class Heap {
     std::set<std::pair<std::size_t, std::size_t>> by_bytes_;
   };
 
-  void before_fork();
   void after_fork(bool child);
   void become_private();
   void copy_privately(std::uintptr_t address, std::size_t bytes, std::size_t offset, int protection) const;
@@ -139,10 +145,13 @@ class Heap {
   std::map<std::size_t, std::size_t> used_;  // offset -> bytes
   std::size_t dirty_bytes_ = 0;
   std::atomic<bool> any_mapped_also_{false};
-  int gate_[2] = {-1, -1};  // during a fork: the child closes its end when it has its copies
+  std::atomic<unsigned> forks_{0};
 
   friend struct ForkHandlers;
 };
+
+/// A fork that would run no handlers, as _Fork.
+pid_t fork_with_copies(pid_t (*fork)());
 
 /// A peer's heap, mapped here.
 class PeerHeap {

@@ -3,10 +3,9 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-
-#include <string_view>
 
 namespace omnes::shm {
 
@@ -48,6 +47,10 @@ std::optional<Mapping> ask(int fd, std::uint64_t address, std::uint64_t flags) {
 
 }  // namespace
 
+int Mapping::protection() const {
+  return (readable ? PROT_READ : 0) | (writable ? PROT_WRITE : 0) | (executable ? PROT_EXEC : 0);
+}
+
 std::uint64_t device_of(std::uint64_t st_dev) { return device(major(st_dev), minor(st_dev)); }
 
 Mappings::Mappings() : fd_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
@@ -68,13 +71,13 @@ std::optional<Mapping> Mappings::of_file_from(std::uintptr_t address) const {
   return ask(fd_, address, or_next | of_file);
 }
 
-bool Mappings::is_stack(std::uintptr_t address) const {
-  char name[128] = "";  // longer ones fail: no stack
+std::string Mappings::name_at(std::uintptr_t address) const {
+  char name[128] = "";
   Query query{};
   query.address = address;
   query.name = reinterpret_cast<std::uintptr_t>(name);
   query.name_bytes = sizeof name;
-  return answer_of(fd_, query) && std::string_view(name) == "[stack]";
+  return answer_of(fd_, query) ? name : "";
 }
 
 }  // namespace omnes::shm

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace omnes::shm {
 
@@ -15,6 +16,9 @@ struct Mapping {
   std::uint64_t inode = 0;   ///< 0: of no file
   std::uint64_t device = 0;
   bool readable = false, writable = false, executable = false, shared = false;
+
+  /// As mmap and mprotect have it.
+  int protection() const;
 
   bool is_of_file(std::uint64_t its_inode, std::uint64_t its_device) const {
     return inode != 0 && inode == its_inode && device == its_device;
@@ -35,8 +39,8 @@ class Mappings {
   std::optional<Mapping> at(std::uintptr_t address) const;
   /// Of those that map files, the one there or, where there is none, the next one behind it.
   std::optional<Mapping> of_file_from(std::uintptr_t address) const;
-  /// Whether it is the stack of the process's first thread.
-  bool is_stack(std::uintptr_t address) const;
+  /// Of the mapping that an address lies in: its file, or [stack] and the like; empty where it has none, or a long one.
+  std::string name_at(std::uintptr_t address) const;
 
  private:
   int fd_;
