@@ -74,6 +74,14 @@ def test_buffers_of_other_allocators_are_adopted(build, allocator):
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
 
+@pytest.mark.parametrize("what", [[], ["keys"]])
+def test_rare_things_mean_the_same_for_adopted_buffers(mpi, build, what):
+    wanted = str(int(says_where_memory_is_mapped()))
+    variables = {"OMNES_HEAP": "auto", "OMNES_DIRECT_COPY": "16K"}
+    run = mpirun(mpi, 2, build("special", mpi), wanted, *what, variables=variables)
+    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+
+
 def test_what_becomes_of_adopted_buffers_has_to_be_seen(mpi, build):
     """UCX overwrites the code of madvise: then nothing is adopted."""
     run = mpirun(mpi, 2, build("overwritten", mpi), variables={"OMNES_HEAP": "auto", "OMNES_DIRECT_COPY": "16K"})

@@ -2,7 +2,9 @@
 // pages of the program that have come into the heap.
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <sys/types.h>
 
+#include <cerrno>
 #include <cstdarg>
 #include <new>
 
@@ -59,6 +61,9 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
+// As <linux/mman.h> has them since Linux 5.18 and 6.13.
+constexpr int discard_locked = 24, install_guards = 102;
+
 }  // namespace
 
 // Without pages of their own behind them, private ones are zero afterwards, shared ones what they were.
@@ -66,7 +71,20 @@ extern "C" __attribute__((visibility("default"))) int madvise(void* address, std
   if (is_probe(address)) return 0;
   static auto* const real = next<int(void*, std::size_t, int)>("madvise");
   shm::Adoption* const adoption = adoption_if_made();
-  if (adoption && (advice == MADV_DONTNEED || advice == MADV_FREE)) adoption->before_discard(address, bytes);
+  switch (advice) {
+    case MADV_DONTNEED:
+    case MADV_FREE:
+    case discard_locked:
+    case install_guards:
+      if (adoption) adoption->before_discard(address, bytes);
+      break;
+    case MADV_DONTFORK:
+    case MADV_WIPEONFORK:
+      set_apart(bytes);
+      if (adoption) adoption->before_move(address, bytes);
+      break;
+    default: break;
+  }
   return real(address, bytes, advice);
 }
 
@@ -84,6 +102,26 @@ extern "C" __attribute__((visibility("default"))) void* mremap(void* address, st
   }
   if (shm::Adoption* const adoption = adoption_if_made()) adoption->before_move(address, bytes);
   return real(address, bytes, new_bytes, flags, to);
+}
+
+extern "C" __attribute__((visibility("default"))) int pkey_mprotect(void* address, std::size_t bytes, int protection,
+                                                                    int key) noexcept {
+  static auto* const real = next<int(void*, std::size_t, int, int)>("pkey_mprotect");
+  if (real == nullptr) {  // the C library has it since glibc 2.27
+    errno = ENOSYS;
+    return -1;
+  }
+  set_apart(bytes);
+  return real(address, bytes, protection, key);
+}
+
+// As fork, but without the handlers that copy for the child what its parent shares with other ranks.
+extern "C" __attribute__((visibility("default"))) pid_t fork_without_handlers() noexcept __asm__("_Fork");
+pid_t fork_without_handlers() noexcept {
+  static auto* const real = next<pid_t()>("_Fork");
+  if (real != nullptr) return shm::fork_with_copies(real);
+  errno = ENOSYS;  // the C library has it since glibc 2.34
+  return -1;
 }
 
 #endif

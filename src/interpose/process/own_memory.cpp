@@ -37,6 +37,7 @@ shm::Heap* find_or_make() {
 alignas(2) char probed[2];
 char* const probe = probed + 1;
 std::atomic<int> probes_seen{0};
+std::atomic<bool> some_is_set_apart{false};
 
 template <class Function>
 Function* as_others_find(const char* name) {
@@ -48,7 +49,7 @@ Function* as_others_find(const char* name) {
 bool sees_what_becomes_of_memory() {
   static auto* const discard = as_others_find<int(void*, std::size_t, int)>("madvise");
   static auto* const move = as_others_find<void*(void*, std::size_t, std::size_t, int, ...)>("mremap");
-  if (discard == nullptr || move == nullptr) return false;
+  if (discard == nullptr || move == nullptr || some_is_set_apart) return false;
   const int before = probes_seen.load();
   discard(probe, 0, MADV_NORMAL);
   move(probe, 0, 0, 0);
@@ -61,6 +62,10 @@ bool is_probe(const void* address) noexcept {
   if (address != probe) return false;
   ++probes_seen;
   return true;
+}
+
+void set_apart(std::size_t bytes) noexcept {
+  if (bytes >= shm::Adoption::min_bytes) some_is_set_apart = true;
 }
 
 bool memory_is_mapped() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 
 #include "transport/shm/heap/adoption.hpp"
 #include "transport/shm/heap/heap.hpp"
@@ -22,6 +23,9 @@ shm::Adoption* adoption();
 shm::Adoption* adoption_if_made();
 /// Of a call of madvise or mremap: it is none of the program, and asks only whether such calls come to this library.
 bool is_probe(const void* address) noexcept;
+/// The program has done something to so much of its memory that would be lost if that were adopted later, and that the kernel does
+/// not say: where it is enough for a buffer, nothing more is adopted.
+void set_apart(std::size_t bytes) noexcept;
 /// Whether libomnes-heap.so is there, whose heap is ours, too.
 bool shared_heap_is_loaded();
 
