@@ -9,6 +9,7 @@ import importlib.machinery
 import importlib.util
 import json
 import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +91,40 @@ def test_the_header_of_tomlplusplus_is_used_where_it_was_found(tmp_path):
     commands = json.loads((tmp_path / "compile_commands.json").read_text())
     (command,) = [one["command"] for one in commands if one["file"].endswith("select/table.cpp")]
     assert "/where/it/is" in command
+
+
+def test_what_a_version_script_names_has_to_be_defined(tmp_path):
+    """By any linker: the wheels' refuses anything else, and is not used otherwise."""
+    (tmp_path / "here.cpp").write_text('extern "C" __attribute__((visibility("default"))) int here() { return 1; }\n')
+    (tmp_path / "CMakeLists.txt").write_text(f"""
+cmake_minimum_required(VERSION 3.20)
+project(linked LANGUAGES CXX)
+set(CMAKE_CXX_STANDARD 20)
+set(OMNES_LIBDIR lib)
+add_subdirectory({ROOT}/src/preload preload)
+foreach(library IN ITEMS right wrong)
+  add_library(${{library}} SHARED here.cpp)
+  target_link_libraries(${{library}} PRIVATE omnes_preloaded)
+  target_include_directories(${{library}} PRIVATE {ROOT}/src)
+  target_link_options(${{library}} PRIVATE -Wl,--version-script=${{CMAKE_CURRENT_SOURCE_DIR}}/${{library}}.map)
+endforeach()
+""")
+    (tmp_path / "right.map").write_text("{ global: here; matches_nothing_*; local: *; };\n")
+    (tmp_path / "wrong.map").write_text("{ global: here; gone; local: *; };\n")
+    subprocess.run(["cmake", "-S", tmp_path, "-B", tmp_path / "build"], check=True, capture_output=True, timeout=LIMIT)
+    for library, linked in (("right", True), ("wrong", False)):
+        words = ["cmake", "--build", tmp_path / "build", "--target", library]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
+        said = done.stdout + done.stderr
+        assert (done.returncode == 0) == linked and ("gone" in said) != linked, said
+
+
+def test_all_version_scripts_are_checked():
+    """Each library that has one links against what has them checked."""
+    for file in (ROOT / "src").glob("**/CMakeLists.txt"):
+        text = file.read_text()
+        scripts = text.count("--version-script=")
+        assert len(re.findall(r"target_link_libraries\([^)]*\bomnes_preloaded\b", text)) >= scripts, file
 
 
 @pytest.mark.skipif(not FULL, reason="takes many minutes; FULL_TESTS=1 builds one")
