@@ -37,7 +37,8 @@ def suite():
         download = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "mpi4py"]
         subprocess.run([*download, "--dest", folder.parent, requirement], check=True, timeout=LIMIT)
         with tarfile.open(folder.parent / f"{folder.name}.tar.gz") as archive:
-            archive.extractall(folder.parent, filter="data")
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
+            archive.extractall(folder.parent)
     return folder / "test" / "main.py"
 
 
