@@ -112,9 +112,7 @@ void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* wo
   repeat.sizing = repeat.prepared->choice.host ? of_host : repeat.prepared->plan.sizing;
   repeat.send_unit = repeat.recv_unit = 0;
   repeat.resizable = false;
-  repeat.least_count = out_of_range;
-  repeat.more_counts = 0;
-  repeat.has_single_parts = false;
+  repeat.forget_range();
   repeat.unit = 0;
   if (repeat.prepared->choice.host && !job.is_straight(true)) return;
   if (word[0] & same_buffer) return;  // hosts refuse that by the count
@@ -152,8 +150,6 @@ void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* wo
 }
 
 void Repeats::find_range(Repeat& repeat) {
-  repeat.least_count = out_of_range;
-  repeat.more_counts = 0;
   const Prepared& prepared = *repeat.prepared;
   if (prepared.choice.host || prepared.needs_all_counts || prepared.plan.multiples.empty()) return;
   const std::size_t unit = repeat.unit * repeat.call.element;
@@ -336,9 +332,7 @@ bool Repeats::prepare(Repeat& repeat, Team& team, const void* send, void* recv) 
   Call& call = repeat.call;
   const std::shared_ptr<Prepared>& prepared = team.prepare(call, Form::blocking);
   if (repeat.prepared != prepared) repeat.prepared = prepared;
-  repeat.has_single_parts = false;
-  repeat.least_count = out_of_range;
-  repeat.more_counts = 0;
+  repeat.forget_range();
   if (prepared->choice.host) {
     repeat.sizing = of_host;
     return true;

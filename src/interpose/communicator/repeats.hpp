@@ -162,7 +162,7 @@ class Repeats {
     Start send, recv;
     bool reads_sent = false, reads_received = false;
     bool resizable = false;
-    bool has_single_parts = false;  ///< its plan has, for all sizes in range: resize_parts()
+    bool has_single_parts = false;  ///< unequal ones, which its plan moves one by one: resize_parts()
 
     // What other counts come to.
     // Equal parts whose plan has multiples: the counts that are in its range, from the least one on, and the bytes (of reductions: elements) to
@@ -176,6 +176,12 @@ class Repeats {
     Call call;                               ///< except buffers and sizes
     std::array<const TypeInfo*, 2> types{};  ///< of the program's datatypes in a call that can be revived
 
+    /// Of no plan yet: nothing can be given to it at once.
+    void forget_range() {
+      has_single_parts = false;
+      least_count = out_of_range;
+      more_counts = 0;
+    }
     /// Takes another count in range.
     void take_count(std::uint64_t count) {
       prepared->size_whole(count * unit, call.element);
@@ -217,20 +223,12 @@ class Repeats {
   /// Whether what was found may run: nobody else's sizes are in its plan, and it is not left to the host.
   static bool is_ready(const Repeat& repeat) { return repeat.sizing == repeat.prepared->plan.sizing; }
 
-  /// Whether all that the plan of a call needs are these counts, of equal parts, or of unequal ones that it moves one by one.
-  template <class... Arguments>
-  static bool resizes_at_once(const Repeat& repeat, const Given<Arguments...>& given) {
-    constexpr int words = Given<Arguments...>::words;
-    if constexpr (Given<Arguments...>::arrays > 0) return repeat.has_single_parts;
-    if constexpr (!Given<Arguments...>::is_count(1)) return false;
-    for (int i = 2; i < words; ++i)
-      if (given.is_count(i) && given.word[i] != given.word[1]) return false;
-    return given.word[std::min(1, words - 1)] - repeat.least_count <= repeat.more_counts;
-  }
-  /// Gives it these; whether it can run so. Then ask no more whether it is ready.
+  /// Gives a call these counts, if its plan needs no more: of equal parts in its range, or of unequal ones that it moves one by one.
+  /// Whether it can run so; then ask no more whether it is ready.
   template <class... Arguments>
   [[gnu::always_inline]] static bool resize_at_once(Repeat& repeat, const Given<Arguments...>& given, int p, int rank) {
     if constexpr (Given<Arguments...>::arrays > 0) {
+      if (!repeat.has_single_parts) return false;
       // Piece by piece, so that calls that repeat have them in registers only.
       std::array<std::uint64_t, given.words> word;
       std::array<GivenArray, given.arrays> array;
@@ -241,9 +239,14 @@ class Repeats {
       }
       return take_parts(repeat, word.data(), array.data(), given.arrays, p, rank);
     }
+    if constexpr (!Given<Arguments...>::is_count(1)) return false;
+    const std::uint64_t count = given.word[std::min(1, given.words - 1)];
+    for (int i = 2; i < given.words; ++i)
+      if (given.is_count(i) && given.word[i] != count) return false;
+    if (count - repeat.least_count > repeat.more_counts) return false;
     for (int i = 1; i < given.words; ++i)
-      if (given.is_count(i)) repeat.word[i] = given.word[i];
-    repeat.take_count(given.word[std::min(1, given.words - 1)]);
+      if (given.is_count(i)) repeat.word[i] = count;
+    repeat.take_count(count);
     return true;
   }
 

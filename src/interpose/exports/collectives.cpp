@@ -276,7 +276,7 @@ int blocking(Operation operation, const void* caller, On on, const Given<Argumen
   return dispatch({operation, Form::blocking, caller}, on, describe, serve, size, pass);
 }
 
-/// Serves a blocking call that was made before with such arguments, or such as differ in the count alone; returns `unlike_any` where there was none, and
+/// Serves a blocking call that was made before with such arguments, or such as differ in counts and displacements alone; returns `unlike_any` where there was none, and
 /// `left_to_host` where that is to serve it. Inlined, so that arguments are compared where they are: in registers.
 template <class... Arguments>
 [[gnu::always_inline]] inline int repeat(Operation operation, On on, const Given<Arguments...>& given) {
@@ -292,7 +292,7 @@ template <class... Arguments>
   const bool ready = same && Repeats::is_ready(*known);
   if (!ready) [[unlikely]] {
     if (same && known->sizing == Repeats::of_host) return left_to_host;
-    if (!Repeats::resizes_at_once(*known, given) || (given.arrays > 0 && state->team->keeps_statistics()) ||
+    if ((given.arrays > 0 && state->team->keeps_statistics()) ||  // which want all sizes described
         !Repeats::resize_at_once(*known, given, state->p, state->rank))
       return unlike_any;
   }
