@@ -54,9 +54,8 @@ static void check_received(int* recv, MPI_Comm comm, MPI_Comm line) {
 
 // Calls that differ from those that are checked in nothing but what the arrays hold: from then on only that is looked at.
 static void make_known(MPI_Comm comm) {
-  int counts[MAX_RANKS], displs[MAX_RANKS], rank;
+  int counts[MAX_RANKS], displs[MAX_RANKS];
   int *a = memory[0] + INTS / 2, *b = memory[1] + INTS / 2;
-  MPI_Comm_rank(comm, &rank);
   for (int count = 1; count <= 4; ++count) {
     for (int r = 0; r < MAX_RANKS; ++r) counts[r] = count % 4, displs[r] = 4 * r;
     MPI_Alltoallv(a, counts, displs, MPI_INT, b, counts, displs, MPI_INT, comm);
