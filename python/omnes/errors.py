@@ -62,9 +62,8 @@ def from_core() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        # One that quotes what is no text comes without its words.
-        is_text = not isinstance(error, UnicodeError) and str(error)
-        raise OmnesError(str(error) if is_text else "what was given, or a file of it, is no text in UTF-8") from None
+        # One that quotes what is no text comes without its words, or as an error of that.
+        raise OmnesError(said(error) or said(UnicodeError())) from None
 
 
 @contextmanager
