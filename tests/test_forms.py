@@ -54,6 +54,11 @@ def test_communicators_leave_nothing_behind(mpi, build, transport):
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
+def test_communicators_made_again(mpi, build, transport):
+    expect_ok(mpirun(mpi, 3, build("remade", mpi), variables=TRANSPORTS[transport]))
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
 def test_blocking_calls_left_to_the_host(mpi, build, tmp_path, transport):
     """Operations under way go on while it waits; to an MPI that would stop them nothing is left."""
     left = {f"OMNES_{operation.upper()}": "host" for operation in _core.operations()}

@@ -40,6 +40,11 @@ def test_program(vendor, debian, programs, tmp_path, source, with_omnes):
         assert report["passed"] == []
 
 
+@pytest.mark.parametrize("source", ["attributes", "attributes_f08"])
+def test_attributes_of_duplicates(vendor, debian, programs, source):
+    expect_ok(mpirun(debian, 2, compile_fortran(source, vendor, programs)))
+
+
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_right_library_and_launcher_are_found(vendor, debian, programs, source):
     job = launch.prepare([str(compile_fortran(source, vendor, programs))], 2)

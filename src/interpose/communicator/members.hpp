@@ -16,6 +16,7 @@ struct Members {
   bool messages = false;                           ///< some do not share memory with this rank
   Unattended unattended = Unattended::everything;  ///< on all of them
   bool own_cpus = true;                            ///< none shares a CPU with another rank
+  bool spares = true;                              ///< all keep communicators that are freed (spares.hpp)
 
   bool has(int other) const { return other >= 0 && other < p; }
 };

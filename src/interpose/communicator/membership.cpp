@@ -138,6 +138,7 @@ std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const char*& p
   for (int r = 0; r < members.p; ++r) {
     members.unattended = std::min(members.unattended, introduction(r).unattended);
     setup.adopts = setup.adopts && introduction(r).adopts;
+    members.spares = members.spares && introduction(r).spares;
   }
   // Alike on all ranks: a rank that needs no messages itself may be needed by others that do.
   members.messages = members.p > 1 && (!w.medium || first.size() > 1);

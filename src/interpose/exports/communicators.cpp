@@ -1,11 +1,12 @@
-// Communicators are freed and revoked, and get choices of their own: by the info key omnes_<operation>, with what
-// OMNES_<OPERATION> accepts as value.
+// Communicators are freed and revoked, get names and attributes, and choices of their own: by the info key
+// omnes_<operation>, with what OMNES_<OPERATION> accepts as value.
 #include <stdexcept>
 #include <string>
 
 #include "interpose/check/check.hpp"
 #include "interpose/communicator/record.hpp"
 #include "interpose/communicator/report.hpp"
+#include "interpose/communicator/spares.hpp"
 #include "interpose/communicator/state.hpp"
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
@@ -47,23 +48,62 @@ int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
   if (recording()) record::freed(handle);
   if (checking()) check::freed(handle);
   retire(handle);
+  spares::leave(handle);
   return free_communicator(handle, [&] { return call_host(host.*function, comm); });
 }
 
 }  // namespace
 
-OMNES_EXPORT(Comm_free, void* comm) { return free_by(&Host::Comm_free, comm); }
+OMNES_EXPORT(Comm_free, void* comm) {
+  if (comm && spares::keep(*static_cast<MPI_Comm*>(comm))) {
+    *static_cast<MPI_Comm*>(comm) = handles.comm_null;
+    return MPI_SUCCESS;
+  }
+  return free_by(&Host::Comm_free, comm);
+}
 
 OMNES_EXPORT(Comm_disconnect, void* comm) { return free_by(&Host::Comm_disconnect, comm); }
 
-#ifdef OMNES_ABI_OMPI
+namespace {
+
+/// What a communicator that is made anew would not have.
+template <class Change>
+void note_change(Wide comm, Change change) {
+  if (find_host() != built_for) return;
+  try {
+    change(narrow<MPI_Comm>(comm));
+  } catch (const std::bad_alloc&) {  // then nothing of it is kept
+    spares::stop();
+  }
+}
+
+}  // namespace
+
+#ifndef OMNES_ABI_SMPI
 OMNES_EXPORT_EXTENSION(Comm_revoke, Wide comm) {
+  note_change(comm, spares::changed);
   if (find_host() == built_for) may_be_revoked = host.Comm_is_revoked != nullptr;
   return call_host(host.Comm_revoke, comm);
+}
+
+OMNES_EXPORT(Comm_set_name, Wide comm, const char* name) {
+  note_change(comm, spares::changed);
+  return call_host(host.Comm_set_name, comm, name);
+}
+
+OMNES_EXPORT(Comm_set_attr, Wide comm, int key, void* value) {
+  note_change(comm, spares::has_attributes);
+  return call_host(host.Comm_set_attr, comm, key, value);
+}
+
+OMNES_EXPORT(Attr_put, Wide comm, int key, void* value) {
+  note_change(comm, spares::has_attributes);
+  return call_host(host.Attr_put, comm, key, value);
 }
 #endif
 
 OMNES_EXPORT(Comm_set_info, Wide comm, Wide info) {
+  note_change(comm, spares::changed);
   const bool usable = find_host() == built_for;
   const int code = call_host(host.Comm_set_info, comm, info);
   if (!usable || code != MPI_SUCCESS) return code;

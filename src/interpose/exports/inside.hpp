@@ -9,14 +9,15 @@
 // Opens the definition of such a function: the body is what it does while something of ours exists, and until then it is
 // a look and a jump. The body stands apart: what it needs of the stack and of registers would be saved and restored on
 // the way to the host, too. Programs test a request some fifty million times in a second.
-#define OMNES_STRAIGHT(name, parameters, arguments) OMNES_STRAIGHT_EXPANDED(name, parameters, arguments)
-#define OMNES_STRAIGHT_EXPANDED(name, parameters, arguments) \
-  [[gnu::noinline]] static int name##_detour parameters;     \
-  OMNES_EXPORT(name, OMNES_LIST parameters) {                \
-    if (straight()) [[likely]]                               \
-      return call_host(host.name, OMNES_LIST arguments);     \
-    return name##_detour arguments;                          \
-  }                                                          \
+#define OMNES_STRAIGHT(name, parameters, arguments) OMNES_STRAIGHT_EXPANDED(name, parameters, arguments, (void)0)
+#define OMNES_STRAIGHT_EXPANDED(name, parameters, arguments, first) \
+  [[gnu::noinline]] static int name##_detour parameters;            \
+  OMNES_EXPORT(name, OMNES_LIST parameters) {                       \
+    first;                                                          \
+    if (straight()) [[likely]]                                      \
+      return call_host(host.name, OMNES_LIST arguments);            \
+    return name##_detour arguments;                                 \
+  }                                                                 \
   static int name##_detour parameters
 #define OMNES_LIST(...) __VA_ARGS__
 

@@ -9,11 +9,17 @@
 #include "interpose/communicator/origins.hpp"
 #include "interpose/communicator/record.hpp"
 #include "interpose/communicator/report.hpp"
+#include "interpose/communicator/spares.hpp"
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
 
 namespace omnes::interpose {
+
+// Ours, in front of which no tool stands (collectives.cpp).
+extern "C" __attribute__((visibility("default"))) int omnes_PMPI_Allreduce(const void* send, void* recv, int count,
+                                                                           Wide type, Wide op,
+                                                                           Wide comm) asm("PMPI_Allreduce");
 
 namespace {
 
@@ -31,6 +37,12 @@ void check_call(MPI_Comm parent, const Making& making, std::optional<check::Entr
   if (!state) return;
   checked.emplace(*state, parent, check::number_of(making.function), Form::blocking, making.caller);
   checked->post();
+}
+
+/// Whether the members of the parent may ask each other for spares: alike on all of them, as all have made the same calls.
+bool may_ask(MPI_Comm parent) {
+  const State* const state = find_state(parent, Form::blocking).state;
+  return state && state->begun && state->spares;
 }
 
 /// Calls the host's maker.
@@ -53,6 +65,27 @@ int make(Wide parent, const Making& making, const void* made, Make make) try {
   if (recording() && made)
     record::made(narrow<MPI_Comm>(parent), origin.id, members == MadeOf::same, *static_cast<const MPI_Comm*>(made));
   keep_made(std::move(origin), made);
+  if (made && members == MadeOf::same) spares::copied(narrow<MPI_Comm>(parent), *static_cast<const MPI_Comm*>(made));
+  return code;
+} catch (...) {
+  return raise_current(narrow<MPI_Comm>(parent));
+}
+
+/// The same, unless the parent's members have kept one that was made in the same way.
+template <class Make>
+int make_or_take(Wide parent, const Making& making, const spares::Way& way, void* made, Make call) try {
+  const auto comm = narrow<MPI_Comm>(parent);
+  if (find_host() != built_for || !made || !may_ask(comm)) return make(parent, making, made, call);
+  auto& child = *static_cast<MPI_Comm*>(made);
+  if (const std::optional<spares::Offers> offers = spares::offers(comm, way)) {
+    spares::Offers of_all;
+    const int code = omnes_PMPI_Allreduce(offers->data(), of_all.data(), spares::max_spares, (Wide)handles.integer,
+                                          (Wide)handles.min, parent);
+    if (code != MPI_SUCCESS) return code;
+    if (spares::take(comm, way, of_all, child)) return code;
+  }
+  const int code = make(parent, making, made, call);
+  if (code == MPI_SUCCESS) spares::made(comm, way, child);
   return code;
 } catch (...) {
   return raise_current(narrow<MPI_Comm>(parent));
@@ -75,9 +108,17 @@ int make_of_session(const void* made, Make make) {
                 [&] { return call_host(host.name, comm OMNES_BETWEEN arguments, made); });   \
   }
 
-OMNES_MAKER(Comm_dup, same, true, (), ())
+OMNES_EXPORT(Comm_dup, Wide comm, void* made) {
+  return make_or_take(comm, {check::Function::Comm_dup, MadeOf::same, true, OMNES_CALLER}, {}, made,
+                      [&] { return call_host(host.Comm_dup, comm, made); });
+}
+
+OMNES_EXPORT(Comm_split, Wide comm, int color, int key, void* made) {
+  return make_or_take(comm, {check::Function::Comm_split, MadeOf::others, true, OMNES_CALLER}, {true, color, key}, made,
+                      [&] { return call_host(host.Comm_split, comm, color, key, made); });
+}
+
 OMNES_MAKER(Comm_dup_with_info, same, true, (Wide info), (info))
-OMNES_MAKER(Comm_split, others, true, (int color, int key), (color, key))
 OMNES_MAKER(Comm_split_type, others, true, (int type, int key, Wide info), (type, key, info))
 OMNES_MAKER(Comm_create, others, true, (Wide group), (group))
 OMNES_MAKER(Cart_create, others, true, (int dimensions, const int* sizes, const int* periods, int reorder),

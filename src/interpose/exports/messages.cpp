@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 
+#include "interpose/communicator/spares.hpp"
 #include "interpose/exports/inside.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/process/world.hpp"
@@ -40,6 +41,16 @@ int receive_by(check::Function function, Receive Host::* receive, Begin Host::* 
 
 }  // namespace
 
+// Of a message on the communicator `comm`.
+#define OMNES_MESSAGE(name, parameters, arguments) \
+  OMNES_STRAIGHT_EXPANDED(name, parameters, arguments, spares::has_messages(comm))
+// Of one that waits for nothing.
+#define OMNES_BEGINNER(name, parameters, arguments)    \
+  OMNES_MESSAGE(name, parameters, arguments) {         \
+    find_host();                                       \
+    return call_host(host.name, OMNES_LIST arguments); \
+  }
+
 std::atomic<bool> starts_may_be_buffered{false};
 
 void free_attached_buffers() {
@@ -61,28 +72,37 @@ void free_attached_buffers() {
 #include "interpose/exports/messages.inc"
 #endif
 
-OMNES_STRAIGHT(Probe, (int from, int tag, Wide comm, MPI_Status* status), (from, tag, comm, status)) {
+OMNES_MESSAGE(Probe, (int from, int tag, Wide comm, MPI_Status* status), (from, tag, comm, status)) {
   const InFunction inside(check::Function::Probe);
   if (!ours()) return call_host(host.Probe, from, tag, comm, status);
   return until([&](int* flag) { return call_host(host.Iprobe, from, tag, comm, flag, status); });
 }
 
-OMNES_STRAIGHT(Mprobe, (int from, int tag, Wide comm, MPI_Message* message, MPI_Status* status),
-               (from, tag, comm, message, status)) {
+OMNES_MESSAGE(Mprobe, (int from, int tag, Wide comm, MPI_Message* message, MPI_Status* status),
+              (from, tag, comm, message, status)) {
   const InFunction inside(check::Function::Mprobe);
   if (!ours()) return call_host(host.Mprobe, from, tag, comm, message, status);
   return until([&](int* flag) { return call_host(host.Improbe, from, tag, comm, flag, message, status); });
 }
 
-OMNES_STRAIGHT(Iprobe, (int from, int tag, Wide comm, int* flag, MPI_Status* status), (from, tag, comm, flag, status)) {
+OMNES_MESSAGE(Iprobe, (int from, int tag, Wide comm, int* flag, MPI_Status* status), (from, tag, comm, flag, status)) {
   if (ours()) engine::progress();
   return call_host(host.Iprobe, from, tag, comm, flag, status);
 }
 
-OMNES_STRAIGHT(Improbe, (int from, int tag, Wide comm, int* flag, MPI_Message* message, MPI_Status* status),
-               (from, tag, comm, flag, message, status)) {
+OMNES_MESSAGE(Improbe, (int from, int tag, Wide comm, int* flag, MPI_Message* message, MPI_Status* status),
+              (from, tag, comm, flag, message, status)) {
   if (ours()) engine::progress();
   return call_host(host.Improbe, from, tag, comm, flag, message, status);
 }
+
+OMNES_BEGINNER(Psend_init,
+               (const void* buffer, int parts, MPI_Count count, Wide type, int to, int tag, Wide comm, Wide info,
+                void* request),
+               (buffer, parts, count, type, to, tag, comm, info, request))
+OMNES_BEGINNER(Precv_init,
+               (void* buffer, int parts, MPI_Count count, Wide type, int from, int tag, Wide comm, Wide info,
+                void* request),
+               (buffer, parts, count, type, from, tag, comm, info, request))
 
 }  // namespace omnes::interpose

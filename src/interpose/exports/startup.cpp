@@ -15,6 +15,7 @@
 #include "interpose/check/check.hpp"
 #include "interpose/communicator/record.hpp"
 #include "interpose/communicator/report.hpp"
+#include "interpose/communicator/spares.hpp"
 #include "interpose/communicator/state.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/host/inside.hpp"
@@ -175,6 +176,7 @@ void begin_end(const void* caller) {
   check_end(caller);
   try {
     engine::drain();
+    spares::free_all();
   } catch (const std::bad_alloc&) {  // the host ends all the same
   }
 }

@@ -52,6 +52,7 @@
   OMNES_COLLECTIVES(OMNES_THREE_FORMS_C, X) X(Type_get_envelope_c) X(Type_get_contents_c)                 \
   OMNES_MESSAGES_C(X)                                                                                     \
   X(Sendrecv_replace_c) X(Pack_size_c) X(Pack_c)                                                          \
+  X(Send_init_c) X(Ssend_init_c) X(Rsend_init_c) X(Recv_init_c) X(Isendrecv_c) X(Isendrecv_replace_c)      \
   X(Win_create_c) X(Win_allocate_c) X(Win_allocate_shared_c)                                              \
   X(Request_get_status_all) X(Request_get_status_any) X(Request_get_status_some)
 #else
@@ -64,9 +65,14 @@
   X(Comm_dup) X(Comm_dup_with_info) X(Comm_idup) X(Comm_idup_with_info) X(Comm_split) X(Comm_split_type)  \
   X(Comm_create_group) X(Intercomm_create) X(Intercomm_merge) X(Cart_create) X(Cart_sub) X(Graph_create)  \
   X(Dist_graph_create) X(Dist_graph_create_adjacent)                                                      \
-  X(Comm_create_from_group) X(Intercomm_create_from_groups)
+  X(Comm_create_from_group) X(Intercomm_create_from_groups)                                               \
+  X(Comm_set_name) X(Comm_get_errhandler) X(Errhandler_free)
+// The other functions that begin a message.
+#define OMNES_HOST_BEGINNERS(X)                                                                           \
+  X(Send_init) X(Ssend_init) X(Rsend_init) X(Isendrecv) X(Isendrecv_replace) X(Psend_init) X(Precv_init)
 #else
 #define OMNES_HOST_MAKERS(X)
+#define OMNES_HOST_BEGINNERS(X)
 #endif
 // clang-format on
 
@@ -77,7 +83,9 @@ struct Host {
   OMNES_HOST_FUNCTIONS(OMNES_MEMBER)
   OMNES_HOST_COUNT_FUNCTIONS(OMNES_MEMBER)
   OMNES_HOST_MAKERS(OMNES_MEMBER)
+  OMNES_HOST_BEGINNERS(OMNES_MEMBER)
 #undef OMNES_MEMBER
+  int (*Attr_put)(MPI_Comm comm, int key, void* value);  ///< not in all headers
   // MPIX_..., where the host has them:
   int (*Comm_is_revoked)(MPI_Comm comm, int* flag);
   int (*Comm_revoke)(MPI_Comm comm);

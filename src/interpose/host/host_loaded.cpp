@@ -74,6 +74,8 @@ Family look_up_host() {
     OMNES_HOST_FUNCTIONS(OMNES_LOOK_UP)
     OMNES_HOST_COUNT_FUNCTIONS(OMNES_LOOK_UP)
     OMNES_HOST_MAKERS(OMNES_LOOK_UP)
+    OMNES_HOST_BEGINNERS(OMNES_LOOK_UP)
+    OMNES_LOOK_UP(Attr_put)
 #undef OMNES_LOOK_UP
 #define OMNES_LOOK_UP(name) host.name = reinterpret_cast<decltype(host.name)>(dlsym(library, "PMPIX_" #name))
     OMNES_LOOK_UP(Comm_is_revoked);

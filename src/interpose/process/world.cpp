@@ -16,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "interpose/host/handle_cache.hpp"
 #include "interpose/host/port.hpp"
 #include "interpose/host/table_of_all.hpp"
 #include "interpose/process/notes.hpp"
@@ -101,6 +102,9 @@ Introduction introduce(int rank, int size) {
   me.pid = getpid();
   if (const shm::Heap* heap = own_heap()) me.heap = heap->ticket();
   me.adopts = adoption() != nullptr;
+  // Not where each communicator is to be told of by itself, nor where members may be gone.
+  const Settings& settings = self.settings;
+  me.spares = !settings.stats && !settings.record && settings.check == Check::off && !seldom.may_be_revoked;
   me.address = reinterpret_cast<std::uint64_t>(&nonce);
   me.nonce = nonce;
   return me;

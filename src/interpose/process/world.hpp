@@ -35,6 +35,7 @@ struct Introduction {
   Whereabouts whereabouts;
   Unattended unattended;
   bool adopts;  ///< buffers of its program into its heap
+  bool spares;  ///< it keeps communicators that are freed
 };
 
 struct World {

@@ -527,6 +527,15 @@ int Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
   comm_at(comm).handler = handler;
   return MPI_SUCCESS;
 }
+int Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* handler) {
+  const std::lock_guard lock(process().mutex);
+  *handler = comm_at(comm).handler;
+  return MPI_SUCCESS;
+}
+int Errhandler_free(MPI_Errhandler* handler) {  // communicators may have it
+  *handler = MPI_ERRHANDLER_NULL;
+  return MPI_SUCCESS;
+}
 int Comm_call_errhandler(MPI_Comm comm, int code) {
   raised(comm, code);
   return MPI_SUCCESS;
@@ -541,6 +550,11 @@ int Comm_set_attr(MPI_Comm handle, int keyval, void* value) {
 int Comm_get_attr(MPI_Comm handle, int keyval, void* value, int* flag) {
   const std::lock_guard lock(process().mutex);
   return get_attribute(comm_at(handle).attributes, keyval, value, flag);
+}
+int Comm_set_name(MPI_Comm comm, const char* name) {
+  const std::lock_guard lock(process().mutex);
+  comm_at(comm).name = name;
+  return MPI_SUCCESS;
 }
 int Comm_get_name(MPI_Comm comm, char* name, int* length) {
   const std::lock_guard lock(process().mutex);

@@ -148,7 +148,6 @@ FAKE_EXPORT(Comm_set_errhandler, (MPI_Comm comm, MPI_Errhandler handler), (comm,
 FAKE_EXPORT(Comm_create_keyval,
             (MPI_Comm_copy_attr_function * copied, MPI_Comm_delete_attr_function* deleted, int* keyval, void* extra),
             (copied, deleted, keyval, extra))
-FAKE_EXPORT(Comm_set_attr, (MPI_Comm comm, int keyval, void* value), (comm, keyval, value))
 FAKE_EXPORT(Type_indexed, (int count, const int* lengths, const int* at, MPI_Datatype type, MPI_Datatype* made),
             (count, lengths, at, type, made))
 FAKE_EXPORT(Type_create_struct,
@@ -171,14 +170,6 @@ FAKE_EXPORT(Op_create, (MPI_User_function * function, int commute, MPI_Op* op), 
 FAKE_EXPORT(Info_create, (MPI_Info * info), (info))
 FAKE_EXPORT(Info_set, (MPI_Info info, const char* key, const char* value), (info, key, value))
 FAKE_EXPORT(Info_free, (MPI_Info * info), (info))
-FAKE_EXPORT(Irecv, (void* to, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request),
-            (to, count, type, from, tag, comm, request))
-FAKE_EXPORT(Isend,
-            (const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request),
-            (from, count, type, to, tag, comm, request))
 FAKE_EXPORT(Imrecv, (void* to, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request),
             (to, count, type, message, request))
 FAKE_EXPORT(Cancel, (MPI_Request * request), (request))
-FAKE_EXPORT(Issend,
-            (const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request),
-            (from, count, type, to, tag, comm, request))

@@ -378,6 +378,56 @@ TEST(Errors, OfRevokedCommunicators) {
   EXPECT_FALSE(result.error) << result.what;
 }
 
+// The fake host gives no handle that some rank still has.
+TEST(Spares, ComeBackWhereNothingWasLeftBehind) {
+  const fake::Result result = fake::run({.ranks = 3, .variables = {}}, [] {
+    programs::begin();
+    programs::Arguments world(MPI_COMM_WORLD, 10, MPI_INT, sizeof(int));
+    programs::blocking(programs::operations[0], world);
+    const auto dup = [] {
+      MPI_Comm made;
+      MPI(Comm_dup(MPI_COMM_WORLD, &made));
+      return made;
+    };
+    const auto split = [](int color, int key) {
+      MPI_Comm made;
+      MPI(Comm_split(MPI_COMM_WORLD, color, key, &made));
+      return made;
+    };
+    const auto released = [](MPI_Comm comm) {
+      const MPI_Comm before = comm;
+      programs::Arguments a(comm, 10, MPI_INT, sizeof(int));
+      programs::blocking(programs::operations[0], a);
+      MPI(Comm_free(&comm));
+      return before;
+    };
+    const auto expect = [](const char* what, bool right) {
+      if (!right) fake::fail("%s", what);
+    };
+    const MPI_Comm twin = released(dup());
+    expect("a duplicate comes back", dup() == twin);
+    const MPI_Comm second = dup();
+    expect("no two are one", second != twin);
+    released(second), released(twin);
+    expect("the newest comes first", released(dup()) == second);
+    const MPI_Comm part = released(split(world.rank % 2, 0)), all = released(split(7, -world.rank));
+    expect("parts are told apart", split(world.rank % 2, 0) == part && split(7, -world.rank) == all);
+    released(part), released(all);
+    expect("of one rank alone there is another way", split(7, world.rank == 1 ? -4 : -world.rank) != all);
+
+    MPI_Comm third = dup();
+    expect("the same", third == second);
+    if (world.rank == 1) {  // what one rank has left behind keeps it from all
+      int flag;
+      MPI(Iprobe(MPI_ANY_SOURCE, 0, third, &flag, MPI_STATUS_IGNORE));
+    }
+    released(third);
+    expect("the other one", dup() == twin);
+    programs::end();
+  });
+  EXPECT_EQ(result.wrong, "");
+}
+
 // With stand-ins for the drivers of GPUs.
 class Devices : public testing::TestWithParam<std::tuple<const char*, bool, std::string>> {};
 

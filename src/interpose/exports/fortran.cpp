@@ -1,0 +1,50 @@
+// Fortran's functions that give a communicator an attribute: they call parts of the host that nobody else sees. (All
+// others call functions that are ours.)
+#include <dlfcn.h>
+
+#include <string>
+
+#include "interpose/communicator/spares.hpp"
+#include "interpose/host/loaded_objects.hpp"
+
+namespace omnes::interpose {
+
+namespace {
+
+/// The arguments' addresses, whatever they are of: communicator, key, value, error code.
+using Function = void (*)(void*, void*, void*, void*);
+
+Function next(const char* name) {
+  if (void* const found = dlsym(RTLD_NEXT, name)) return reinterpret_cast<Function>(found);
+  // The host's Fortran may have been loaded for a library of its own.
+  for (const std::string& file : loaded_objects()) {
+    void* const object = dlopen(file.c_str(), RTLD_NOLOAD | RTLD_LAZY);
+    if (!object) continue;
+    void* const symbol = dlsym(object, name);
+    dlclose(object);
+    if (symbol && symbol != dlsym(RTLD_DEFAULT, name)) return reinterpret_cast<Function>(symbol);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// As compilers spell them.
+#define OMNES_FORTRAN(name)                                                                                     \
+  extern "C" __attribute__((visibility("default"))) void name(void* comm, void* key, void* value, void* code) { \
+    static const Function function = next(#name);                                                               \
+    spares::stop();                                                                                             \
+    function(comm, key, value, code);                                                                           \
+  }
+#define OMNES_FORTRAN_SPELLED(lower, upper) \
+  OMNES_FORTRAN(lower) OMNES_FORTRAN(lower##_) OMNES_FORTRAN(lower##__) OMNES_FORTRAN(upper)
+
+OMNES_FORTRAN_SPELLED(mpi_comm_set_attr, MPI_COMM_SET_ATTR)
+OMNES_FORTRAN_SPELLED(pmpi_comm_set_attr, PMPI_COMM_SET_ATTR)
+OMNES_FORTRAN_SPELLED(mpi_attr_put, MPI_ATTR_PUT)
+OMNES_FORTRAN_SPELLED(pmpi_attr_put, PMPI_ATTR_PUT)
+OMNES_FORTRAN(mpi_comm_set_attr_f08_)
+OMNES_FORTRAN(pmpi_comm_set_attr_f08_)
+OMNES_FORTRAN(pmpir_comm_set_attr_f08_)
+
+}  // namespace omnes::interpose
