@@ -166,13 +166,14 @@ void made(MPI_Comm parent, const Way& way, MPI_Comm comm) try {
     Child& child = children.of[index];
     freed.reserve(1);
     t.drop(child, freed);
-    if (comm != handles.comm_null) {
+    const bool copied = !way.split && found->second.attributes;  // the program is told when they are deleted
+    if (comm != handles.comm_null && !copied) {
       t.where[comm] = {parent, way.split, index};
       const std::size_t at = place(comm);
       watched = true;
       if (t.at[at]++ == 0) with_messages[at] = false;
     }
-    child = {number, way, comm, found->second.changes, false};
+    if (!copied) child = {number, way, comm, found->second.changes, false};
   }
   free(freed);
 } catch (const std::bad_alloc&) {  // it is not kept
