@@ -10,13 +10,14 @@ import importlib.util
 import json
 import platform
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from launching import FULL, LIMIT, ROOT
+from launching import FULL, LIMIT, PREFIXES, ROOT, output_of
 
 SCRIPT = ROOT / "scripts/wheels"
 HOUR = 3600
@@ -91,6 +92,19 @@ def test_the_header_of_tomlplusplus_is_used_where_it_was_found(tmp_path):
     commands = json.loads((tmp_path / "compile_commands.json").read_text())
     (command,) = [one["command"] for one in commands if one["file"].endswith("select/table.cpp")]
     assert "/where/it/is" in command
+
+
+@pytest.mark.skipif(shutil.which("clang++") is None, reason="no clang++ here")
+def test_clang_takes_the_templates_of_all_calls(tmp_path):
+    """Zig's compiler is Clang, which is stricter than GCC."""
+    (tmp_path / "ompi").symlink_to(PREFIXES["openmpi"] / "include")
+    settings = {"CMAKE_CXX_COMPILER": "clang++", "CMAKE_DISABLE_PRECOMPILE_HEADERS": "ON", "OMNES_PYTHON": "OFF"}
+    settings |= {"OMNES_FAMILIES": "ompi", "OMNES_MPI_HEADERS": str(tmp_path)}
+    words = ["cmake", "-S", ROOT, "-B", tmp_path / "build", *(f"-D{name}={value}" for name, value in settings.items())]
+    subprocess.run(words, check=True, capture_output=True, timeout=LIMIT)
+    commands = json.loads((tmp_path / "build/compile_commands.json").read_text())
+    command = next(one["command"] for one in commands if one["file"].endswith("exports/collectives.cpp"))
+    output_of("sh", "-c", f"{command} -fsyntax-only", cwd=tmp_path)
 
 
 def test_what_a_version_script_names_has_to_be_defined(tmp_path):

@@ -230,8 +230,8 @@ class Repeats {
     if constexpr (Given<Arguments...>::arrays > 0) {
       if (!repeat.has_single_parts) return false;
       // Piece by piece, so that calls that repeat have them in registers only.
-      std::array<std::uint64_t, given.words> word;
-      std::array<GivenArray, given.arrays> array;
+      std::array<std::uint64_t, Given<Arguments...>::words> word;
+      std::array<GivenArray, Given<Arguments...>::arrays> array;
       for (int i = 0; i < given.words; ++i) word[i] = given.word[i];
       for (int i = 0; i < given.arrays; ++i) {
         const auto& [elements, element_bytes, of_received] = given.array[i];

@@ -329,21 +329,20 @@ const char* would_stop(const State& state, const Job& job) {
 /// Nonblocking and persistent: `begin` takes the described operation and makes its request.
 template <class Describe, class Pass>
 int requested(const Made& call, On on, Describe describe, Pass pass) {
-  const auto [operation, form, caller, request] = call;
   if constexpr (simulated)
-    return pass_on(communicator(on), nullptr, operation, form, "only blocking calls are served in a simulation",
-                   no_size, pass);
+    return pass_on(communicator(on), nullptr, call.operation, call.form,
+                   "only blocking calls are served in a simulation", no_size, pass);
   const auto serve = [&](State& state, MPI_Comm comm) -> const char* {
     auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), comm);
     if (const char* reason = describe(state, pending->job)) return refused(state, comm, reason);
     state.taking_part = true;
     if (const char* reason = would_stop(state, pending->job)) return reason;
-    if (recording()) record::call(state, comm, form, pending->job);
+    if (recording()) record::call(state, comm, call.form, pending->job);
     pending->job.hold();
     pending->job.copy_small_contribution(state.p);
-    open_lanes(state, comm, form == Form::persistent);
-    MPI_Request& made = *request;
-    if (form == Form::nonblocking) {
+    open_lanes(state, comm, call.form == Form::persistent);
+    MPI_Request& made = *call.request;
+    if (call.form == Form::nonblocking) {
       engine::launch(std::move(pending), made);
     } else {
       engine::prepare(std::move(pending), made);
