@@ -49,3 +49,5 @@ def test_a_wrong_description_is_one_clear_line():
         ValueError, match=r"^machine 'nonsense' is no file, and not a description such as 'package:2 l3:1 core:4 pu:2'$"
     ):
         _core.machine("nonsense")
+    with pytest.raises(ValueError, match=r"^machine 'non\\nsense' is no file"):
+        _core.machine("non\nsense")

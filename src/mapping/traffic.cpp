@@ -8,6 +8,7 @@
 
 #include "algorithms/samples.hpp"
 #include "base/assert.hpp"
+#include "topology/file.hpp"
 
 namespace omnes::mapping {
 
@@ -134,8 +135,8 @@ Traffic read_traffic(std::istream& in, int p) {
     constexpr std::int64_t max_ranks = 1 << 24;
     if (!(words >> from >> to >> amount) || (words >> rest) || std::min({from, to, amount}) < 0 ||
         std::max(from, to) >= max_ranks || amount > max_amount)
-      throw std::invalid_argument("line " + std::to_string(number) + ": expected 'rank rank bytes', found '" + line +
-                                  "'");
+      throw std::invalid_argument("line " + std::to_string(number) + ": expected 'rank rank bytes', found '" +
+                                  one_line(line) + "'");
     if (static_cast<std::size_t>(std::max(from, to)) >= rows.size()) rows.resize(std::max(from, to) + 1);
     if (from != to && amount > 0) rows[from].emplace_back(to, amount);
   }

@@ -77,19 +77,20 @@ bool cma_works() {
 }  // namespace
 
 Machine hwloc_machine(const std::string& description) {
+  const std::string in_one_line = one_line(description);
   std::optional<std::string> text;
   std::error_code ignored;
   if (std::filesystem::exists(description, ignored)) {
     try {
       text = read_file(description);
     } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument("machine '" + description + "': " + error.what());
+      throw std::invalid_argument("machine '" + in_one_line + "': " + error.what());
     }
   }
   const nb::module_ hwloc = import_optional({"omnes._hwloc", "hwloc", "libhwloc15", "libhwloc-dev", "libhwloc.so.15"});
   using LevelOf = std::tuple<std::string, std::size_t, std::vector<std::vector<int>>>;
   const auto [usable, levels] =
-      nb::cast<std::pair<std::vector<int>, std::vector<LevelOf>>>(hwloc.attr("machine")(description, text));
+      nb::cast<std::pair<std::vector<int>, std::vector<LevelOf>>>(hwloc.attr("machine")(in_one_line, text));
   Machine machine{usable, {}};
   for (const auto& [name, bytes, groups] : levels) machine.levels.push_back({name, bytes, groups});
   return machine;

@@ -250,8 +250,11 @@ Op read_op(Line& line, Schedule& schedule) {
 }
 
 void read_temp(Line& line, Schedule& schedule) {
+  constexpr std::size_t most = std::size_t{1} << 24;  // 128 MiB of them: all pairs of 4096 ranks
   while (!line.done()) {
     const auto [first, count] = line.range();
+    if (schedule.temp.size() + static_cast<std::size_t>(count) > most)
+      line.fail("no more than " + std::to_string(most) + " temporary blocks in all");
     const std::int32_t rank = line.accept("@") ? line.natural("a rank") : schedule.problem.rank;
     for (std::int32_t i = 0; i < count; ++i) schedule.temp.push_back({first + i, rank});
   }

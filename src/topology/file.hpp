@@ -13,4 +13,8 @@ std::string read_file(const std::string& name);
 /// errors, which echo what was written.
 std::string one_line(std::string_view text);
 
+/// The line of a TOML file's first character beyond ASCII outside of quotes and comments, where TOML has none; 0: it has none, either.
+/// For such a character, and in text over several lines, which counts as outside here, toml++ 3.4 does what is not defined.
+int line_beyond_ascii(std::string_view toml);
+
 }  // namespace omnes::inline topology

@@ -265,6 +265,8 @@ TEST(OwnTable, WrongOnesAreOneClearLine) {
       {"bcast = [{max_nodes=0, use='linear'}]",
        "my.toml: line 1: rule 1 of bcast, max_nodes: \"0\" is not valid; valid: a whole number of at least 1"},
       {"bcast = [{one_node=1, use='linear'}]", "my.toml: line 1: rule 1 of bcast, one_node: valid: true, false"},
+      {"# \xc3\xa9\nbcast\xef\xb1\xbf = []",
+       "my.toml: line 2: letters beyond ASCII are valid in \"...\" and comments only"},
   };
   for (const auto& [text, wanted] : cases)
     EXPECT_EQ(complaint([&, text = text] { parse_own_table(text, "my.toml"); }), wanted);

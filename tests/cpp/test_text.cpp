@@ -110,6 +110,8 @@ const Wrong wrongs[] = {
     {"\n0 recv_reduce from 1: recv[0] = recv[0] . send[0]", "line 2: expected 'incoming', found 'send[0]'"},
     {"\ntemp 0 1@", "line 2: expected a number, found the end of the line"},
     {"\ntemp 0@-1", "line 2: expected a rank that is not negative, found '-1'"},
+    {"\ntemp 0..9 10..300000000",
+     "line 2: expected no more than 16777216 temporary blocks in all, found the end of the line"},
     {"\n0 publish: recv[0]  after", "line 2: expected a number, found the end of the line"},
     {"\n0 publish: recv[0]\n\n1 copy: recv[0]", "line 4: expected '=', found the end of the line"},
     {"\n0 publish: recv[0]\ntemp 0", "line 3: expected op number 1, found 'temp 0'"},

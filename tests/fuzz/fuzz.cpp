@@ -11,11 +11,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "mapping/traffic.hpp"
 #include "model/machine_costs.hpp"
 #include "schedule/text.hpp"
 #include "schedule/verify.hpp"
@@ -69,6 +71,25 @@ std::string as_file(std::string_view text) {
     const std::string written = to_text(read);
     if (to_text(from_text(written)) != written) broken("does not round-trip", written);
   });
+}
+/// The schedules of all ranks, each begun by its head, are proved or not.
+[[maybe_unused]] void proof(std::string_view text) {
+  std::vector<std::string> ranks;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+    text.remove_prefix(line.size());
+    if (ranks.empty() || operation_named(line.substr(0, line.find(" p ")))) ranks.emplace_back();
+    ranks.back() += line;
+  }
+  refused_in_one_line([&] {
+    std::vector<Schedule> schedules;
+    for (const std::string& rank : ranks) schedules.push_back(from_text(rank));
+    if (const auto finding = verify(schedules)) throw std::invalid_argument(to_text(*finding));
+  });
+}
+[[maybe_unused]] void traffic(std::string_view text) {
+  std::istringstream lines{std::string(text)};
+  refused_in_one_line([&] { mapping::read_traffic(lines); });
 }
 [[maybe_unused]] void table(std::string_view text) {
   refused_in_one_line([&] {
