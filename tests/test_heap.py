@@ -90,6 +90,13 @@ def test_what_becomes_of_adopted_buffers_has_to_be_seen(mpi, build):
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
 
+@pytest.mark.parametrize("setting", ["auto", "alloc_mem", "shared"])
+def test_address_space_may_be_limited_later(mpi, build, setting):
+    variables = {"OMNES_HEAP": setting, "OMNES_DIRECT_COPY": "16K", "OMNES_SINGLE_COPY": "off"}
+    run = mpirun(mpi, 3, build("limited", mpi), setting, variables=variables)
+    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+
+
 def says_where_memory_is_mapped() -> bool:
     """Whether the kernel answers the question without which nothing is adopted."""
     release = tuple(int(number) for number in re.findall(r"\d+", platform.release())[:2])

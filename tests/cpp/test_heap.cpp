@@ -2,6 +2,7 @@
 #include "transport/shm/heap/heap.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -141,36 +142,85 @@ TEST(Heap, AnotherProcessReadsIt) {
             0);
 }
 
-/// Of the mappings of heaps: which may be accessed, and which of these are part of core dumps.
+/// Bytes of the mappings of heaps, and of those that are part of core dumps.
 struct Shown {
-  std::size_t accessible = 0, dumped = 0;  // bytes
+  std::size_t mapped = 0, dumped = 0;
 };
 Shown mappings_of_heaps() {
   Shown shown;
-  std::size_t bytes = 0;  // of the mapping that the lines are about, if it may be accessed
+  std::size_t bytes = 0;  // of the mapping that the lines are about
   std::ifstream file("/proc/self/smaps");
   for (std::string line; std::getline(file, line);) {
     std::uintptr_t begin = 0, end = 0;
-    char access = '-', path[100] = "";
-    if (std::sscanf(line.c_str(), "%lx-%lx %c%*s %*s %*s %*s %99s", &begin, &end, &access, path) >= 3)
-      bytes = access == 'r' && std::string_view(path) == "/memfd:omnes-heap" ? end - begin : 0;
-    shown.accessible += line.starts_with("VmFlags:") ? bytes : 0;
+    char path[100] = "";
+    if (std::sscanf(line.c_str(), "%lx-%lx %*s %*s %*s %*s %99s", &begin, &end, path) >= 2)
+      bytes = std::string_view(path) == "/memfd:omnes-heap" ? end - begin : 0;
+    shown.mapped += line.starts_with("VmFlags:") ? bytes : 0;
     shown.dumped += line.starts_with("VmFlags:") && line.find(" dd") == std::string::npos ? bytes : 0;
   }
   return shown;
 }
 
-TEST(Heap, NoMoreMayBeAccessedThanWasNeeded) {
+TEST(Heap, NoMoreIsMappedThanWasNeeded) {
   const auto heap = heap_of(100 * some);
   const auto peer = PeerHeap::map(heap->ticket());
-  EXPECT_LE(mappings_of_heaps().accessible, 8 * megabyte);
+  EXPECT_LE(mappings_of_heaps().mapped, 8 * megabyte);
   std::byte* const first = take(*heap, 30 * megabyte);
   std::byte* const second = take(*heap, 30 * megabyte);
   std::memset(second, 7, 30 * megabyte);
   EXPECT_TRUE(all_are(peer->here(reinterpret_cast<std::uintptr_t>(second), 30 * megabyte), 30 * megabyte, 7));
   heap->give_back(second);
   heap->give_back(first);
-  EXPECT_LE(mappings_of_heaps().accessible, 136 * megabyte);
+  EXPECT_LE(mappings_of_heaps().mapped, 136 * megabyte);
+}
+
+TEST(Heap, ItGrowsThoughTheProgramMapsAsMuch) {
+  const auto heap = heap_of(some);
+  std::vector<void*> others;
+  for (int i = 0; i < 60; ++i) {
+    others.push_back(mmap(nullptr, megabyte, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    EXPECT_FALSE(heap->holds(others.back()));
+  }
+  std::byte* const data = take(*heap, some - megabyte);
+  ASSERT_NE(data, nullptr);
+  std::memset(data, 7, some - megabyte);
+  for (void* const other : others) munmap(other, megabyte);
+}
+
+// As a program may do with what MPI_Alloc_mem gives it.
+TEST(Heap, ItGrowsThoughItsLastPageIsProtected) {
+  const auto heap = heap_of(some);
+  std::byte* const data = take(*heap, 4 * megabyte - page_bytes);
+  mprotect(data + 4 * megabyte - 2 * page_bytes, page_bytes, PROT_NONE);
+  std::byte* const more = take(*heap, megabyte);
+  ASSERT_NE(more, nullptr);
+  std::memset(more, 7, megabyte);
+}
+
+/// From now on the program may not have more addresses than it has, but for some.
+bool limit_address_space() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlimit limit{pages * page_bytes + some, RLIM_INFINITY};
+  return setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+TEST(Heap, NoneOfTheAddressesThatAProgramLimitsAreTakenFromIt) {
+  const auto heap = heap_of(100 * some);
+  const auto peer = PeerHeap::map(heap->ticket());
+  std::byte* const data = take(*heap, 20 * megabyte);
+  std::memset(data, 7, 20 * megabyte);
+  const auto address = reinterpret_cast<std::uint64_t>(data);
+  EXPECT_EQ(in_child([&] {
+              if (!limit_address_space()) return 1;
+              if (peer->here(address, 20 * megabyte) != nullptr) return 2;
+              const std::size_t before = mappings_of_heaps().mapped;
+              std::vector<std::byte> copy(megabyte);
+              if (!peer->read(address + 5, copy.data(), megabyte) || !all_are(copy.data(), megabyte, 7)) return 3;
+              if (peer->read(address - 2 * megabyte, copy.data(), megabyte)) return 4;
+              return mappings_of_heaps().mapped == before ? 0 : 5;
+            }),
+            0);
 }
 
 TEST(Heap, OnlyItsOwnerDumpsWhatWasNeeded) {
@@ -244,6 +294,42 @@ TEST(Heap, GrandchildrenAndThreadsAreSafe) {
   for (int i = 0; i < 5; ++i)
     EXPECT_EQ(in_child([&] { return in_child([&] { return all_are(data, 1000, 5) ? 0 : 1; }); }), 0);
   busy.join();
+}
+
+// Where a heap has not come yet, a program may have something of its own.
+TEST(Heap, WhatLiesBehindItIsNotTakenForIt) {
+  std::string error;
+  const auto segment = Segment::in_process({2, 2, 64}, error);
+  Endpoint sender(segment, 0), reader(segment, 1);
+  const std::unique_ptr<Heap> heaps[] = {heap_of(some), heap_of(some)};
+  std::vector<Access> access(2);
+  std::byte* buffers[2];
+  for (int rank = 0; rank < 2; ++rank) {
+    access[rank] = {getpid(), PeerHeap::map(heaps[rank]->ticket())};
+    auto* const behind = reinterpret_cast<std::byte*>(heaps[rank]->ticket().address) + some / 2;
+    buffers[rank] = static_cast<std::byte*>(
+        mmap(behind, megabyte, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0));
+    ASSERT_EQ(buffers[rank], behind);
+  }
+  sender.know_access(access);
+  reader.know_access(access);
+  sender.set_direct_copy_from(100, heaps[0].get());
+  reader.set_direct_copy_from(100, heaps[1].get());
+  sender.set_single_copy_from(100);
+  const std::int32_t readers[] = {1};
+  for (const bool busy : {false, true}) {  // pushed as a whole, or in part
+    std::memset(buffers[0], 5 + busy, megabyte);
+    Transfer out{}, in{};
+    in.busy = busy;
+    bool sent = false, received = false;
+    for (int step = 0; step < 100'000 && !(sent && received); ++step) {
+      if (!received) received = reader.recv(0, buffers[1], megabyte, in);
+      if (!sent) sent = sender.send(readers, buffers[0], megabyte, out);
+    }
+    EXPECT_TRUE(sent && received);
+    EXPECT_TRUE(all_are(buffers[1], megabyte, 5 + busy));
+  }
+  for (std::byte* const buffer : buffers) munmap(buffer, megabyte);
 }
 
 // Two endpoints of one segment whose buffers lie in heaps that both have mapped.

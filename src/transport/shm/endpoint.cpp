@@ -209,8 +209,8 @@ bool Endpoint::send_slowly(const Target& to, const std::byte* data, std::size_t 
       split(to, transfer);
       return send_split(to, data, bytes, transfer);
     } else if (room(to)) {
-      const RemoteBuffer source{reinterpret_cast<std::uint64_t>(bring_into_heap(data, bytes)), bytes, transfer.busy,
-                                in_window(data, bytes)};
+      RemoteBuffer source = bring_into_heap(data, bytes);
+      source.busy_sender = transfer.busy;
       post(to, header(Carry::single, true, 0), &source, sizeof source);
       transfer.last = to.published ? published_.sent : peers_[to.readers[0]].out.sent;
       transfer.stage = Stage::posted;

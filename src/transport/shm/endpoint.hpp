@@ -348,7 +348,7 @@ class alignas(line_bytes) Endpoint {
   bool in_window(const void* data, std::size_t bytes) const;
   std::byte* in_heap(const void* data, std::size_t bytes) const;
   const Adopted* adopted(const void* data, std::size_t bytes) const;
-  std::byte* bring_into_heap(const std::byte* data, std::size_t bytes) const;
+  RemoteBuffer bring_into_heap(const std::byte* data, std::size_t bytes) const;
   void take_from_heap(std::byte* into, std::size_t bytes, std::size_t from) const;
   bool may_be_read_by(const Target& to, std::uint32_t ways) const;
   bool room(const Target& to);

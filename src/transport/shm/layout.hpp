@@ -65,14 +65,16 @@ struct RemoteBuffer {
   std::uint64_t bytes;
   bool busy_sender = false;  ///< its owner has something else to do before it can help
   bool in_window = false;    ///< in the owner's part of a shared window
+  bool in_heap = false;      ///< in the owner's heap
 };
 
 /// What a reader tells the owner of a ring.
 struct Intake {
   std::atomic<std::uint32_t> taken;  ///< fragments taken
   std::atomic<std::uint64_t> offer;  ///< to share the work of a single copy, see single_copy.cpp; 0: none
-  std::atomic<std::uint64_t> into;   ///< where what is offered belongs
+  std::atomic<std::uint64_t> into;   ///< where what is offered belongs; with the mark, in its owner's heap
 };
+inline constexpr std::uint64_t in_heap_mark = std::uint64_t{1} << 63;  // no address of a program
 
 /// Ways to read a peer's memory.
 inline constexpr std::uint32_t by_call = 1;     ///< by system calls (CMA)

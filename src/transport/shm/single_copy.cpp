@@ -126,12 +126,13 @@ std::byte* Endpoint::in_heap(const void* data, std::size_t bytes) const {
 }
 
 // Where readers find it.
-std::byte* Endpoint::bring_into_heap(const std::byte* data, std::size_t bytes) const {
-  if (const Adopted* const found = adopted(data, bytes)) {
-    found->bring_ends(data, bytes);
-    return found->in_heap(data, bytes);
-  }
-  return const_cast<std::byte*>(data);
+RemoteBuffer Endpoint::bring_into_heap(const std::byte* data, std::size_t bytes) const {
+  if (const Adopted* const found = adopted(data, bytes)) found->bring_ends(data, bytes);
+  const std::byte* const inside = in_heap(data, bytes);
+  return {.address = reinterpret_cast<std::uint64_t>(inside != nullptr ? inside : data),
+          .bytes = bytes,
+          .in_window = in_window(data, bytes),
+          .in_heap = inside != nullptr};
 }
 
 // What a peer has written there from byte `from` on, where in_heap() has said that it lies there.
@@ -150,7 +151,7 @@ const std::byte* Endpoint::mapped(int from, const RemoteBuffer& source) const {
   const Access& access = peers_[from].access;
   if (source.in_window && windows_ != nullptr)
     if (const std::byte* data = windows_->here(access.pid, source.address, source.bytes)) return data;
-  return access.heap ? access.heap->here(source.address, source.bytes) : nullptr;
+  return source.in_heap && access.heap ? access.heap->here(source.address, source.bytes) : nullptr;
 }
 
 bool Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
@@ -158,7 +159,9 @@ bool Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
     copy_bytes(into, data, source.bytes);
     return true;
   }
-  const int error = read_process(peers_[from].access.pid, source.address, into, source.bytes);
+  const Access& access = peers_[from].access;
+  if (access.pid == 0 && access.heap && access.heap->read(source.address, into, source.bytes)) return true;
+  const int error = read_process(access.pid, source.address, into, source.bytes);
   if (error == 0) return true;
   if (copy_error_ == 0) copy_error_ = error;
   left_over_ |= left_mismatch;
@@ -182,8 +185,9 @@ bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void
   std::atomic<std::uint64_t>& offer = in.intake->offer;
   const auto make = [&](Offer what) {
     std::byte* const there = in_heap(into, bytes);
-    in.intake->into.store(reinterpret_cast<std::uint64_t>(there != nullptr ? there : into) + start_of(what, bytes),
-                          std::memory_order_relaxed);
+    const auto address = there != nullptr ? reinterpret_cast<std::uint64_t>(there) | in_heap_mark
+                                          : reinterpret_cast<std::uint64_t>(into);
+    in.intake->into.store(address + start_of(what, bytes), std::memory_order_relaxed);
     offer.store(offer_word(what, sequence), std::memory_order_release);
     wake(from);
   };
@@ -240,7 +244,9 @@ bool Endpoint::take_single(Inbox&, int from, const RemoteBuffer& source, const S
 
 // Writes into a peer's memory.
 bool Endpoint::push(const Access& access, std::uint64_t into, const std::byte* data, std::size_t bytes) {
-  if (std::byte* here = access.heap ? access.heap->here(into, bytes) : nullptr) {
+  const bool in_heap = (into & in_heap_mark) != 0;
+  into &= ~in_heap_mark;
+  if (std::byte* here = in_heap && access.heap ? access.heap->here(into, bytes) : nullptr) {
     // The first time, as to write on pages that are not mapped here yet costs 1.3 us each, and reading maps many for 5 us.
     for (std::size_t i = 0; i < bytes; i += mapped_by_reading)
       static_cast<void>(static_cast<volatile std::byte*>(here)[i]);

@@ -28,12 +28,12 @@ namespace {
 // Bytes of freed pieces that keep their pages: what a program frees and allocates again in its loop, not what it frees for good.
 constexpr std::size_t max_dirty_bytes = std::size_t{256} << 20;
 
-// Of address space: 128 ranks can map each other's heaps in a quarter of what x86-64 has.
+// Room for 128 ranks to map each other's heaps in half of the addresses that x86-64 has.
 constexpr std::size_t max_usual_bytes = std::size_t{256} << 30;
 
-// To open more takes 2 us, and to touch so much for the first time some 250 us. A multiple of all sizes of pages, and of the huge ones of
+// To map more takes 2 us, and to touch so much for the first time some 250 us. A multiple of all sizes of pages, and of the huge ones of
 // x86-64.
-constexpr std::size_t opened_at_once = std::size_t{4} << 20;
+constexpr std::size_t mapped_at_once = std::size_t{4} << 20;
 
 // Those of this process. Never destroyed: a handler may come late.
 struct Alive {
@@ -45,25 +45,50 @@ Alive& alive() {
   return *all;
 }
 
-/// All of a heap's file, without access.
-void* map_closed(int fd, std::size_t bytes) {
-  return mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+constexpr int plain = PROT_READ | PROT_WRITE;
+
+bool is_limited(__rlimit_resource what) {
+  rlimit limit{};
+  return getrlimit(what, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/// In the midst of three times as many free addresses: the system gives away those at one end of a gap first, on most machines
+/// the upper end. Null where there are not so many.
+void* where_it_may_grow(std::size_t bytes) {
+  void* const gap = mmap(nullptr, 3 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (gap == MAP_FAILED) return nullptr;
+  munmap(gap, 3 * bytes);
+  return static_cast<std::byte*>(gap) + bytes;
+}
+
+std::string file_of(const HeapTicket& ticket) {
+  return "/proc/" + std::to_string(ticket.pid) + "/fd/" + std::to_string(ticket.fd);
 }
 
 }  // namespace
 
-OpenPages::OpenPages(void* base, std::size_t bytes, bool dumped)
-    : base_(static_cast<std::byte*>(base)), bytes_(bytes), dumped_(dumped) {
-  put_into_core_dumps(base, bytes, false);
+GrowingMapping::GrowingMapping(int fd, std::size_t bytes) : bytes_(bytes), base_(nullptr), end_(0) {
+  const std::size_t first = std::min(mapped_at_once, bytes);
+  void* const mapped = mmap(where_it_may_grow(bytes), first, plain, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (mapped == MAP_FAILED) return;
+  base_ = static_cast<std::byte*>(mapped);
+  end_ = first;
 }
 
-bool OpenPages::open(std::size_t end) {
+GrowingMapping::~GrowingMapping() {
+  if (base_ != nullptr) munmap(base_, end());
+}
+
+// By its last page: a program may have cut into mappings what it has of a heap, of whose pages one may be protected now.
+bool GrowingMapping::grow(std::size_t end) {
   const std::lock_guard lock(mutex_);
-  const std::size_t begin = end_.load(std::memory_order_relaxed);
+  const std::size_t begin = this->end();
   if (end <= begin) return true;
-  end = std::min(rounded_up(end, opened_at_once), bytes_);
-  if (mprotect(base_ + begin, end - begin, PROT_READ | PROT_WRITE) != 0) return false;
-  if (dumped_) put_into_core_dumps(base_ + begin, end - begin, true);
+  if (end > bytes_ || is_limited(RLIMIT_AS)) return false;
+  end = std::min(rounded_up(end, mapped_at_once), bytes_);
+  // Not the function, which the preloaded library exports.
+  if (syscall(SYS_mremap, base_ + begin - page(), page(), page() + end - begin, 0) == -1) return false;
+  mprotect(base_ + begin, end - begin, plain);
   end_.store(end, std::memory_order_release);
   return true;
 }
@@ -171,10 +196,7 @@ pid_t fork_with_copies(pid_t (*fork)()) {
 }
 
 std::size_t Heap::usual_bytes() {
-  for (const auto limited : {RLIMIT_AS, RLIMIT_FSIZE}) {
-    rlimit limit{};
-    if (getrlimit(limited, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return 0;
-  }
+  if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_FSIZE)) return 0;
   const auto memory =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return std::min(memory, max_usual_bytes);
@@ -187,28 +209,26 @@ std::unique_ptr<Heap> Heap::make(std::size_t max_bytes, std::string& error) {
     return nullptr;
   }
   const int fd = memfd_create("omnes-heap", MFD_CLOEXEC);
-  void* base = MAP_FAILED;
-  if (fd >= 0 && ftruncate(fd, static_cast<off_t>(bytes)) == 0) base = map_closed(fd, bytes);
   std::unique_ptr<Heap> heap;
-  if (base != MAP_FAILED) heap.reset(new Heap(base, bytes, fd));
-  if (!heap || !heap->open_.reach(sizeof nonce_)) {
+  if (fd >= 0 && ftruncate(fd, static_cast<off_t>(bytes)) == 0) heap.reset(new Heap(fd, bytes));
+  if (!heap || heap->mapping_.base() == nullptr) {
     error = std::string("cannot make a heap that peers can map: ") + std::strerror(errno);
     if (!heap && fd >= 0) close(fd);
     return nullptr;
   }
-  std::memcpy(base, &heap->nonce_, sizeof nonce_);
+  std::memcpy(heap->mapping_.base(), &heap->nonce_, sizeof nonce_);
   ForkHandlers::install();
   const std::lock_guard lock(alive().mutex);
   alive().heaps.push_back(heap.get());
   return heap;
 }
 
-Heap::Heap(void* base, std::size_t bytes, int fd)
-    : base_(reinterpret_cast<std::uintptr_t>(base)),
-      bytes_(bytes),
+Heap::Heap(int fd, std::size_t bytes)
+    : bytes_(bytes),
       fd_(fd),
-      nonce_(new_nonce()),
-      open_(base, bytes, true) {
+      mapping_(fd, bytes),
+      base_(reinterpret_cast<std::uintptr_t>(mapping_.base())),
+      nonce_(new_nonce()) {
   struct stat status{};
   if (fstat(fd, &status) == 0) {
     inode_ = status.st_ino;
@@ -222,7 +242,6 @@ Heap::~Heap() {
     const std::lock_guard lock(alive().mutex);
     std::erase(alive().heaps, this);
   }
-  munmap(reinterpret_cast<void*>(base_), bytes_);
   if (fd_ >= 0) close(fd_);
 }
 
@@ -283,7 +302,7 @@ void* Heap::take(std::size_t bytes, std::size_t alignment, bool zeroed) {
     piece = (dirty ? dirty_ : clean_).cut(bytes, alignment, base_);
   }
   if (piece.bytes == 0) return nullptr;
-  if (!open_.reach(piece.offset + bytes)) {
+  if (!mapping_.reach(piece.offset + bytes)) {
     (dirty ? dirty_ : clean_).add(piece);
     return nullptr;
   }
@@ -387,7 +406,6 @@ bool Heap::is_mapped_elsewhere(const Mappings& mappings, const void* piece, std:
 
 // In the child, while its parent waits (without a pipe it does not: what it writes meanwhile may be seen).
 void Heap::become_private() {
-  constexpr int plain = PROT_READ | PROT_WRITE;
   if (any_mapped_also_) {
     for_each_elsewhere(Mappings(), 0, UINTPTR_MAX, [this](const Mapping& mapping) {
       if (!mapping.shared) return;  // already
@@ -402,7 +420,6 @@ void Heap::become_private() {
 
 // Puts a copy of what lies at `offset` in the file in place of what is mapped at `address`.
 void Heap::copy_privately(std::uintptr_t address, std::size_t bytes, std::size_t offset, int protection) const {
-  constexpr int plain = PROT_READ | PROT_WRITE;
   // As the kernel does when it has no memory for a child's copy: nothing else would be right.
   const auto end_it = [] { raise(SIGKILL); };
   void* const mapped = mmap(nullptr, bytes, plain, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -426,23 +443,33 @@ void Heap::copy_privately(std::uintptr_t address, std::size_t bytes, std::size_t
 
 std::shared_ptr<PeerHeap> PeerHeap::map(const HeapTicket& ticket) {
   if (ticket.bytes == 0) return nullptr;
-  const std::string name = "/proc/" + std::to_string(ticket.pid) + "/fd/" + std::to_string(ticket.fd);
-  const int fd = open(name.c_str(), O_RDWR | O_CLOEXEC);
+  const int fd = open(file_of(ticket).c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return nullptr;
   struct stat status{};
-  void* base = MAP_FAILED;
-  if (fstat(fd, &status) == 0 && static_cast<std::uint64_t>(status.st_size) == ticket.bytes)
-    base = map_closed(fd, ticket.bytes);
+  const bool as_long = fstat(fd, &status) == 0 && static_cast<std::uint64_t>(status.st_size) == ticket.bytes;
+  std::shared_ptr<PeerHeap> heap(as_long && !is_limited(RLIMIT_AS) ? new PeerHeap(ticket, fd) : nullptr);
   close(fd);
-  if (base == MAP_FAILED) return nullptr;
-  std::shared_ptr<PeerHeap> heap(new PeerHeap({ticket.address, ticket.bytes, static_cast<std::byte*>(base)}));
+  if (!heap || heap->mapping_.base() == nullptr) return nullptr;
+  put_into_core_dumps(heap->mapping_.base(), heap->mapping_.end(), false);  // nor what it grows by
   std::uint64_t nonce;
-  if (!heap->open_.reach(sizeof nonce)) return nullptr;
-  std::memcpy(&nonce, base, sizeof nonce);
+  std::memcpy(&nonce, heap->mapping_.base(), sizeof nonce);
   // In another process namespace the same numbers may name something else.
   return nonce == ticket.nonce ? heap : nullptr;
 }
 
-PeerHeap::~PeerHeap() { munmap(mapping_.base, mapping_.bytes); }
+bool PeerHeap::read(std::uint64_t address, void* into, std::size_t bytes) const {
+  if (!MappedMemory{ticket_.address, ticket_.bytes}.has(address, bytes)) return false;
+  const int fd = open(file_of(ticket_).c_str(), O_RDONLY | O_CLOEXEC);
+  std::uint64_t nonce = 0;  // as above
+  bool all = fd >= 0 && pread(fd, &nonce, sizeof nonce, 0) == sizeof nonce && nonce == ticket_.nonce;
+  for (std::size_t done = 0; all && done < bytes;) {
+    const ssize_t n = pread(fd, static_cast<std::byte*>(into) + done, bytes - done,
+                            static_cast<off_t>(address - ticket_.address + done));
+    all = n > 0;
+    if (all) done += static_cast<std::size_t>(n);
+  }
+  if (fd >= 0) close(fd);
+  return all;
+}
 
 }  // namespace omnes::shm

@@ -3,8 +3,9 @@
 // Overview. A heap is one nameless file, as long as it may ever get (pages cost nothing until they are touched), mapped once by its owner and
 // once by each peer that has its ticket. Its owner hands out pieces of it in place of ordinary memory. A message that lies there needs no
 // copy in between and no system call: the reader takes it from where it is (single_copy.cpp).
-// Some go through all the memory that a process may access, and so would make every page of it: mlockall, core dumps, valgrind's search for
-// leaks. So each process opens the file only as far as it has needed it (OpenPages).
+// Some go through all the memory that a process has mapped, and so would make every page of it: mlockall, core dumps, valgrind's search for
+// leaks; and a program may limit its address space later. So each process maps the file only as far as it has needed it
+// (GrowingMapping).
 // Freed pieces keep their pages for the next one, up to a limit; what is above goes back to the system at once.
 // Fork. The child of a fork must not share what its parent writes. Before fork() returns to either, the child replaces each piece by a
 // private copy, read from the file while the parent waits; from then on its heap hands out nothing, and no peer knows it. Children that
@@ -38,29 +39,35 @@ struct HeapTicket {
   std::uint64_t nonce = 0;  ///< stands at the start of the file: proves that the right thing was found
 };
 
-/// Which pages of a mapping may be accessed: none at first, then those before the furthest that was needed.
-class OpenPages {
+/// A file that is mapped up to the furthest byte that was needed. Its addresses behind that are not reserved, but others
+/// come there last.
+class GrowingMapping {
  public:
-  /// `dumped`: they are part of core dumps. The mapping is one without access.
-  OpenPages(void* base, std::size_t bytes, bool dumped);
-  /// So that the bytes before `end` may be accessed. False: the system refuses it. Threads may call it at any time.
-  bool reach(std::size_t end) {
-    return end <= end_.load(std::memory_order_acquire) || open(end);  // pairs with the release of who has opened them
-  }
+  /// Of a file of so many bytes, the first of which are there afterwards; where not, base() is null.
+  GrowingMapping(int fd, std::size_t bytes);
+  ~GrowingMapping();
+  GrowingMapping(const GrowingMapping&) = delete;
+  GrowingMapping& operator=(const GrowingMapping&) = delete;
+
+  std::byte* base() const { return base_; }
+  /// How far it is mapped.
+  std::size_t end() const { return end_.load(std::memory_order_acquire); }
+  /// So that the bytes before `end` are there. False: that is not possible, or not in address space that the program has
+  /// limited. Threads may call it at any time.
+  bool reach(std::size_t end) { return end <= this->end() || grow(end); }
 
  private:
-  bool open(std::size_t end);
-  std::byte* const base_;
+  bool grow(std::size_t end);
   const std::size_t bytes_;
-  const bool dumped_;
+  std::byte* base_;
   std::mutex mutex_;
-  std::atomic<std::size_t> end_{0};
+  std::atomic<std::size_t> end_;  // release by who has mapped more; pairs with the acquire of who accesses it
 };
 
 /// A heap of this process.
 class Heap {
  public:
-  /// `max_bytes`: address space, to be had only once for all. Null, with one line in `error`, where it cannot be had.
+  /// It may get as long as `max_bytes`. Null, with one line in `error`, where none can be had.
   static std::unique_ptr<Heap> make(std::size_t max_bytes, std::string& error);
   /// What suits this machine as `max_bytes`; 0 where address space or the length of files is limited (ulimit -v, -f).
   static std::size_t usual_bytes();
@@ -76,9 +83,7 @@ class Heap {
   void release(void* pages, std::size_t bytes);
   /// The bytes that may be used of what take() returned: at least as many as asked for.
   std::size_t room(const void* piece) const;
-  bool holds(const void* address) const {
-    return reinterpret_cast<std::uintptr_t>(address) - base_ < bytes_.load(std::memory_order_relaxed);
-  }
+  bool holds(const void* address) const { return reinterpret_cast<std::uintptr_t>(address) - base_ < mapping_.end(); }
 
   /// All zero in a child of a fork.
   HeapTicket ticket() const;
@@ -108,7 +113,7 @@ class Heap {
   bool any_mapped_also() const { return any_mapped_also_.load(std::memory_order_relaxed); }
 
  private:
-  Heap(void* base, std::size_t bytes, int fd);
+  Heap(int fd, std::size_t bytes);
   struct Piece {
     std::size_t offset, bytes;
   };
@@ -134,12 +139,12 @@ class Heap {
   bool punch_hole(std::size_t offset, std::size_t bytes) const;
   bool is_own(const Mapping& mapping) const { return mapping.is_of_file(inode_, device_); }
 
-  const std::uintptr_t base_;
-  std::atomic<std::size_t> bytes_;
+  const std::size_t bytes_;
   int fd_;
+  GrowingMapping mapping_;
+  const std::uintptr_t base_;
   std::uint64_t inode_ = 0, device_ = 0;  // of its file
   const std::uint64_t nonce_;
-  OpenPages open_;
   mutable std::mutex mutex_;
   Pieces clean_, dirty_;  // never touched or given back to the system, so zero; used before, with their pages
   std::map<std::size_t, std::size_t> used_;  // offset -> bytes
@@ -158,20 +163,22 @@ class PeerHeap {
  public:
   /// Null where it cannot be had.
   static std::shared_ptr<PeerHeap> map(const HeapTicket& ticket);
-  ~PeerHeap();
   PeerHeap(const PeerHeap&) = delete;
   PeerHeap& operator=(const PeerHeap&) = delete;
 
-  /// Where what lies at `address` in its owner lies here; null unless all of it is in the heap.
+  /// Where what lies at `address` of its owner's heap lies here; null unless all of it can be in a heap, and mapped.
   std::byte* here(std::uint64_t address, std::size_t bytes) const {
-    std::byte* const found = mapping_.here(address, bytes);
-    return found != nullptr && open_.reach(address - mapping_.address + bytes) ? found : nullptr;
+    const MappedMemory all{ticket_.address, ticket_.bytes, mapping_.base()};
+    std::byte* const found = all.here(address, bytes);
+    return found != nullptr && mapping_.reach(address - ticket_.address + bytes) ? found : nullptr;
   }
+  /// The same where no more can be mapped: copies it. False: that is not possible either.
+  bool read(std::uint64_t address, void* into, std::size_t bytes) const;
 
  private:
-  explicit PeerHeap(const MappedMemory& mapping) : mapping_(mapping), open_(mapping.base, mapping.bytes, false) {}
-  MappedMemory mapping_;
-  mutable OpenPages open_;
+  PeerHeap(const HeapTicket& ticket, int fd) : ticket_(ticket), mapping_(fd, ticket.bytes) {}
+  const HeapTicket ticket_;
+  mutable GrowingMapping mapping_;
 };
 
 }  // namespace omnes::shm
