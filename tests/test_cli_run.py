@@ -153,6 +153,14 @@ def test_srun_as_the_launcher(build, mpi, tmp_path):
     done = run_cli("run", *words)
     assert (done.returncode, done.stdout) == (7, "sum 0 \n"), done.stderr
     assert json.loads(file.read_text())["ranks"] == 1
+    program = str(build("exits", mpi))
+    words = dry_run(
+        "--mpirun", srun, "-n", 1, program, "7", ":", "-N", 2, "-n", 4, program, ":", "-n", 1, "--", program
+    )
+    given = next(word for word in words if word.startswith("LD_PRELOAD="))
+    first, second, third = " ".join(words).split(" : ")
+    assert f"env {given} {program} 7" in first
+    assert (second, third) == (f"-N 2 -n 4 env {given} {program}", f"-n 1 env {given} {program}")
 
 
 def test_settings_reach_the_ranks(build, mpi, monkeypatch):

@@ -82,7 +82,8 @@ def run(
     results = [Result(side) for side in sides]
     with ExitStack() as stack:
         end_on_sigterm(stack)
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="omnes-compare-")))
+        place = launch.meeting_place(task.launcher_options, task.launcher)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".omnes-compare-", dir=place)))
         stdin = _kept_input(folder)
         first = []
         for result in results:

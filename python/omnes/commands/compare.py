@@ -16,7 +16,7 @@ from omnes.bench.confidence import LEAST, how_sure, known, ratio_cell
 from omnes.bench.contenders import named_settings
 from omnes.commands.run import RunCommand
 from omnes.errors import UsageError
-from omnes.launching import arguments, cpus
+from omnes.launching import arguments, cpus, launch
 from omnes.terminal import options, output
 
 _TOLERANCE = 1e-6  # sums may be taken in another order
@@ -104,10 +104,11 @@ def command(
     for result in results[1:]:
         if result.differs is not None:
             console.print(f"[red]{result.side.name}: the output differs:[/] {escape(result.differs)}", soft_wrap=True)
-    for warning in load.warnings(others, []):
-        console.print(f"[yellow]{warning}[/]", soft_wrap=True)
-    if ranks is not None and ranks > cpus.usable_cpus():
-        console.print("Ranks share CPUs: on all sides the MPI is told to yield.", style="dim")
+    if not launch.may_leave_machine(split.launcher, launcher):
+        for warning in load.warnings(others, []):
+            console.print(f"[yellow]{warning}[/]", soft_wrap=True)
+        if ranks is not None and ranks > cpus.usable_cpus():
+            console.print("Ranks share CPUs: on all sides the MPI is told to yield.", style="dim")
     for result in results[1:]:
         console.print(verdict(results[0], result, task.better, figure is not None), soft_wrap=True, highlight=False)
 

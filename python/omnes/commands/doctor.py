@@ -205,8 +205,10 @@ def _tried(one: mpi.Mpi, name: str) -> Finding:
         program = programs.build("cg", one)
     except OmnesError as fault:
         return Finding(name, WORKS, f"found; not tried, as nothing can be compiled for it: {fault.message}")
-    with tempfile.TemporaryDirectory(prefix="omnes-doctor-") as folder:
-        started = launch.prepare([str(program)], _RANKS, launcher=str(one.launcher), variables={"OMNES_STATS": folder})
+    with tempfile.TemporaryDirectory(prefix=".omnes-doctor-", dir=launch.meeting_place([])) as folder:
+        more = ["--oversubscribe"] if one.open_mpi else []  # an allocation may have a slot for one rank only
+        variables = {"OMNES_STATS": folder}
+        started = launch.prepare([str(program)], _RANKS, more, launcher=str(one.launcher), variables=variables)
         with tempfile.TemporaryFile("w+", errors="replace") as said_all:
             try:
                 _, code = to_the_end(started, said_all, _LIMIT_SECONDS)

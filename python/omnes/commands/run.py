@@ -144,7 +144,7 @@ def command(
                 split.program, found, files_named, [name for name, given in flags.items() if given], dry_run
             )
         )
-    place = os.getcwd() if launch.may_leave_machine(split.launcher) and os.access(".", os.W_OK) else None
+    place = launch.meeting_place(split.launcher, launcher)
     with tempfile.TemporaryDirectory(prefix=".omnes-stats-", dir=place) as folder:
         prepared = launch.prepare(
             split.program,

@@ -38,6 +38,7 @@ _TAKES = {
 
 # File names of launchers; Debian and others add which MPI they are of.
 LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|srun|aprun|ibrun|jsrun)(\.\w+)?")
+_OF_MANAGERS = ("srun", "aprun", "ibrun", "jsrun")
 LAUNCHER_OPTION = "--mpirun"
 _RANKS = ("-n", "-np", "--np")
 
@@ -70,6 +71,11 @@ def _names_a_launcher(given: Arguments, own_options: Mapping[str, int]) -> bool:
 
 def is_launcher(command: str) -> bool:
     return LAUNCHER.fullmatch(os.path.basename(command)) is not None
+
+
+def asks_for_hosts(launcher: str) -> bool:
+    """Whether it gets them from a resource manager."""
+    return os.path.basename(launcher) in _OF_MANAGERS
 
 
 def _split(words: Sequence[str], own_options: Mapping[str, int]) -> Arguments:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from omnes.errors import OmnesError
-from omnes.launching import cpus, libraries, linkage, mpi
+from omnes.launching import arguments, cpus, libraries, linkage, mpi
 from omnes.launching.arguments import has_option
 from omnes.launching.mpi import Mpi
 
@@ -85,7 +85,7 @@ def prepare(
     if ranks is not None:
         launch.command += ["-n", str(ranks)]
     passed = {name: value for name, value in os.environ.items() if name.startswith("OMNES_")}
-    stays = not on_cluster and not may_leave_machine(launcher_options)
+    stays = not on_cluster and not may_leave_machine(launcher_options, launcher)
     share_cpus = stays and ranks is not None and ranks > cpus.usable_cpus()
     yielding = share_cpus and (with_omnes if yields is None else yields)
     if yielding:
@@ -162,9 +162,15 @@ def _hosts_are_known() -> bool:
     return any(name in os.environ for name in (*_RESOURCE_MANAGERS, *_HOST_FILES))
 
 
-def may_leave_machine(options: Sequence[str]) -> bool:
-    """Whether ranks may run on other hosts, which see this one's working folder, but not its /tmp."""
-    return _hosts_are_known() or has_option(options, *_HOSTS, "-H", "-f")
+def may_leave_machine(options: Sequence[str], launcher: str | None = None) -> bool:
+    """Whether ranks may run on other hosts."""
+    by_manager = launcher is not None and arguments.asks_for_hosts(launcher)
+    return by_manager or _hosts_are_known() or has_option(options, *_HOSTS, "-H", "-f")
+
+
+def meeting_place(options: Sequence[str], launcher: str | None = None) -> Path | None:
+    """Where ranks can leave files: other hosts see this one's working folder, but not its /tmp. None: anywhere."""
+    return Path.cwd() if may_leave_machine(options, launcher) and os.access(".", os.W_OK) else None
 
 
 def _with_variables(chosen: Mpi, variables: Mapping[str, str], words: Sequence[str]) -> list[str]:
@@ -172,12 +178,20 @@ def _with_variables(chosen: Mpi, variables: Mapping[str, str], words: Sequence[s
     if not variables:
         return list(words)
     if chosen.kind not in _PASS:
-        return ["env", *(f"{name}={value}" for name, value in variables.items()), *words]
+        return _by_env([f"{name}={value}" for name, value in variables.items()], words)
     options = [word for name, value in variables.items() for word in _PASS[chosen.kind](name, value)]
     result = [*options]
     for word in words:
         result += [word, *options] if word == ":" and chosen.open_mpi else [word]
     return result
+
+
+def _by_env(settings: Sequence[str], words: Sequence[str]) -> list[str]:
+    """As srun and aprun have it: a further program comes after launcher options of its own."""
+    end = words.index(":") if ":" in words else len(words)
+    further = arguments.split(words[end + 1 :], {})
+    rest = [":", *further.launcher, *_by_env(settings, further.program)] if further.program else words[end:]
+    return ["env", *settings, *words[:end], *rest]
 
 
 def _as_launched(word: str) -> str:
