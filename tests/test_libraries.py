@@ -68,7 +68,8 @@ def test_exports_mpi_names_in_both_forms(family):
         name
         for name in names
         if not re.match(
-            r"P?MPIX?_|p?mpi_|[A-Z_]*MPI[A-Z_]*$|(dlopen|madvise|mremap|pkey_mprotect|_Fork|ucp_worker_progress)$", name
+            r"P?MPIX?_|p?mpir?_|[A-Z_]*MPI[A-Z_]*$|(dlopen|madvise|mremap|pkey_mprotect|_Fork|ucp_worker_progress)$",
+            name,
         )
     } == set()
     collectives = ["Barrier", "Bcast", "Reduce", "Allreduce", "Gather", "Scatter", "Allgather", "Alltoall"]
@@ -78,11 +79,13 @@ def test_exports_mpi_names_in_both_forms(family):
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64's instructions")
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("name", ["Iprobe", "Recv", "Send", "Test", "Testall", "Testany", "Wait", "Waitall"])
+@pytest.mark.parametrize(
+    "name", ["Iprobe", "Irecv", "Isend", "Recv", "Send", "Test", "Testall", "Testany", "Wait", "Waitall"]
+)
 def test_messages_go_straight_to_the_mpi(family, name):
-    """While nothing of omnes is under way: a look and a jump, which save no registers and take no stack."""
+    """While nothing of omnes is under way: one look or two and a jump, which save no registers and take no stack."""
     code = lines_of("objdump", "--disassemble=MPI_" + name, "--no-show-raw-insn", str(PRELOADED[family]))
     instructions = [match[1] for line in code if (match := re.match(r" +[0-9a-f]+:\t(.*)", line))]
     jump = next(i for i, line in enumerate(instructions) if re.match(r"jmp +\*", line))
     assert [line for line in instructions[:jump] if re.match(r"push|pop|call|.*,%rsp$", line)] == []
-    assert jump <= 12
+    assert jump <= (12 if name.startswith(("Test", "Wait")) else 16)
