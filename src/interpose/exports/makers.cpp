@@ -41,8 +41,9 @@ void check_call(MPI_Comm parent, const Making& making, std::optional<check::Entr
 
 /// Whether the members of the parent may ask each other for spares: alike on all of them, as all have made the same calls.
 bool may_ask(MPI_Comm parent) {
-  const State* const state = find_state(parent, Form::blocking).state;
-  return state && state->begun && state->spares;
+  const Origin origin = origin_of(parent);
+  const State* const state = origin.has_state() ? origin.state.get() : nullptr;
+  return state && state->team && state->begun && state->spares;
 }
 
 /// Calls the host's maker.
