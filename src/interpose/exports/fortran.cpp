@@ -1,38 +1,14 @@
 // Fortran's functions that give a communicator an attribute: they call parts of the host that nobody else sees. (All
 // others call functions that are ours.)
-#include <dlfcn.h>
-
-#include <string>
-
 #include "interpose/communicator/spares.hpp"
 #include "interpose/host/loaded_objects.hpp"
 
 namespace omnes::interpose {
 
-namespace {
-
-/// The arguments' addresses, whatever they are of: communicator, key, value, error code.
-using Function = void (*)(void*, void*, void*, void*);
-
-Function next(const char* name) {
-  if (void* const found = dlsym(RTLD_NEXT, name)) return reinterpret_cast<Function>(found);
-  // The host's Fortran may have been loaded for a library of its own.
-  for (const std::string& file : loaded_objects()) {
-    void* const object = dlopen(file.c_str(), RTLD_NOLOAD | RTLD_LAZY);
-    if (!object) continue;
-    void* const symbol = dlsym(object, name);
-    dlclose(object);
-    if (symbol && symbol != dlsym(RTLD_DEFAULT, name)) return reinterpret_cast<Function>(symbol);
-  }
-  return nullptr;
-}
-
-}  // namespace
-
-// As compilers spell them.
+// As compilers spell them. The arguments' addresses, whatever they are of.
 #define OMNES_FORTRAN(name)                                                                                     \
   extern "C" __attribute__((visibility("default"))) void name(void* comm, void* key, void* value, void* code) { \
-    static const Function function = next(#name);                                                               \
+    static const auto function = reinterpret_cast<void (*)(void*, void*, void*, void*)>(next_of(#name));        \
     spares::stop();                                                                                             \
     function(comm, key, value, code);                                                                           \
   }

@@ -1,5 +1,6 @@
 #include "interpose/host/loaded_objects.hpp"
 
+#include <dlfcn.h>
 #include <link.h>
 
 #include <cstddef>
@@ -16,6 +17,18 @@ std::vector<std::string> loaded_objects() {
       },
       &names);
   return names;
+}
+
+void* next_of(const char* name) {
+  if (void* const next = dlsym(RTLD_NEXT, name)) return next;
+  for (const std::string& file : loaded_objects()) {
+    void* const object = dlopen(file.c_str(), RTLD_NOLOAD | RTLD_LAZY);
+    if (!object) continue;
+    void* const symbol = dlsym(object, name);
+    dlclose(object);
+    if (symbol && symbol != dlsym(RTLD_DEFAULT, name)) return symbol;
+  }
+  return nullptr;
 }
 
 }  // namespace omnes::interpose
