@@ -1,12 +1,11 @@
 // What is kept, by parent.
 #include "interpose/communicator/spares.hpp"
 
+#include <array>
 #include <bit>
 #include <mutex>
 #include <new>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "interpose/communicator/origins.hpp"
 #include "interpose/communicator/state.hpp"
@@ -21,6 +20,13 @@ namespace {
 constexpr int max_kept = 64;  // of all parents: a host has some thousand contexts
 
 std::atomic<bool> stopped = false;
+
+/// Which the host has to free. No more than are kept: what frees them need not find memory.
+struct Freed {
+  std::array<MPI_Comm, max_kept> comms;
+  int count = 0;
+  void add(MPI_Comm comm) { comms[count++] = comm; }
+};
 
 struct Child {
   std::uint64_t number = 0;  ///< 0: there is none
@@ -65,19 +71,19 @@ struct Table {
     if (found == where.end()) return nullptr;
     return &children(found->second.parent, found->second.split)->of[found->second.index];
   }
-  /// Knows nothing of the child any more. Puts it to `freed` if the host has to free it.
-  void drop(Child& child, std::vector<MPI_Comm>& freed) {
+  /// Knows nothing of the child any more. Adds it to `freed` if it was kept.
+  void drop(Child& child, Freed& freed) {
     if (child.number != 0 && child.comm != handles.comm_null) {
       where.erase(child.comm);
       --at[place(child.comm)];
       if (child.freed) {
         --kept;
-        freed.push_back(child.comm);
+        freed.add(child.comm);
       }
     }
     child = {};
   }
-  void drop_parent(MPI_Comm comm, std::vector<MPI_Comm>& freed) {
+  void drop_parent(MPI_Comm comm, Freed& freed) {
     const auto found = parents.find(comm);
     if (found == parents.end()) return;
     for (Children& children : found->second.children)
@@ -92,8 +98,9 @@ Table& table() {
 }
 
 /// Without the mutex: those that were kept come to their end, and with them what is kept of their own children.
-void free(const std::vector<MPI_Comm>& freed) {
-  for (MPI_Comm comm : freed) {
+void free(const Freed& freed) {
+  for (int i = 0; i < freed.count; ++i) {
+    MPI_Comm comm = freed.comms[i];
     leave(comm);
     free_communicator(comm, [&] { return host.Comm_free(&comm); });
   }
@@ -154,7 +161,7 @@ bool take(MPI_Comm parent, const Way& way, const Offers& of_all, MPI_Comm& made)
 }
 
 void made(MPI_Comm parent, const Way& way, MPI_Comm comm) try {
-  std::vector<MPI_Comm> freed;
+  Freed freed;
   {
     Table& t = table();
     const std::lock_guard lock(t.mutex);
@@ -164,16 +171,15 @@ void made(MPI_Comm parent, const Way& way, MPI_Comm comm) try {
     const std::uint64_t number = ++children.made;
     const int index = static_cast<int>(number % max_spares);
     Child& child = children.of[index];
-    freed.reserve(1);
     t.drop(child, freed);
-    const bool copied = !way.split && found->second.attributes;  // the program is told when they are deleted
-    if (comm != handles.comm_null && !copied) {
+    const bool has_copies = !way.split && found->second.attributes;  // the program is told when they are deleted
+    if (comm != handles.comm_null && !has_copies) {
       t.where[comm] = {parent, way.split, index};
       const std::size_t at = place(comm);
       watched = true;
       if (t.at[at]++ == 0) with_messages[at] = false;
     }
-    if (!copied) child = {number, way, comm, found->second.changes, false};
+    if (!has_copies) child = {number, way, comm, found->second.changes, false};
   }
   free(freed);
 } catch (const std::bad_alloc&) {  // it is not kept
@@ -196,7 +202,7 @@ void changed(MPI_Comm comm) {
   Table& t = table();
   const std::lock_guard lock(t.mutex);
   if (const auto found = t.parents.find(comm); found != t.parents.end()) ++found->second.changes;
-  std::vector<MPI_Comm> none;  // the program still has it
+  Freed none;  // the program still has it
   if (Child* const child = t.child(comm)) t.drop(*child, none);
 }
 
@@ -215,19 +221,18 @@ void copied(MPI_Comm parent, MPI_Comm comm) {
 }
 
 void leave(MPI_Comm comm) {
-  std::vector<MPI_Comm> freed;
+  Freed freed, by_caller;
   {
     Table& t = table();
     const std::lock_guard lock(t.mutex);
     t.drop_parent(comm, freed);
-    if (Child* const child = t.child(comm)) t.drop(*child, freed);
+    if (Child* const child = t.child(comm)) t.drop(*child, by_caller);
   }
-  std::erase(freed, comm);  // by the caller
   free(freed);
 }
 
 void free_all() {
-  std::vector<MPI_Comm> freed;
+  Freed freed;
   {
     Table& t = table();
     const std::lock_guard lock(t.mutex);

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "interpose/host/handle_cache.hpp"
 #include "interpose/host/host.hpp"
 
 namespace omnes::interpose::spares {
@@ -70,10 +71,7 @@ extern std::atomic<bool> watched;
 constexpr std::size_t places = 1024;
 /// By handle; some share one. Set for those that have sent or received.
 extern std::atomic<bool> with_messages[places];
-inline std::size_t place(MPI_Comm comm) {
-  constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio (Fibonacci hashing)
-  return static_cast<std::size_t>((std::uint64_t)(comm)*golden >> 54);
-}
+inline std::size_t place(MPI_Comm comm) { return Generations<MPI_Comm, places>::place(comm); }
 /// A message is sent, received, or looked for on the communicator.
 inline void has_messages(Wide comm) {
   if (!watched.load(std::memory_order_relaxed)) [[likely]]

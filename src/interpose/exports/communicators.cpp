@@ -1,5 +1,6 @@
 // Communicators are freed and revoked, get names and attributes, and choices of their own: by the info key
 // omnes_<operation>, with what OMNES_<OPERATION> accepts as value.
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -52,20 +53,6 @@ int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
   return free_communicator(handle, [&] { return call_host(host.*function, comm); });
 }
 
-}  // namespace
-
-OMNES_EXPORT(Comm_free, void* comm) {
-  if (comm && spares::keep(*static_cast<MPI_Comm*>(comm))) {
-    *static_cast<MPI_Comm*>(comm) = handles.comm_null;
-    return MPI_SUCCESS;
-  }
-  return free_by(&Host::Comm_free, comm);
-}
-
-OMNES_EXPORT(Comm_disconnect, void* comm) { return free_by(&Host::Comm_disconnect, comm); }
-
-namespace {
-
 /// What a communicator that is made anew would not have.
 template <class Change>
 void note_change(Wide comm, Change change) {
@@ -78,6 +65,16 @@ void note_change(Wide comm, Change change) {
 }
 
 }  // namespace
+
+OMNES_EXPORT(Comm_free, void* comm) {
+  if (comm && spares::keep(*static_cast<MPI_Comm*>(comm))) {
+    *static_cast<MPI_Comm*>(comm) = handles.comm_null;
+    return MPI_SUCCESS;
+  }
+  return free_by(&Host::Comm_free, comm);
+}
+
+OMNES_EXPORT(Comm_disconnect, void* comm) { return free_by(&Host::Comm_disconnect, comm); }
 
 #ifndef OMNES_ABI_SMPI
 OMNES_EXPORT_EXTENSION(Comm_revoke, Wide comm) {

@@ -41,8 +41,7 @@ void check_call(MPI_Comm parent, const Making& making, std::optional<check::Entr
 
 /// Whether the members of the parent may ask each other for spares: alike on all of them, as all have made the same calls.
 bool may_ask(MPI_Comm parent) {
-  const Origin origin = origin_of(parent);
-  const State* const state = origin.has_state() ? origin.state.get() : nullptr;
+  const std::shared_ptr<State> state = origin_of(parent).state;
   return state && state->team && state->begun && state->spares;
 }
 
