@@ -36,9 +36,9 @@ _TAKES = {
 }
 
 
-# File names of launchers; Debian and others add which MPI they are of.
-LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|srun|aprun|ibrun|jsrun)(\.\w+)?")
 _OF_MANAGERS = ("srun", "aprun", "ibrun", "jsrun")
+# File names of launchers; Debian and others add which MPI they are of.
+LAUNCHER = re.compile(rf"(mpirun|mpiexec|orterun|prterun|{'|'.join(_OF_MANAGERS)})(\.\w+)?")
 LAUNCHER_OPTION = "--mpirun"
 _RANKS = ("-n", "-np", "--np")
 
