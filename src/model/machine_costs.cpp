@@ -118,10 +118,8 @@ LevelCosts read_level(const toml::node& node, std::size_t place) {
 
 MachineCosts parse_machine(std::string_view source) {
   toml::table table;
-  if (const int line = line_beyond_ascii(source); line > 0)
-    refuse("line " + std::to_string(line) + ": letters beyond ASCII are valid in \"...\" and comments only");
   try {
-    table = toml::parse(source);
+    table = toml::parse(in_ascii(source));
   } catch (const toml::parse_error& error) {
     refuse("line " + std::to_string(error.source().begin.line) + ": " + one_line(error.description()));
   }

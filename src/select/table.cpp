@@ -189,10 +189,8 @@ void check_last(const Rule& last, const Source& source) {
 }
 
 toml::table parsed(std::string_view text, const Source& source) {
-  if (const int line = line_beyond_ascii(text); line > 0)
-    source.refuse("line " + std::to_string(line) + ": letters beyond ASCII are valid in \"...\" and comments only");
   try {
-    return toml::parse(text);
+    return toml::parse(in_ascii(text));
   } catch (const toml::parse_error& error) {
     source.refuse("line " + std::to_string(error.source().begin.line) + ": " + one_line(error.description()));
   }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -65,27 +66,12 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-int line_beyond_ascii(std::string_view toml) {
-  int line = 1;
-  char within = 0;  // what opened it: " ' or #
-  if (toml.starts_with("\xEF\xBB\xBF")) toml.remove_prefix(3);
-  for (std::size_t i = 0; i < toml.size(); ++i) {
-    const char c = toml[i];
-    const std::string_view rest = toml.substr(i);
-    if (c == '\n') {
-      ++line;
-      within = 0;
-    } else if (within == 0 && (c == '"' || c == '\'' || c == '#') && !rest.starts_with("\"\"\"")) {
-      within = c;
-    } else if (within == 0 && static_cast<unsigned char>(c) > 0x7F) {
-      return line;
-    } else if (within == '"' && c == '\\' && !rest.starts_with("\\\n")) {
-      ++i;
-    } else if (c == within && c != '#') {
-      within = 0;
-    }
-  }
-  return 0;
+std::string in_ascii(std::string_view toml) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";  // of UTF-8, which editors put at the beginning
+  if (toml.starts_with(mark)) toml.remove_prefix(mark.size());
+  std::string text(toml);
+  std::ranges::replace_if(text, [](unsigned char byte) { return byte > 0x7F; }, '?');
+  return text;
 }
 
 }  // namespace omnes::inline topology

@@ -13,8 +13,8 @@ std::string read_file(const std::string& name);
 /// errors, which echo what was written.
 std::string one_line(std::string_view text);
 
-/// The line of a TOML file's first character beyond ASCII outside of quotes and comments, where TOML has none; 0: it has none, either.
-/// For such a character, and in text over several lines, which counts as outside here, toml++ 3.4 does what is not defined.
-int line_beyond_ascii(std::string_view toml);
+/// The text for toml++, of which some versions do what is not defined with some letters beyond ASCII where TOML has none: each byte of such letters is
+/// a question mark.
+std::string in_ascii(std::string_view toml);
 
 }  // namespace omnes::inline topology

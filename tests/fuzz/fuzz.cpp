@@ -49,7 +49,7 @@ void refused_in_one_line(Parse parse) {
   } catch (const std::invalid_argument& error) {
     const std::string_view line = error.what();
     if (line.empty()) broken("an empty complaint", line);
-    if (line.size() > 4096) broken("a complaint of more than 4096 bytes", line.substr(0, 200));
+    if (line.size() > 8192) broken("a complaint of more than 8192 bytes", line.substr(0, 200));
     for (const unsigned char c : line)
       if (c == '\n') broken("a complaint of more than one line", line);
   }
