@@ -164,13 +164,15 @@ void Executor::test_messages() {
   if (!awaited_.empty()) note(port_.test(port_.context, awaited_));
 }
 
-void Executor::abandon() {
+bool Executor::abandon() {
+  bool over = true;
   for (const std::uint32_t i : active_) {
     const Step& step = plan_->steps[i];
-    const bool receives = step.route == Route::port && step.kind != OpKind::send && moving_[i].started;
-    if (receives && port_.withdraw != nullptr) port_.withdraw(port_.context, moving_[i].request);
+    if (step.route == Route::port && moving_[i].started && port_.withdraw != nullptr)
+      over &= port_.withdraw(port_.context, moving_[i].request, step.kind != OpKind::send);
   }
   active_.clear();
+  return over;
 }
 
 // When no step is held back, nothing can be done before the last message is through.

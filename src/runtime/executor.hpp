@@ -57,8 +57,8 @@ class Executor {
   /// Every step is done, or one has failed.
   bool finished() const { return active_.empty() || error_ != 0; }
   int error() const { return error_; }
-  /// What is under way shall not go on: nothing is received any more.
-  void abandon();
+  /// What is under way shall not go on: nothing is received any more. Returns whether nothing is sent any more, either.
+  bool abandon();
 
  private:
   enum class Outcome { busy, started, done };

@@ -34,6 +34,12 @@ void Arena::give_back() {
   bytes_ = 0;
 }
 
+void Arena::leave() {
+  if (heap_ == nullptr || !heap_->holds(data_)) leave_to_host(data_);
+  data_ = nullptr;
+  bytes_ = 0;
+}
+
 void Arena::grow(std::size_t bytes) {
   give_back();
   bytes_ = (bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
@@ -66,9 +72,15 @@ int Lane::see_to_endpoint(int code) {
   return code == 0 && mismatch ? truncated : code;
 }
 
+void Lane::abandon() {
+  if (executor_.abandon()) return;
+  sends_left_ = true;
+  arena_.leave();
+}
+
 void Lane::fail(int code) {
   begun_ = false;
-  executor_.abandon();
+  abandon();
   while (!queue_.empty()) {
     Flight& flight = *queue_.front();
     queue_.pop_front();
@@ -91,7 +103,7 @@ bool Lane::advance(bool may_call_host, bool may_call_program) {
     }
     if (!executor_.finished()) break;
     begun_ = false;
-    if (executor_.error() != 0) executor_.abandon();
+    if (executor_.error() != 0) abandon();
     int code = result_of(executor_.error());
     if (code == 0 && flight.go_on != nullptr) {
       std::exchange(flight.go_on, nullptr)(flight.context);

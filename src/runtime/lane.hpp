@@ -32,6 +32,8 @@ class Arena {
       grow(bytes);
   }
   std::byte* data() const { return data_; }
+  /// What it has got stays for good, wherever the arena goes.
+  void leave();
 
  private:
   void grow(std::size_t bytes);
@@ -93,6 +95,8 @@ class Lane {
   bool advance(bool may_call_host = true, bool may_call_program = true);
   /// Ends all that is in the queue so.
   void fail(int code);
+  /// Something has failed whose messages the host may still send, from wherever they lie.
+  bool sends_left() const { return sends_left_; }
 
  private:
   void have_room(const Plan& plan) {
@@ -109,6 +113,7 @@ class Lane {
     return code;
   }
   int see_to_endpoint(int code);
+  void abandon();
 
   // What every run needs comes first, up to the first members of the executor.
   Arena arena_;
@@ -117,6 +122,7 @@ class Lane {
   std::deque<Flight*> queue_;
   bool open_ = false;
   bool begun_ = false;  // the front
+  bool sends_left_ = false;
 };
 
 }  // namespace omnes::inline runtime

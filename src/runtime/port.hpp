@@ -28,8 +28,12 @@ struct MessagePort {
   /// Waits until one of these messages is through, or all; test() then says which. Null where nothing is better than to test again and again:
   /// a simulator would charge for each test, and one rank that never stops testing lets no other one run.
   int (*wait)(void* context, std::span<PortRequest* const> requests, bool for_all) = nullptr;
-  /// Of an operation that has failed: nobody waits for this receive any more, and its buffer may be gone soon. Null: there is nothing to do.
-  void (*withdraw)(void* context, PortRequest& request) = nullptr;
+  /// Of an operation that has failed: nobody waits for this message any more. A receive is cancelled, as its buffer may be gone soon; a send
+  /// cannot be. Returns whether the host is done with the buffer. Null: there is nothing to do.
+  bool (*withdraw)(void* context, PortRequest& request, bool receives) = nullptr;
 };
+
+/// Memory of malloc() from which something that has failed still sends: it stays for good. Null: nothing.
+void leave_to_host(void* memory) noexcept;
 
 }  // namespace omnes::inline runtime

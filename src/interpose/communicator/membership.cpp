@@ -219,7 +219,8 @@ void inherit(std::unique_ptr<State> state) {
     blocking = state->team->lane().close();
     nonblocking = state->nonblocking.close();
     lanes = std::move(state->lanes);
-    state->team->wait_so(m.setup.waiting);  // not on a sleep word of lanes that are gone
+    if (lanes && !clean) lanes->first_tag = -1;  // messages of what has failed may come: nobody gets these tags again
+    state->team->wait_so(m.setup.waiting);       // not on a sleep word of lanes that are gone
   }
   {
     const std::lock_guard lock(m.mutex);

@@ -122,7 +122,11 @@ void State::begin_anew() {
 void State::break_off() {
   unclean = true;
   broken = MPI_ERR_OTHER;
-  if (team) team->lane().fail(broken);
+  if (team) {
+    team->lane().fail(broken);
+    if (team->lane().sends_left())
+      for (Staging& room : staging) room.leave();
+  }
   repeats.forget();
 }
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "runtime/port.hpp"
+
 namespace omnes::interpose {
 
 /// Aligned for any type. A little is there from the start.
@@ -15,6 +17,12 @@ class Staging {
   ~Staging() { std::free(data_); }
   /// Throws std::bad_alloc.
   std::byte* room(std::size_t bytes);
+  /// The host may still send from what it has got: that stays for good.
+  void leave() {
+    leave_to_host(data_);
+    data_ = nullptr;
+    bytes_ = 0;
+  }
 
  private:
   std::byte* data_ = nullptr;

@@ -125,12 +125,15 @@ int test(void* context, std::span<PortRequest* const> requests) {
   return error_in(code, {statuses.data(), static_cast<std::size_t>(count)});
 }
 
-void withdraw(void*, PortRequest& request) {
+// To cancel sends is deprecated, and does nothing in most hosts.
+bool withdraw(void*, PortRequest& request, bool receives) {
   MPI_Request handle = handle_of(request);
-  if (request.through || handle == handles.request_null) return;
-  host.Cancel(&handle);
+  if (request.through || handle == handles.request_null) return true;
+  if (receives) host.Cancel(&handle);
+  const bool over = receives || is_complete(handle);
   host.Request_free(&handle);
   request.through = true;
+  return over;
 }
 
 // In a simulation requests are completed where they are waited for, and nowhere else: in the order in which they come,

@@ -1,4 +1,5 @@
-// Tags of a communicator of ours: those that have come back are handed out first.
+// Tags of a communicator of ours: those that have come back are handed out late, as a rank that has failed, of which the others
+// need not know, may still send to them.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +17,12 @@ class TagPool {
   /// The first tag of a block, or -1: all are out.
   int take() {
     const std::lock_guard lock(mutex_);
-    if (!returned_.empty()) {
-      const int tag = returned_.back();
-      returned_.pop_back();
+    if (returned_.size() >= kept_back || next_ > last_) {
+      if (returned_.empty()) return -1;
+      const int tag = returned_.front();
+      returned_.erase(returned_.begin());
       return tag;
     }
-    if (next_ > last_) return -1;
     if (returned_.capacity() == handed_out_) returned_.reserve(2 * handed_out_ + 1);  // for all to come back
     ++handed_out_;
     return std::exchange(next_, next_ + block_);
@@ -32,6 +33,7 @@ class TagPool {
   }
 
  private:
+  static constexpr std::size_t kept_back = 256;  // blocks, of 1023 in the least number of tags that MPI allows
   std::mutex mutex_;
   std::vector<int> returned_;
   std::size_t handed_out_ = 0;

@@ -197,6 +197,8 @@ void ended(void* context, int code) {
   auto* pending = static_cast<Pending*>(context);
   pending->code = code;
   if (code != 0 && code != Lane::truncated) pending->state->broken = code;
+  if (pending->lane->sends_left())
+    for (Staging& room : pending->rooms) room.leave();
   landed.push_back(pending);
   landed_count.store(static_cast<int>(landed.size()), std::memory_order_relaxed);
 }

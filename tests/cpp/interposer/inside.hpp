@@ -56,10 +56,13 @@ class Lock {
 
 using Bytes = std::pmr::vector<std::byte>;
 
+/// Of a message whose sender waits: from its memory it is read when the receiver wants it.
+enum class Stage { sent, wanted, read, taken };
 struct Message {
   int context, from, tag;
-  unsigned late;             ///< looks until it has come
-  std::atomic<bool>* taken;  ///< the sender waits for it; null: it does not
+  unsigned late;              ///< looks until it has come
+  std::atomic<Stage>* stage;  ///< the sender waits for its end; null: it does not
+  std::size_t bytes;
   Bytes data;
 };
 

@@ -52,13 +52,20 @@ Box::iterator find(int context, int from, int tag) {
   return box.end();
 }
 
+/// With the lock. Whether its bytes are here; else its sender is asked for them.
+bool is_here(const Message& message) {
+  if (!message.stage || *message.stage == Stage::read) return true;
+  *message.stage = Stage::wanted;
+  return false;
+}
+
 /// The message arrives. Returns the receiver's code.
 int take(Message& message, void* to, long count, const Type& type, MPI_Status& status) {
   const std::size_t room = static_cast<std::size_t>(count) * type.size;
   const std::size_t bytes = std::min(room, message.data.size());
   unpack(message.data.data(), bytes, to, count, type);
   status = status_of(message.from, message.tag, bytes, message.data.size() > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
-  if (message.taken) message.taken->store(true, std::memory_order_release);
+  if (message.stage) *message.stage = Stage::taken;
   return status.MPI_ERROR;
 }
 
@@ -69,13 +76,13 @@ MPI_Request complete_at_once(MPI_Comm comm, const MPI_Status& status) {
   });
 }
 
-/// A flag in shared memory that the receiver sets; the request that watches it gives it back.
-std::shared_ptr<std::atomic<bool>> new_flag() {
+/// In shared memory; the request that watches it gives it back.
+std::shared_ptr<std::atomic<Stage>> new_stage() {
   const std::lock_guard lock(shared->lock);
-  void* const memory = shared->pool.allocate(sizeof(std::atomic<bool>));
-  return {new (memory) std::atomic<bool>(false), [](std::atomic<bool>* flag) {
+  void* const memory = shared->pool.allocate(sizeof(std::atomic<Stage>));
+  return {new (memory) std::atomic<Stage>(Stage::sent), [](std::atomic<Stage>* stage) {
             const std::lock_guard lock(shared->lock);
-            shared->pool.deallocate(flag, sizeof *flag);
+            shared->pool.deallocate(stage, sizeof *stage);
           }};
 }
 
@@ -84,18 +91,29 @@ unsigned draw_lateness() {
   return job.late == 0 ? 0 : draw() % (job.late + 1);
 }
 
-bool send(Comm& comm, const void* from, long count, const Type& type, int to, int tag, bool waits,
-          std::shared_ptr<std::atomic<bool>>& flag) {
-  const std::size_t bytes = static_cast<std::size_t>(count) * type.size;
-  if (waits) flag = new_flag();
-  Bytes data = [&] {
-    const std::lock_guard lock(shared->lock);
-    return Bytes(bytes, &shared->pool);
-  }();
-  pack(from, count, type, data.data());
+/// With the lock.
+void read(Message& message, const void* from, long count, const Type& type) {
+  message.data.resize(message.bytes);
+  pack(from, count, type, message.data.data());
+  if (message.stage) *message.stage = Stage::read;
+}
+
+/// Returns the request's poll.
+std::function<bool(Request&)> send(Comm& comm, const void* from, long count, std::shared_ptr<Type> type, int to,
+                                   int tag, bool waits) {
+  const std::shared_ptr<std::atomic<Stage>> stage = waits ? new_stage() : nullptr;
+  const auto bytes = static_cast<std::size_t>(count) * type->size;
   const std::lock_guard lock(shared->lock);
-  shared->boxes[comm.ranks[to]].push_back({comm.context, comm.rank, tag, draw_lateness(), flag.get(), std::move(data)});
-  return true;
+  Message& message = shared->boxes[comm.ranks[to]].emplace_back(
+      Message{comm.context, comm.rank, tag, draw_lateness(), stage.get(), bytes, Bytes(&shared->pool)});
+  if (bytes <= job.eager || !waits) read(message, from, count, *type);
+  return [=, &message](Request&) {
+    if (stage && *stage == Stage::wanted) {
+      const std::lock_guard lock(shared->lock);
+      read(message, from, count, *type);
+    }
+    return !stage || *stage == Stage::taken;
+  };
 }
 
 int check_message(Comm& comm, long count, int peer, int tag, bool receives) {
@@ -118,9 +136,7 @@ int start_send(const void* from, int count, MPI_Datatype type, int to, int tag, 
   const auto sent = type_at(type);
   const bool is_long = static_cast<std::size_t>(count) * sent->size > job.eager;
   const bool waits = how == Sending::synchronous || (how == Sending::standard && is_long);
-  std::shared_ptr<std::atomic<bool>> flag;
-  send(comm, from, count, *sent, to, tag, waits, flag);
-  *request = add_request(handle, [flag](Request&) { return !flag || flag->load(std::memory_order_acquire); });
+  *request = add_request(handle, send(comm, from, count, sent, to, tag, waits));
   return MPI_SUCCESS;
 }
 
@@ -129,7 +145,7 @@ std::function<bool(Request&)> receiving(int context, void* to, int count, std::s
                                         int tag) {
   return [=](Request& request) {
     const auto at = find(context, from, tag);
-    if (at == shared->boxes[own].end()) return false;
+    if (at == shared->boxes[own].end() || !is_here(*at)) return false;
     take(*at, to, count, *type, request.status);
     shared->boxes[own].erase(at);
     return true;
@@ -354,9 +370,9 @@ int Improbe(int from, int tag, MPI_Comm handle, int* flag, MPI_Message* message,
   Comm& comm = comm_at(handle);
   const std::lock_guard of_all(shared->lock);
   const auto at = find(comm.context, from, tag);
-  *flag = at != shared->boxes[own].end();
+  *flag = at != shared->boxes[own].end() && is_here(*at);
   if (!*flag) return MPI_SUCCESS;
-  tell(status, status_of(at->from, at->tag, at->data.size()));
+  tell(status, status_of(at->from, at->tag, at->bytes));
   *message = process().matched.add(std::move(*at));
   shared->boxes[own].erase(at);
   return MPI_SUCCESS;
@@ -392,7 +408,7 @@ int Iprobe(int from, int tag, MPI_Comm handle, int* flag, MPI_Status* status) {
   const std::lock_guard of_all(shared->lock);
   const auto at = find(comm.context, from, tag);
   *flag = at != shared->boxes[own].end();
-  if (*flag) tell(status, status_of(at->from, at->tag, at->data.size()));
+  if (*flag) tell(status, status_of(at->from, at->tag, at->bytes));
   return MPI_SUCCESS;
 }
 int Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {

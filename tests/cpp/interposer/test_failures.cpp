@@ -5,6 +5,9 @@
 // it comes there is tried, else the first times, the last, and some between.
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -85,6 +88,54 @@ TEST_P(Failures, OfAllocations) {
   if (job.variables.contains("OMNES_CHECK") || job.variables.contains("OMNES_RECORD"))
     GTEST_SKIP() << "what finds errors, and records calls, counts on memory";
   try_each(60, [](const std::string& what) { return what == "operator new"; });
+}
+
+// The root fails while it sends, and gives back what it can; the other rank comes late, and has what was sent.
+template <bool nonblocking>
+void fail_before_the_other_comes() {
+  mallopt(M_PERTURB, 0xA5);  // what is freed is overwritten
+  programs::begin();
+  const int rank = fake::own_rank();
+  MPI_Comm comm;
+  MPI_Datatype every_other;
+  MPI(Comm_dup(MPI_COMM_WORLD, &comm));
+  MPI(Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+  MPI(Type_vector(1000, 1, 2, MPI_INT, &every_other));
+  MPI(Type_commit(&every_other));
+  MPI(Barrier(comm));
+  std::vector<int> data(2000, 2 - rank);
+  if (rank == 1) usleep(50'000);
+  const bool went_well = WENT_WELL([&] {
+    if (!nonblocking) return MPI_Bcast(data.data(), 1, every_other, 0, comm);
+    MPI_Request request;
+    const int code = MPI_Ibcast(data.data(), 1, every_other, 0, comm, &request);
+    return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
+  }());
+  for (int i = 0; i < 2000 && went_well; i += 2)
+    if (data[i] != 2) fake::fail("element %d is %d", i, data[i]);
+  MPI(Type_free(&every_other));
+  MPI(Comm_free(&comm));
+  for (int i = 0, flag; i < 100; ++i, usleep(1000))
+    MPI(Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+  MPI(Finalize());
+}
+
+TEST(SendsOfWhatFailed, AreReadFromMemoryThatStays) {
+  int errors = 0;
+  for (void (*program)() : {fail_before_the_other_comes<false>, fail_before_the_other_comes<true>}) {
+    fake::Job job{.variables = {{"OMNES_TRANSPORT", "mpi"}}, .eager = 64, .seconds = 20, .after_error = 1000};
+    const fake::Result whole = fake::run(job, program);
+    ASSERT_EQ(whole.wrong, "");
+    for (const char* what : {"Test", "Testsome"}) {
+      const auto found = whole.calls[0].find(what);
+      if (found == whole.calls[0].end()) continue;
+      job.fault = {what, std::max(1L, found->second / 4), 0};  // while it waits for the other one
+      const fake::Result result = fake::run(job, program);
+      EXPECT_EQ(result.wrong, "") << what << " fails";
+      errors += result.what.find("bcast") != std::string::npos;
+    }
+  }
+  EXPECT_GT(errors, 1);
 }
 
 std::string name_of(const testing::TestParamInfo<Failures::ParamType>& info) {
