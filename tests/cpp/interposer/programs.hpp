@@ -50,11 +50,13 @@ struct Arguments {
   }
   /// Small integers, so that nothing overflows.
   void fill() {
-    for (std::size_t i = 0; i < send.size(); ++i)
-      send[i] = i % 4 == 0   ? std::byte((i / 4 + 5 * rank) % 11)
-                : i % 4 == 1 ? std::byte((i / 4 + 3 * rank) % 3)
-                             : std::byte{0};
+    for (std::size_t i = 0; i < send.size(); ++i) send[i] = filling(i);
     empty();
+  }
+  std::byte filling(std::size_t i) const {
+    return i % 4 == 0   ? std::byte((i / 4 + 5 * rank) % 11)
+           : i % 4 == 1 ? std::byte((i / 4 + 3 * rank) % 3)
+                        : std::byte{0};
   }
   /// As before the call.
   void empty() {
@@ -139,6 +141,8 @@ inline const Operation of_neighbors[] = {PROGRAMS_NEIGHBORS(PROGRAMS_OPERATION)}
 
 inline void compare(const Operation& operation, Arguments& a, const char* form) {
   const std::vector<std::byte> found = a.recv;
+  for (std::size_t i = 0; i < a.send.size(); ++i)
+    if (a.send[i] != a.filling(i)) fake::fail("%s, %s, writes byte %zu of what it sends", operation.name, form, i);
   a.empty();
   operation.by_host(a);
   if (found != a.recv) {

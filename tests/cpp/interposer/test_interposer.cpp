@@ -1,6 +1,8 @@
 // The whole interposer on a host that does what MPI says, and on one whose messages are late.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -121,6 +123,34 @@ INSTANTIATE_TEST_SUITE_P(More, Watched,
                          testing::Combine(testing::ValuesIn(programs::more),
                                           testing::Values("checked", "compared", "reported", "by_site", "recorded")),
                          watched_name);
+
+// A blocking operation sends to who still waits for another message of the nonblocking one.
+void overtake() {
+  int rank, p, sent[2], first[3], second[3];
+  programs::begin();
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  for (int round = 0; round < 3; ++round) {
+    MPI_Request request;
+    sent[0] = rank;
+    sent[1] = 100 + rank;
+    if (rank == round) usleep(10'000);
+    MPI(Iallgather(&sent[0], 1, MPI_INT, first, 1, MPI_INT, MPI_COMM_WORLD, &request));
+    MPI(Allgather(&sent[1], 1, MPI_INT, second, 1, MPI_INT, MPI_COMM_WORLD));
+    MPI(Wait(&request, MPI_STATUS_IGNORE));
+    for (int r = 0; r < p; ++r)
+      if (first[r] != r || second[r] != 100 + r) fake::fail("part %d is %d and %d", r, first[r], second[r]);
+  }
+  programs::end();
+}
+
+TEST(Lanes, AreNotMistakenForEachOther) {
+  for (const auto& [name, variables] : transports) {
+    fake::Job job{.ranks = 3, .variables = variables};
+    job.variables["OMNES_ALLGATHER"] = "ring";
+    expect_right(job, overtake);
+  }
+}
 
 // What a program does wrong is told in one line, and what it does right is not.
 class Faults : public testing::TestWithParam<programs::Fault> {};
