@@ -280,6 +280,20 @@ TEST_F(AdoptionTest, DiscardedPagesAreZeroAndMovedOnesWhatTheyWere) {
   munmap(moved, 8 * megabyte);
 }
 
+TEST_F(AdoptionTest, DiscardedPagesAreTheSystemsAtOnce) {
+  const Memory memory(8 * megabyte);
+  memory.fill(1);
+  adopt(memory.data, memory.bytes);
+  EXPECT_GE(heap_bytes(), memory.bytes);
+  adoption->before_discard(memory.data + megabyte, 4 * megabyte);
+  EXPECT_LE(heap_bytes(), 4 * megabyte + 10 * page);
+  adoption->before_discard(memory.data + 5 * megabyte + 1, 2 * megabyte);  // which the kernel refuses
+  EXPECT_TRUE(Memory::holds(memory.data, 1, 0, megabyte));
+  EXPECT_TRUE(Memory::holds(memory.data + 5 * megabyte, 1, 5 * megabyte, 3 * megabyte));
+  adoption->before_discard(memory.data, memory.bytes);
+  EXPECT_LE(heap_bytes(), 10 * page);
+}
+
 TEST_F(AdoptionTest, AForkedChildHasACopy) {
   const Memory memory(4 * megabyte);
   memory.fill(1);
@@ -474,6 +488,55 @@ TEST_F(AdoptionTest, ItIsResidentOnce) {
   EXPECT_LT(resident_shared_bytes() - before, memory.bytes + megabyte);
 }
 
+// Limits: 128 MiB at most, 32 at least.
+TEST_F(AdoptionTest, WhatIsNotUsedAnyMoreMakesRoom) {
+  constexpr std::size_t bytes = 16 * megabyte, enough = 9;
+  std::vector<std::unique_ptr<Memory>> memories;
+  for (unsigned i = 0; i < enough; ++i) {
+    memories.push_back(std::make_unique<Memory>(bytes));
+    memories[i]->fill(i);
+    adopt(memories[i]->data, bytes);
+    EXPECT_LE(adoption->adopted_bytes(), 128 * megabyte);
+  }
+  for (unsigned i = 0; i < enough; ++i) EXPECT_TRUE(memories[i]->is_filled(i)) << i;
+  EXPECT_TRUE(is_adopted(memories[enough - 1]->data, bytes));
+  EXPECT_FALSE(is_adopted(memories[0]->data, bytes));
+}
+
+TEST_F(AdoptionTest, WhatIsUsedByTurnsDoesNotDriveEachOtherOut) {
+  constexpr std::size_t bytes = 16 * megabyte, some = 9;
+  const Memory memory(some * bytes);
+  std::uint64_t adopted = 0;
+  for (int round = 0; round < 200; ++round)
+    for (std::size_t i = 0; i < some; ++i) is_adopted(memory.data + i * bytes, bytes);
+  adopted = adoption->tally().buffers;
+  EXPECT_GE(adopted, 2u);
+  EXPECT_LT(adopted, some);
+}
+
+TEST_F(AdoptionTest, ManyBuffersDoNotUseUpMappings) {
+  constexpr int some = 600, most = 256;
+  constexpr std::size_t bytes = 64 << 10;
+  const Memory memory(2 * some * bytes);
+  for (int i = 0; i < some; ++i) {
+    std::byte* const buffer = memory.data + 2 * i * bytes;
+    std::memset(buffer, i, bytes);
+    adopt(buffer, bytes);
+    ASSERT_LE(adoption->adopted_bytes(), most * bytes);
+  }
+  EXPECT_LE(mappings_between(memory.data, memory.data + memory.bytes), 2 * some + 1);
+  for (int i = 0; i < some; ++i)
+    for (std::size_t at = 0; at < bytes; at += page / 2) ASSERT_EQ(memory.data[2 * i * bytes + at], std::byte(i)) << i;
+}
+
+TEST_F(AdoptionTest, WhatWasBoundToMemoryStaysThere) {
+  const Memory memory(megabyte);
+  const unsigned long nodes = 1;
+  constexpr int bound = 2;
+  if (syscall(SYS_mbind, memory.data + megabyte / 2, page, bound, &nodes, 64, 0) != 0) GTEST_SKIP() << "no NUMA here";
+  EXPECT_EQ(come_back(memory.data, megabyte, 1000), nullptr);
+}
+
 TEST_F(AdoptionTest, ItLeavesOneMapping) {
   const Memory memory(16 * megabyte);
   memory.fill(1);
@@ -589,6 +652,15 @@ TEST_F(AdoptionTest, WhatForksCopyTooOftenBecomesPrivate) {
   EXPECT_FALSE(is_adopted(memory.data, megabyte));
   EXPECT_EQ(adoption->adopted_bytes(), 0u);
   EXPECT_TRUE(memory.is_filled(1));
+}
+
+// It may be known to a device by now.
+TEST_F(AdoptionTest, WhatWasLockedMeanwhileStaysWhereItIs) {
+  const Memory memory(megabyte);
+  adopt(memory.data, megabyte);
+  if (syscall(SYS_mlock, memory.data, megabyte) != 0) GTEST_SKIP() << "memory cannot be locked here";
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(in_child([] { return 0; }), 0);
+  EXPECT_TRUE(is_adopted(memory.data, megabyte));
 }
 
 TEST_F(AdoptionTest, ItLeavesNothing) {

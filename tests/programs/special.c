@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,26 +76,51 @@ static void discarded(char* buffer) {
   }
 }
 
-static void forked_without_handlers(char* buffer) {
-  pid_t (*const fork_alone)(void) = (pid_t (*)(void))dlsym(RTLD_DEFAULT, "_Fork");
-  int written[2];
-  if (fork_alone == NULL || pipe(written) != 0) return;
+static void doubled(char* buffer) {
   adopt(buffer);
-  const pid_t child = fork_alone();
+  if (mremap(buffer, 0, bytes, MREMAP_MAYMOVE) != MAP_FAILED) fail("private memory is mapped twice");
+  if (!holds(buffer, bytes, 5)) fail("other data after mremap");
+}
+
+static void unmapped(void) {
+  char* const buffer = new_buffer();
+  adopt(buffer);
+  const long before = heap_bytes();
+  munmap(buffer, bytes);
+  if (wanted && before - heap_bytes() < bytes) fail("unmapped memory is kept");
+}
+
+static int written[2];
+
+// Once its parent has written.
+static int writes(void* buffer) {
+  char one;
+  if (read(written[0], &one, 1) != 1) return 1;
+  if (!holds(buffer, bytes, 5)) return 2;
+  memset(buffer, 7, bytes);
+  return 0;
+}
+
+static void has_forked(pid_t child, char* buffer, const char* how) {
   if (child < 0) return;  // no such function below
-  if (child == 0) {
-    char one;
-    if (read(written[0], &one, 1) != 1) _exit(1);
-    if (!holds(buffer, bytes, 5)) _exit(2);
-    memset(buffer, 7, bytes);
-    _exit(0);
-  }
   memset(buffer, 6, bytes);
   if (write(written[1], "", 1) != 1) fail("no pipe");
   int status = 0;
   waitpid(child, &status, 0);
-  if (status != 0) fail("after _Fork: a child ended with %d", status);
-  if (!holds(buffer, bytes, 6)) fail("after _Fork: what a child has written");
+  if (status != 0) fail("after %s: a child ended with %d", how, status);
+  if (!holds(buffer, bytes, 6)) fail("after %s: what a child has written", how);
+}
+
+static void forked_without_handlers(char* buffer) {
+  static char stack[64 << 10] __attribute__((aligned(64)));
+  pid_t (*const fork_alone)(void) = (pid_t (*)(void))dlsym(RTLD_DEFAULT, "_Fork");
+  if (fork_alone == NULL || pipe(written) != 0) return;
+  adopt(buffer);
+  const pid_t child = fork_alone();
+  if (child == 0) _exit(writes(buffer));
+  has_forked(child, buffer, "_Fork");
+  adopt(buffer);
+  has_forked(clone(writes, stack + sizeof stack, SIGCHLD, buffer), buffer, "clone");
 }
 
 static void not_for_children(char* adopted) {
@@ -131,6 +158,8 @@ int main(int argc, char** argv) {
   }
   char* const buffer = new_buffer();
   discarded(buffer);
+  doubled(buffer);
+  unmapped();
   forked_without_handlers(buffer);
   not_for_children(buffer);
   return finish();

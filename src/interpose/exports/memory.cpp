@@ -1,9 +1,11 @@
 // MPI_Alloc_mem, which hands out pieces of this rank's heap, and MPI_Free_mem. And what the C library's functions would do otherwise to
 // pages of the program that have come into the heap.
 #include <dlfcn.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <new>
@@ -88,7 +90,14 @@ extern "C" __attribute__((visibility("default"))) int madvise(void* address, std
   return real(address, bytes, advice);
 }
 
-// What consists of several mappings cannot be moved.
+// The C library's own calls, as in free(), do not come here.
+extern "C" __attribute__((visibility("default"))) int munmap(void* address, std::size_t bytes) noexcept {
+  static auto* const real = next<int(void*, std::size_t)>("munmap");
+  if (shm::Adoption* const adoption = adoption_if_made()) adoption->before_discard(address, bytes);
+  return real(address, bytes);
+}
+
+// What consists of several mappings cannot be moved. Of 0 bytes: the kernel makes a second mapping of those that are shared.
 extern "C" __attribute__((visibility("default"))) void* mremap(void* address, std::size_t bytes, std::size_t new_bytes,
                                                                int flags, ...) noexcept {
   if (is_probe(address)) return MAP_FAILED;
@@ -100,7 +109,8 @@ extern "C" __attribute__((visibility("default"))) void* mremap(void* address, st
     to = va_arg(more, void*);
     va_end(more);
   }
-  if (shm::Adoption* const adoption = adoption_if_made()) adoption->before_move(address, bytes);
+  if (shm::Adoption* const adoption = adoption_if_made())
+    adoption->before_move(address, std::max<std::size_t>(bytes, 1));
   return real(address, bytes, new_bytes, flags, to);
 }
 
@@ -119,9 +129,48 @@ extern "C" __attribute__((visibility("default"))) int pkey_mprotect(void* addres
 extern "C" __attribute__((visibility("default"))) pid_t fork_without_handlers() noexcept __asm__("_Fork");
 pid_t fork_without_handlers() noexcept {
   static auto* const real = next<pid_t()>("_Fork");
-  if (real != nullptr) return shm::fork_with_copies(real);
-  errno = ENOSYS;  // the C library has it since glibc 2.34
-  return -1;
+  if (real == nullptr) {
+    errno = ENOSYS;  // the C library has it since glibc 2.34
+    return -1;
+  }
+  shm::before_fork();
+  const pid_t child = real();
+  child == 0 ? shm::after_fork_in_child() : shm::after_fork_in_parent();
+  return child;
+}
+
+namespace {
+
+struct Child {
+  int (*run)(void*);
+  void* argument;
+};
+
+int run_with_copies(void* child) {
+  shm::after_fork_in_child();
+  const auto [run, argument] = *static_cast<Child*>(child);
+  return run(argument);
+}
+
+}  // namespace
+
+// The same, where it forks: a child that has files in common with its parent could not close its own.
+extern "C" __attribute__((visibility("default"))) int clone(int (*run)(void*), void* stack, int flags, void* argument,
+                                                            ...) noexcept {
+  static auto* const real = next<int(int (*)(void*), void*, int, void*, void*, void*, void*)>("clone");
+  va_list more;
+  va_start(more, argument);
+  void* const parent_id = va_arg(more, void*);
+  void* const storage = va_arg(more, void*);
+  void* const child_id = va_arg(more, void*);
+  va_end(more);
+  if ((flags & (CLONE_VM | CLONE_FILES)) != 0 || run == nullptr)
+    return real(run, stack, flags, argument, parent_id, storage, child_id);
+  Child child{run, argument};
+  shm::before_fork();
+  const int made = real(run_with_copies, stack, flags, &child, parent_id, storage, child_id);
+  shm::after_fork_in_parent();
+  return made;
 }
 
 #endif

@@ -31,14 +31,20 @@ namespace {
 // Copied at once: so much memory more than before is needed while a buffer is adopted.
 constexpr std::size_t stride = std::size_t{1} << 20;
 
-// What a process may have in adopted buffers at a time: each cuts a mapping, of which it may have 65530. And of memory, which a child
-// of a fork copies, and which goes back to the system only some calls after the program has freed it.
-constexpr std::size_t max_adopted = 1024;
+// What a process may have in adopted buffers at a time: each cuts a mapping, of which it may have 65530.
+// The more there are, the longer takes a look at all, as before each adoption.
+constexpr std::size_t max_adopted = 256;
+
+// Pages that come back do not become one mapping with those beside them: so often at most.
+constexpr std::size_t max_given_back = 8192;
+
+// And of memory, which a child of a fork copies, and which is kept for some calls after free() has unmapped it.
+constexpr std::size_t least_limit = std::size_t{32} << 20, greatest_limit = std::size_t{128} << 20;
 std::size_t max_adopted_bytes() {
   static const std::size_t bytes = [] {
     const auto of = [](int what) { return static_cast<std::size_t>(std::max(sysconf(what), 1L)); };
-    const std::size_t share = of(_SC_PHYS_PAGES) * page() / of(_SC_NPROCESSORS_CONF) / 4;  // of a rank for each CPU
-    return std::max(share, std::size_t{64} << 20);
+    const std::size_t share = of(_SC_PHYS_PAGES) * page() / of(_SC_NPROCESSORS_CONF) / 32;  // of a rank for each CPU
+    return std::clamp(share, least_limit, greatest_limit);
   }();
   return bytes;
 }
@@ -127,6 +133,11 @@ bool some_userfaultfd_is_open() {
   return found;
 }
 
+/// Whether nobody else knows which pages lie where.
+bool pages_may_move(const Mappings& mappings) {
+  return !some_memory_is_locked() && !some_userfaultfd_is_open() && !some_device_is_mapped(mappings);
+}
+
 bool is_on_own_stack(const std::byte* first, std::size_t bytes) {
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return true;
@@ -189,6 +200,13 @@ bool all_lie_near(std::byte* first, std::size_t bytes) {
   std::vector<int> nodes(pages.size(), -1);
   if (syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, nodes.data(), 0) != 0) return false;
   return std::ranges::all_of(nodes, [&](int node) { return node < 0 || node == static_cast<int>(own); });
+}
+
+/// By mbind, which would not hold for the pages of a file.
+bool has_own_policy(std::uintptr_t address) {
+  constexpr unsigned long of_address = 2;  // as <linux/mempolicy.h> has it
+  int policy = 0;
+  return syscall(SYS_get_mempolicy, &policy, nullptr, 0, address, of_address) == 0 && policy != 0;
 }
 
 /// Puts a private copy of what lies at `from` in place of the pages at `first`: so many bytes at once, so that who reads sees no difference.
@@ -288,16 +306,18 @@ Adopted* Adoption::use(std::byte* buffer, std::size_t bytes) {
   if (bytes < min_bytes) return nullptr;
   const std::lock_guard lock(mutex_);
   if (!adopted_.empty() && !heap_.any_mapped_also()) return nullptr;  // in a child of a fork
+  ++uses_;
   look_at_another();
   std::byte *const first = page_from(buffer), *const end = page_up_to(buffer + bytes);
   if (const auto at = find(first, end); at != adopted_.end()) {
     Adopted& found = *at->second;
     const bool belongs = first <= found.first_ && found.first_ + found.bytes_ <= end;
-    if (!is_whole(found) || (belongs && !pays(found))) {
+    if (!is_whole(found) || (belongs && !pays(found) && pages_may_move(mappings_))) {
       if (found.users_ > 0 || !give_back(at)) return nullptr;
     } else if (found.in_heap(buffer, bytes) != nullptr) {
       const double copy = copying_ * static_cast<double>(bytes);
       ++found.users_;
+      found.used_at_ = uses_;
       found.saved_ += copy;
       ++tally_.uses;
       tally_.saved += copy;
@@ -306,6 +326,7 @@ Adopted* Adoption::use(std::byte* buffer, std::size_t bytes) {
   }
   if (!wanted(buffer, bytes)) return nullptr;
   Adopted* const adopted = adopt(buffer, bytes);
+  candidate(buffer).since = uses_;
   if (adopted != nullptr) {
     ++adopted->users_;
   } else {
@@ -332,7 +353,7 @@ bool Adoption::pays(Adopted& adopted) const {
 // What a program has freed is found out little by little, without a call that takes long.
 void Adoption::look_at_another() {
   constexpr unsigned seldom = 8;  // calls
-  if (adopted_.empty() || ++looks_ % seldom != 0) return;
+  if (adopted_.empty() || uses_ % seldom != 0) return;
   auto at = adopted_.upper_bound(looked_at_);
   if (at == adopted_.end()) at = adopted_.begin();
   looked_at_ = at->first;
@@ -349,15 +370,18 @@ void Adoption::look_at_all() {
 // An allocator may get here from within anything that allocates: without a lock, and without a look at what was adopted. Where
 // pages have become private, is_whole() will say so.
 void Adoption::before_discard(void* address, std::size_t bytes) {
-  if (!heap_.any_mapped_also()) return;
+  if (!heap_.any_mapped_also() || page_from(static_cast<std::byte*>(address)) != address)
+    return;  // the kernel refuses it
   const auto begin = reinterpret_cast<std::uintptr_t>(address), end = rounded_up(begin + bytes, page());
   heap_.for_each_elsewhere(mappings_, begin, end, [&](const Mapping& mapping) {
     const std::uintptr_t from = std::max(begin, mapping.begin);
     auto* const first = reinterpret_cast<void*>(from);
     const std::size_t n = std::min(end, mapping.end) - from;
-    if (mmap(first, n, mapping.protection(), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED &&
-        mapping.writable)
+    if (mmap(first, n, mapping.protection(), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) {
+      heap_.release(heap_.behind(mapping) + (from - mapping.begin), n);
+    } else if (mapping.writable) {
       std::memset(first, 0, n);
+    }
   });
 }
 
@@ -390,7 +414,10 @@ void Adoption::before_move(void* address, std::size_t bytes) {
 // Where its pages are not all there any more, what is left of them stays as it is: its owner may have moved them.
 bool Adoption::give_back(ByAddress::iterator at) {
   Adopted& adopted = *at->second;
-  if (is_whole(adopted) && !make_private(adopted.first_, adopted.pages_in_heap(), adopted.bytes_)) return false;
+  if (is_whole(adopted)) {
+    if (!make_private(adopted.first_, adopted.pages_in_heap(), adopted.bytes_)) return false;
+    ++given_back_;
+  }
   adopted_bytes_ -= adopted.bytes_;
   const std::unique_ptr<Adopted> gone = std::move(at->second);
   adopted_.erase(at);
@@ -410,6 +437,7 @@ bool Adoption::give_back_part(ByAddress::iterator at, std::byte* first, std::byt
   const auto bytes = static_cast<std::size_t>(end - first);
   std::byte* const in_heap = adopted.pages_in_heap() + (first - adopted.first_);
   if (!make_private(first, in_heap, bytes)) return false;
+  ++given_back_;
   heap_.release(in_heap, bytes);
   adopted.bytes_ -= bytes;
   adopted_bytes_ -= bytes;
@@ -440,7 +468,7 @@ Adoption::Candidate& Adoption::candidate(const std::byte* buffer) {
 bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
   Candidate& known = candidate(buffer);
   if (known.buffer != buffer) {
-    known = {.buffer = buffer, .bytes = bytes};
+    known = {.buffer = buffer, .bytes = bytes, .since = uses_};
     for (Candidate& other : set_of(buffer)) other.spent /= 2;  // who does not come any more makes room at last
     return false;
   }
@@ -452,17 +480,18 @@ bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
   }
   known.spent += copying_ * static_cast<double>(bytes);
   const auto doubled = static_cast<double>(1U << std::min(known.losses, max_losses));
-  if (known.spent < adopting_ * static_cast<double>(known.bytes) * doubled || bytes < known.bytes) return false;
+  const double price = looking_ + adopting_ * static_cast<double>(known.bytes);
+  if (known.spent < price * doubled || bytes < known.bytes) return false;
   known.spent = 0;
   return true;
 }
 
 Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   const Spending spending(tally_.spent);
+  const double started = nanoseconds();
   std::byte *const first = page_from(buffer), *const end = page_up_to(buffer + bytes);
   const auto pages = static_cast<std::size_t>(end - first);
-  if (adopted_.size() >= max_adopted || !is_told_() || some_memory_is_locked() || some_userfaultfd_is_open() ||
-      some_device_is_mapped(mappings_))
+  if (pages > max_adopted_bytes() || given_back_ >= max_given_back || !is_told_() || !pages_may_move(mappings_))
     return nullptr;
   for (auto at = find(first, end); at != adopted_.end(); at = find(first, end)) {
     // What lies beside the buffer does not belong to the call: others may write it while it would become private.
@@ -473,10 +502,11 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   }
   if (!may_be_adopted(first, pages)) return nullptr;
   look_at_all();  // what is not needed any more goes before more is taken
-  if (adopted_bytes_ + pages > max_adopted_bytes()) return nullptr;
+  if (!make_room(pages, candidate(buffer).since)) return nullptr;
   auto* const piece = static_cast<std::byte*>(heap_.take(pages + 2 * page()));
   if (piece == nullptr) return nullptr;
   const double begin = nanoseconds();
+  looking_ = looking_ == 0 ? begin - started : (looking_ + begin - started) / 2;
   if (!move_into(heap_, first, piece + page(), pages)) {
     heap_.give_back(piece, false);
     return nullptr;
@@ -487,14 +517,24 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   adopted_bytes_ += pages;
   ++tally_.buffers;
   tally_.bytes += pages;
-  return (adopted_[first] = std::make_unique<Adopted>(buffer, first, pages, piece, heap_.forks())).get();
+  return (adopted_[first] = std::make_unique<Adopted>(buffer, first, pages, piece, heap_.forks(), uses_)).get();
+}
+
+// Of those that no call has used since then; the one first that was used last.
+bool Adoption::make_room(std::size_t bytes, std::uint64_t since) {
+  const auto last_used = [](const auto& one) { return one.second->used_at_; };
+  while (adopted_.size() >= max_adopted || adopted_bytes_ + bytes > max_adopted_bytes()) {
+    const auto oldest = std::ranges::min_element(adopted_, {}, last_used);
+    if (last_used(*oldest) >= since || oldest->second->users_ > 0 || !give_back(oldest)) return false;
+  }
+  return true;
 }
 
 bool Adoption::may_be_adopted(std::byte* first, std::size_t bytes) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(first), end = begin + bytes;
   for (std::uintptr_t next = begin; next < end;) {
     const auto found = mappings_.at(next);
-    if (!found || !is_plain(*found) || mappings_.name_at(next) == "[stack]") return false;
+    if (!found || !is_plain(*found) || has_own_policy(next) || mappings_.name_at(next) == "[stack]") return false;
     next = found->end;
   }
   return !is_on_own_stack(first, bytes) && !some_are_huge(first, bytes) && all_lie_near(first, bytes);

@@ -16,7 +16,7 @@
 //   adopted. During the call the program must leave them alone, as MPI says.
 // * A piece is not used for something else while it is mapped anywhere, or while a call uses it.
 // * Only private memory of no file is adopted that can be read and written and was not made of huge pages, or put near
-//   another CPU; no stacks; and nothing in a process that has locked or pinned memory, or mapped a device, whose driver might
+//   another CPU, or where mbind said; no stacks; and nothing in a process that has locked or pinned memory, or mapped a device, whose driver might
 //   know the old pages, or has a userfaultfd.
 // * What means something else on shared memory: a fork (heap.hpp), which costs a copy of all: where forks cost more than is
 //   saved, buffers become private again; and madvise and mremap, which the library sees first, and gives such pages back to
@@ -42,8 +42,14 @@ namespace omnes::shm {
 /// Pages of the program that lie in the heap.
 class Adopted {
  public:
-  Adopted(std::byte* buffer, std::byte* first, std::size_t bytes, std::byte* piece, unsigned forks)
-      : buffer_(buffer), first_(first), bytes_(bytes), piece_(piece), piece_bytes_(bytes + 2 * page()), forks_(forks) {}
+  Adopted(std::byte* buffer, std::byte* first, std::size_t bytes, std::byte* piece, unsigned forks, std::uint64_t now)
+      : buffer_(buffer),
+        first_(first),
+        bytes_(bytes),
+        piece_(piece),
+        piece_bytes_(bytes + 2 * page()),
+        forks_(forks),
+        used_at_(now) {}
 
   /// Where that lies in the heap, perhaps except for bytes in the page before and in the page behind; else null.
   std::byte* in_heap(const std::byte* data, std::size_t bytes) const;
@@ -64,8 +70,9 @@ class Adopted {
   const std::size_t piece_bytes_;
   std::size_t before_ = 0;  // bytes there, and a page, before the first
   int users_ = 0;
-  double saved_ = 0;  // ns
-  unsigned forks_;    // of the process, when it was last used
+  double saved_ = 0;       // ns
+  unsigned forks_;         // of the process, when it was last used
+  std::uint64_t used_at_;  // of Adoption::uses_
 };
 
 /// What was adopted so far, what it has cost, and what it was good for.
@@ -112,6 +119,7 @@ class Adoption {
     std::size_t bytes = 0;
     double spent = 0;          // ns that would have been saved
     std::uint32_t losses = 0;  // so often in a row it could not be adopted, or that did not pay
+    std::uint64_t since = 0;   // of uses_
   };
   using CandidateSet = std::array<Candidate, 4>;  // programs take few buffers by turns, but any may fall on one place
 
@@ -129,6 +137,7 @@ class Adoption {
   Candidate& candidate(const std::byte* buffer);
   bool wanted(std::byte* buffer, std::size_t bytes);
   Adopted* adopt(std::byte* buffer, std::size_t bytes);
+  bool make_room(std::size_t bytes, std::uint64_t since);
   bool may_be_adopted(std::byte* first, std::size_t bytes) const;
   void measure();
 
@@ -142,8 +151,10 @@ class Adoption {
   std::array<CandidateSet, 16> candidates_{};
   std::size_t came_back_ = 0;          // bytes, before prices are known
   double adopting_ = 0, copying_ = 0;  // ns for a byte
+  double looking_ = 0;                 // ns before one is adopted, to see whether it may be, and to make room
   std::byte* looked_at_ = nullptr;     // last
-  unsigned looks_ = 0;
+  std::uint64_t uses_ = 0;             // calls with a long buffer
+  std::size_t given_back_ = 0;         // times that pages became private
 };
 
 }  // namespace omnes::shm

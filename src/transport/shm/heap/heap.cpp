@@ -188,12 +188,9 @@ struct ForkHandlers {
   static inline Gate gate;
 };
 
-pid_t fork_with_copies(pid_t (*fork)()) {
-  ForkHandlers::before();
-  const pid_t child = fork();
-  child == 0 ? ForkHandlers::in_child() : ForkHandlers::in_parent();
-  return child;
-}
+void before_fork() { ForkHandlers::before(); }
+void after_fork_in_parent() { ForkHandlers::in_parent(); }
+void after_fork_in_child() { ForkHandlers::in_child(); }
 
 std::size_t Heap::usual_bytes() {
   if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_FSIZE)) return 0;
@@ -342,7 +339,6 @@ bool Heap::punch_hole(std::size_t offset, std::size_t bytes) const {
 }
 
 void Heap::release(void* pages, std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
   if (fd_ >= 0) punch_hole(reinterpret_cast<std::uintptr_t>(pages) - base_, bytes);
 }
 

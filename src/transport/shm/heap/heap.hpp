@@ -79,7 +79,7 @@ class Heap {
   void* take(std::size_t bytes, std::size_t alignment = 1, bool zeroed = false);
   /// What take() returned. Its pages stay for the next one, up to a limit, or go back to the system at once.
   void give_back(void* piece, bool keep_pages = true);
-  /// Gives the system the memory of some pages of a piece, which stays taken.
+  /// Gives the system the memory of some pages of a piece, which stays taken. Takes no lock.
   void release(void* pages, std::size_t bytes);
   /// The bytes that may be used of what take() returned: at least as many as asked for.
   std::size_t room(const void* piece) const;
@@ -155,8 +155,10 @@ class Heap {
   friend struct ForkHandlers;
 };
 
-/// A fork that would run no handlers, as _Fork.
-pid_t fork_with_copies(pid_t (*fork)());
+// Around what forks without calling handlers, as _Fork does.
+void before_fork();
+void after_fork_in_parent();
+void after_fork_in_child();
 
 /// A peer's heap, mapped here.
 class PeerHeap {
