@@ -556,6 +556,14 @@ TEST_F(AdoptionTest, WhatWasFreedGoesBeforeMoreIsTaken) {
   // The only one, too, though calls take others.
   for (int i = 0; i < 10; ++i) adoption->use(other.data, Adoption::min_bytes);
   EXPECT_LT(heap_bytes(), megabyte);
+  // Many at once.
+  std::vector<std::unique_ptr<Memory>> many;
+  for (int i = 0; i < 200; ++i)
+    adopt(many.emplace_back(std::make_unique<Memory>(Adoption::min_bytes))->data, Adoption::min_bytes);
+  EXPECT_GT(heap_bytes(), 10 * megabyte);
+  many.clear();
+  adopt(other.data, megabyte);
+  EXPECT_LT(heap_bytes(), 2 * megabyte);
 }
 
 TEST_F(AdoptionTest, PagesThatComeBackKeepTheirProtection) {
