@@ -1,4 +1,4 @@
-"""Buffers in a GPU's memory, which the CPU cannot read: with stand-ins for the drivers' libraries, built here."""
+"""Buffers in a GPU's memory, which the CPU cannot read: with stand-ins for the drivers, built here, and a GPU."""
 
 from __future__ import annotations
 
@@ -56,6 +56,15 @@ def test_all_operations_in_all_forms(mpi, build, programs, situation):
 def test_a_driver_that_is_loaded_after_calls_were_kept(mpi, build, programs, driver, memory):
     variables = {**on_device(programs, driver), **({"TEST_MANAGED": "1"} if memory == "managed" else {})}
     expect_ok(mpirun(mpi, 3, build("devices", mpi), variables=variables))
+
+
+@pytest.mark.skipif(not Path("/dev/nvidia0").exists(), reason="needs a GPU of NVIDIA")
+@pytest.mark.parametrize("memory", ["device", "managed"])
+def test_a_gpu_itself(mpi, build, programs, memory):
+    variables = {"TEST_DRIVER": str(library("cuda.c", programs / "drivers/libgpu.so", "-ldl"))}
+    if memory == "managed":
+        variables["TEST_MANAGED"] = "1"
+    expect_ok(mpirun(mpi, 2, build("devices", mpi), variables=variables))
 
 
 def test_the_standard_abi(build, programs):

@@ -114,6 +114,39 @@ static void send_pairs(void) {
   release(recv, largest);
 }
 
+// What is long passes through memory of the host that the device copies from and to by itself, if the driver can do that. Longer
+// memory takes the place of shorter.
+static void send_long(void) {
+  enum { shortest = 5000, longest = 40000 };
+  long (*const copies)(void) = (long (*)(void))dlsym(device.library, "stand_in_copies_to_pinned");
+  long (*const pinned)(void) = (long (*)(void))dlsym(device.library, "stand_in_pinned");
+  int* const host = malloc(longest * sizeof(int));
+  MPI_Comm twin;
+  MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+  void* const send = place(host, longest * sizeof(int));
+  void* const recv = place(host, longest * sizeof(int));
+  for (int number = shortest; number <= longest; number *= 2)
+    for (int call = 0; call < calls; ++call) {
+      for (int i = 0; i < number; ++i) host[i] = rank + call + i;
+      upload(send, host, number * sizeof(int));
+      MPI_Allreduce(send, recv, number, MPI_INT, MPI_SUM, twin);
+      MPI_Bcast(recv, number, MPI_INT, call % p, twin);
+      download(host, recv, number * sizeof(int));
+      for (int i = 0; i < number; ++i)
+        if (host[i] != p * (p - 1) / 2 + p * (call + i)) {
+          fail("of %d ints, call %d: int %d is %d", number, call, i, host[i]);
+          break;
+        }
+    }
+  const long most = 2;  // for what is sent, and for what is received
+  if (pinned && dlsym(device.library, "cuMemHostRegister_v2") && (copies() == 0 || pinned() == 0 || pinned() > most))
+    fail("%ld copies, to %ld pieces of pinned memory", copies(), pinned());
+  MPI_Comm_free(&twin);
+  release(send, host);
+  release(recv, host);
+  free(host);
+}
+
 // An error of one line, where the driver cannot copy.
 static void expect_error(void) {
   double host[n] = {0};
@@ -147,6 +180,7 @@ int main(int argc, char** argv) {
   send_subarray(MPI_ORDER_C);
   send_subarray(MPI_ORDER_FORTRAN);
   send_pairs();
+  send_long();
   int (*const last_error)(void) = (int (*)(void))dlsym(device.library, "hipGetLastError");
   if (last_error && last_error() != 0) fail("the driver keeps an error that the program has not made");
   return finish();

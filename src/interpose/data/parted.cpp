@@ -1,6 +1,7 @@
 // Parts one by one.
 #include "interpose/data/parted.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace omnes::interpose {
@@ -57,9 +58,14 @@ std::size_t PartedView::before(int i) const {
   return std::accumulate(bytes_.begin(), bytes_.begin() + i, std::size_t{0});
 }
 
+std::byte* PartedView::room(Staging& staging) const {
+  const auto there = std::ranges::find_if(views_, [](const View& view) { return view.device != nullptr; });
+  return there == views_.end() ? staging.room(total_) : staging.room(total_, there->device, there->address);
+}
+
 const std::byte* PartedView::packed(Staging& staging) const {
   if (in_row_) return first_;
-  std::byte* const row = staging.room(total_);
+  std::byte* const row = room(staging);
   std::byte* to = row;
   devices::Copies copies;
   for (const View& view : views_) {

@@ -61,7 +61,7 @@ class PartedView {
   /// Where the parts lie in a row: in the program's buffer, or packed into staging memory.
   const std::byte* packed(Staging& staging) const;
   /// Where they may be written in a row, before land() brings them to the program's buffer.
-  std::byte* landing(Staging& staging) const { return in_row_ ? first_ : staging.room(total_); }
+  std::byte* landing(Staging& staging) const { return in_row_ ? first_ : room(staging); }
   void land(const std::byte* landed) const;
   /// Packs part i to its place in a row that starts at `landed`, unless it is there.
   void keep(int i, std::byte* landed) const;
@@ -69,6 +69,7 @@ class PartedView {
  private:
   const char* add(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Count displacement, bool in_bytes);
   std::size_t before(int i) const;
+  std::byte* room(Staging& staging) const;
 
   std::vector<View> views_;
   std::vector<std::size_t> bytes_, starts_;

@@ -50,13 +50,13 @@ void load_spread(Call& call, const View& own, const View* result, const Operator
   const std::size_t bytes = own.count * op.stride;
   if (call.in_place) {
     call.send = nullptr;
-    call.recv = rooms[1].room(bytes);
+    call.recv = rooms[1].room(bytes, own.device, own.address);
     spread(own, op, static_cast<std::byte*>(call.recv));
   } else {
-    std::byte* send = rooms[0].room(bytes);
+    std::byte* send = rooms[0].room(bytes, own.device, own.address);
     spread(own, op, send);
     call.send = send;
-    if (result) call.recv = rooms[1].room(result->count * op.stride);
+    if (result) call.recv = rooms[1].room(result->count * op.stride, result->device, result->address);
   }
 }
 
@@ -68,7 +68,7 @@ void land_spread(const Call& call, const View& result, const Operator& op, Stagi
     copies.finish();
     return;
   }
-  std::byte* packed = rooms[2].room(result.bytes);
+  std::byte* packed = rooms[2].room(result.bytes, result.device, result.address);
   pack_spread(result, op, static_cast<std::byte*>(call.recv), packed);
   result.unpack(packed);
 }

@@ -241,7 +241,7 @@ void View::unpack(const std::byte* from, devices::Copies& copies) const {
 
 const std::byte* View::packed(Staging& staging) const {
   if (contiguous()) return address;
-  std::byte* room = staging.room(bytes);
+  std::byte* room = staging.room(bytes, device, address);
   pack(room);
   return room;
 }

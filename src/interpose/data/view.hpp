@@ -49,7 +49,7 @@ struct View {
   /// Where the elements lie in a row: in the program's buffer, or packed into staging memory.
   const std::byte* packed(Staging& staging) const;
   /// Where as many bytes may be written, before land() brings them to the program's buffer.
-  std::byte* landing(Staging& staging) const { return contiguous() ? address : staging.room(bytes); }
+  std::byte* landing(Staging& staging) const { return contiguous() ? address : staging.room(bytes, device, address); }
   void land(const std::byte* landed) const {
     if (!contiguous()) unpack(landed);
   }

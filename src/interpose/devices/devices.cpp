@@ -80,6 +80,14 @@ Driver* driver_of(const void* address) {
 
 bool any() { return found_count.load(std::memory_order_acquire) > 0; }
 
+bool pin(Driver& driver, void* pages, std::size_t bytes, const void* there) noexcept try {
+  return driver.pin(pages, bytes, there);
+} catch (const Failure&) {
+  return false;  // a copy will say what is wrong, if it is
+}
+
+void unpin(Driver& driver, void* pages) noexcept { driver.unpin(pages); }
+
 void Copies::add(Driver* driver, const Piece& piece) {
   if (piece.bytes == 0) return;
   if (!driver) {

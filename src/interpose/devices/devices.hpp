@@ -26,6 +26,10 @@ Driver* driver_of(const void* address);
 /// Whether buffers are asked about.
 bool any();
 
+/// Has a device copy from and to these pages of the host by itself, which is faster, until unpin(). `there`: in its memory. Returns whether it does.
+bool pin(Driver& driver, void* pages, std::size_t bytes, const void* there) noexcept;
+void unpin(Driver& driver, void* pages) noexcept;
+
 /// Copies between a device and the host, or within the host, that may happen in any order; neighbors become one.
 class Copies {
  public:

@@ -22,6 +22,10 @@ class Driver {
   virtual bool owns(const void* address) = 0;
   /// All are done when it returns. Throws Failure.
   virtual void copy(std::span<const Copies::Piece> pieces) = 0;
+  /// Has the device read and write these pages of the host itself, where its driver does so faster than it copies to and from others, until
+  /// unpin(). `there`: in the device's memory. Returns whether it does.
+  virtual bool pin(void*, std::size_t, const void* /*there*/) { return false; }
+  virtual void unpin(void*) {}
 };
 
 /// Makes what asks this library, which is to stay loaded; `name`: its file's.
@@ -55,23 +59,8 @@ class Function {
   std::string lacks_, failed_;
 };
 
-/// A stream of our own: those of the program may wait for kernels that have nothing to do with a copy.
-class Stream {
- public:
-  /// By what NVIDIA's and AMD's drivers have alike. Throws Failure.
-  Stream(const Function<void**, unsigned>& create, const Function<void*>& destroy) : destroy_(destroy) {
-    constexpr unsigned non_blocking = 1;
-    create.must(&handle, non_blocking);
-  }
-  ~Stream() {
-    if (destroy_) destroy_(handle);
-  }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  void* handle = nullptr;
-
- private:
-  const Function<void*>& destroy_;
-};
+/// Of streams of our own, in both NVIDIA's and AMD's drivers. The program's may wait for kernels that have nothing to do with a copy; ours
+/// waits for the default stream, where the program's own copy to the device may still be under way although its call has returned.
+constexpr unsigned after_default_stream = 0;
 
 }  // namespace omnes::interpose::devices

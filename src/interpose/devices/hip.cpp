@@ -50,13 +50,26 @@ class Hip final : public Driver {
   }
 
   void copy(std::span<const Copies::Piece> pieces) override {
-    const Stream stream(create_stream_, destroy_stream_);
+    const Stream stream(*this);
     for (const Copies::Piece& piece : pieces)
       copy_.must(piece.to, piece.from, piece.bytes, copy_by_addresses, stream.handle);
     synchronize_.must(stream.handle);
   }
 
  private:
+  struct Stream {
+    explicit Stream(const Hip& its_driver) : driver(its_driver) {
+      driver.create_stream_.must(&handle, after_default_stream);
+    }
+    ~Stream() {
+      if (driver.destroy_stream_) driver.destroy_stream_(handle);
+    }
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+    const Hip& driver;
+    Handle handle = nullptr;
+  };
+
   Function<int*> get_version_;
   Function<Attributes*, const void*> get_attributes_;
   Function<> peek_error_, take_error_;

@@ -1,6 +1,7 @@
 // Stands in for the driver library of a GPU: libcuda.so.1, libamdhip64.so.6 or .so.5, libze_loader.so.1, by what is defined:
 // CUDA, HIP (its version) or ZE. Memory of its "device" is mapped without any access; the driver has a view of its own.
-// Copies in a stream are made when it is synchronized, so that who forgets that gets nothing.
+// Copies in a stream are made when it is synchronized, so that who forgets that gets nothing. The program's own copies to the device
+// return while they are under way in the default stream, as NVIDIA's do: other streams that do not wait for it read what was there.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@ struct allocation {
   int managed;
 };
 static struct allocation allocations[most];
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, default_stream = PTHREAD_MUTEX_INITIALIZER;
 static int started;
 
 static struct allocation find(const void* pointer) {
@@ -60,7 +61,9 @@ void* stand_in_allocate(size_t bytes, int managed) {
   return NULL;
 }
 
+static void end_default_stream(void);
 void stand_in_free(void* pointer) {
+  end_default_stream();
   const struct allocation a = find(pointer);
   pthread_mutex_lock(&mutex);
   for (int i = 0; i < most; ++i)
@@ -70,7 +73,34 @@ void stand_in_free(void* pointer) {
   munmap(a.view, a.bytes);
 }
 
-void stand_in_copy(void* to, const void* from, size_t bytes) { copy(to, from, bytes); }
+// In the default stream.
+static struct {
+  void *to, *data;
+  size_t bytes;
+} under_way;
+static void end_copy(void) {  // with the lock
+  if (under_way.data) copy(under_way.to, under_way.data, under_way.bytes);
+  free(under_way.data);
+  under_way.data = NULL;
+}
+static void end_default_stream(void) {
+  pthread_mutex_lock(&default_stream);
+  end_copy();
+  pthread_mutex_unlock(&default_stream);
+}
+
+void stand_in_copy(void* to, const void* from, size_t bytes) {
+  pthread_mutex_lock(&default_stream);
+  end_copy();
+  if (find(to).address) {
+    under_way.to = to;
+    under_way.data = malloc(bytes);
+    under_way.bytes = bytes;
+    to = under_way.data;
+  }
+  copy(to, from, bytes);
+  pthread_mutex_unlock(&default_stream);
+}
 
 // How many copies the driver has been asked for, other than by the above.
 static long copies;
@@ -81,18 +111,49 @@ struct queued {
   const void* from;
   size_t bytes;
 };
+static struct queued pinned[most];  // of each: to, and bytes
+
+// How many pieces of the host's memory are pinned, and how many copies went to or from one.
+static long copies_to_pinned;
+long stand_in_pinned(void) {
+  long number = 0;
+  pthread_mutex_lock(&mutex);
+  for (int i = 0; i < most; ++i) number += pinned[i].to != NULL;
+  pthread_mutex_unlock(&mutex);
+  return number;
+}
+long stand_in_copies_to_pinned(void) { return copies_to_pinned; }
+
+static int is_pinned(const void* pointer, size_t bytes) {
+  int found = 0;
+  pthread_mutex_lock(&mutex);
+  for (int i = 0; i < most; ++i) {
+    const char* const first = pinned[i].to;
+    found |= first && (const char*)pointer < first + pinned[i].bytes && first < (const char*)pointer + bytes;
+  }
+  pthread_mutex_unlock(&mutex);
+  return found;
+}
+
 struct stream {
   struct queued* queued;
   size_t number;
+  int waits;  // for the default stream
 };
-static struct stream* make_stream(void) { return calloc(1, sizeof(struct stream)); }
+static struct stream* make_stream(int waits) {
+  struct stream* const made = calloc(1, sizeof(struct stream));
+  if (made) made->waits = waits;
+  return made;
+}
 static int enqueue(struct stream* stream, void* to, const void* from, size_t bytes) {
   ++copies;
+  copies_to_pinned += is_pinned(to, 1) || is_pinned(from, 1);
   stream->queued = realloc(stream->queued, (stream->number + 1) * sizeof *stream->queued);
   stream->queued[stream->number++] = (struct queued){to, from, bytes};
   return success;
 }
 static int synchronize(struct stream* stream) {
+  if (stream->waits) end_default_stream();
   for (size_t i = 0; i < stream->number; ++i)
     copy(stream->queued[i].to, stream->queued[i].from, stream->queued[i].bytes);
   stream->number = 0;
@@ -105,12 +166,44 @@ static int destroy(struct stream* stream) {
 }
 
 #ifdef CUDA
+enum { is_registered = 712, is_not_registered = 713 };
 static char its_context;
 static __thread void* current;  // of a thread that has never set one: none
+
+int cuMemHostRegister_v2(void* pages, size_t bytes, unsigned flags) {
+  if (!current) return invalid_context;
+  if (flags != 1 || (uintptr_t)pages % 4096 != 0 || bytes % 4096 != 0) return invalid_value;
+  if (is_pinned(pages, bytes)) return is_registered;
+  pthread_mutex_lock(&mutex);
+  int i = 0;
+  while (i < most && pinned[i].to) ++i;
+  if (i < most) pinned[i] = (struct queued){pages, NULL, bytes};
+  pthread_mutex_unlock(&mutex);
+  return i < most ? success : invalid_value;
+}
+int cuMemHostUnregister(void* pages) {
+  if (!current) return invalid_context;
+  int code = is_not_registered;
+  pthread_mutex_lock(&mutex);
+  for (int i = 0; i < most; ++i)
+    if (pinned[i].to == pages) pinned[i].to = NULL, code = success;
+  pthread_mutex_unlock(&mutex);
+  return code;
+}
+int cuCtxGetId(void* context, unsigned long long* id) {
+  *id = 17;
+  return context == &its_context ? success : invalid_context;
+}
 
 int cuPointerGetAttribute(void* data, int attribute, unsigned long long pointer) {
   const struct allocation a = find((void*)pointer);
   if (!started) return not_initialized;
+  if (!a.address && is_pinned((void*)pointer, 1)) {
+    if (attribute == 1) *(void**)data = &its_context;
+    if (attribute == 2) *(unsigned*)data = 1;
+    if (attribute == 8) *(unsigned*)data = 0;
+    return success;
+  }
   if (!a.address) return invalid_value;
   if (attribute == 1) *(void**)data = a.managed ? NULL : &its_context;
   if (attribute == 2) *(unsigned*)data = a.managed ? 1 : 2;
@@ -133,8 +226,8 @@ int cuCtxPopCurrent_v2(void** context) {
   return success;
 }
 int cuStreamCreate(struct stream** stream, unsigned flags) {
-  *stream = make_stream();
-  return current && flags == 1 ? success : invalid_context;
+  *stream = make_stream(flags == 0);
+  return current && flags <= 1 ? success : invalid_context;
 }
 int cuStreamDestroy_v2(struct stream* stream) { return destroy(stream); }
 #ifndef LACKS_COPIES
@@ -168,8 +261,8 @@ int hipPointerGetAttributes(void* attributes, const void* pointer) {
   return success;
 }
 int hipStreamCreateWithFlags(struct stream** stream, unsigned flags) {
-  *stream = make_stream();
-  return flags == 1 ? success : invalid_value;
+  *stream = make_stream(flags == 0);
+  return flags <= 1 ? success : invalid_value;
 }
 int hipStreamDestroy(struct stream* stream) { return destroy(stream); }
 int hipMemcpyAsync(void* to, const void* from, size_t bytes, int kind, struct stream* stream) {
@@ -207,7 +300,7 @@ int zeMemGetAllocProperties(void* context, const void* pointer, void* properties
 int zeCommandListCreateImmediate(void* context, void* device, const void* description, struct stream** list) {
   const int* words = description;  // type, pad, next (two words), ordinal, index, flags, mode
   if (context != &its_context || device != &its_device || words[0] != 0xe || words[7] != 1) return invalid_value;
-  *list = make_stream();
+  *list = make_stream(1);
   return success;
 }
 int zeCommandListAppendMemoryCopy(struct stream* list, void* to, const void* from, size_t bytes, void* signal,
