@@ -11,11 +11,12 @@ import sys
 import pytest
 
 import cli
-from launching import LIMIT, YIELDING
+from launching import LIMIT, YIELDING, output_of
 from omnes.traces import shares, statistics, waiting
 
 SECOND = 1_000_000_000  # ns
 ROUNDS, LATE = 20, 100_000  # of late.c, and us: more than a busy machine keeps a rank from its CPU, added up
+PAUSE = 0.4  # seconds, of seldom.c
 
 
 def omnes(*words):
@@ -122,6 +123,26 @@ def test_the_page_has_a_timeline_and_the_imbalance(profile, tmp_path):
     assert "Ranks in collectives, as time goes by" in text and "What each rank&#x27;s time goes into" in text
 
 
+@pytest.mark.parametrize("off", [[], ["--no-omnes"]], ids=["omnes", "stock"])
+def test_few_slow_calls_among_many_count_once_each(mpi, build, tmp_path, off):
+    """By the program's own clock, which it reads around each call: so it sees a little more than is reported."""
+    words = ["run", "-n", "2", "--mpirun", str(mpi.launcher), *off, "--by-site", f"--json={tmp_path}/stats.json"]
+    environment = {**os.environ, **YIELDING}
+    said = output_of(sys.executable, "-m", "omnes", *words, build("seldom", mpi), environment=environment)
+    receiving, reducing = map(float, said.split())
+    report = json.loads((tmp_path / "stats.json").read_text())
+    [received] = [one["seconds"] for one in report["functions"] if one["function"] == "MPI_Recv"]
+    assert receiving / 2 < received <= receiving
+    second = report["per_rank"][1]
+    assert reducing / 2 < second["in_collectives"] and second["in_mpi"] <= second["seconds"]
+    rows = [row for row in report["kinds"] if row["operation"] == "allreduce"]
+    assert reducing / 2 < max(row["seconds_by_rank"]["max"] for row in rows) <= reducing
+    [calls] = [row for row in report["kinds"] if row["operation"] == "bcast" and row["bytes"] == 4]
+    assert calls["seconds_by_rank"]["max"] < PAUSE  # not all the time since the call of nothing
+    by_site = sum(one["seconds"] for one in report["sites"])
+    assert by_site == pytest.approx(sum(row["seconds"] for row in report["kinds"]), rel=0.01)
+
+
 def a_file(rank, timed, node=0, size=2, **more):
     """Of a rank. timed: operation -> calls: number, begin, ns, root."""
     kinds = [
@@ -190,8 +211,23 @@ def test_calls_that_some_have_not_kept_are_left_out():
     second = a_file(1, {"allreduce": [(1, 10, 10, 0), (3, 210, 10, 0)]})
     found = waiting.of_ranks([first, second])
     assert found is not None
-    assert found.share(0, ("0,1", "allreduce", 8)) == 0.5 and found.share(1, ("0,1", "allreduce", 8)) == 0
+    assert (
+        found.share(0, ("0,1", "allreduce", 8)) == pytest.approx(0.5) and found.share(1, ("0,1", "allreduce", 8)) == 0
+    )
     assert found.share(0, ("0,1", "bcast", 8)) is None
+
+
+def test_waits_that_were_not_kept_are_waiting():
+    """Of 100 calls of 10 ns each, for one of which a rank was late by 1000 ns, two others were kept."""
+    files = [a_file(rank, {"allreduce": [(1, rank, 11 - rank, 0), (2, 100, 10, 0)]}) for rank in (0, 1)]
+    for one, seconds in zip(files, (2000e-9, 1000e-9)):
+        one["entries"][0] |= {"calls": 100, "seconds": seconds}
+        one["timed"][0]["kinds"][0]["calls"] = 100
+    found = waiting.of_ranks(files)
+    assert found is not None
+    key = ("0,1", "allreduce", 8)
+    assert found.share(0, key) == pytest.approx(0.5) and found.share(1, key) == 0
+    assert found.spent[0][key] == pytest.approx(2000e-9) and found.late[1][1] == pytest.approx(1000e-9)
 
 
 def a_profile(tmp_path, **more):

@@ -41,18 +41,14 @@ struct alignas(64) Prepared {
   struct Counted {
     std::size_t bytes = 0;
     std::uint64_t calls = 0, volume = 0;
-    double timed = 0;    ///< calls that the timed ones stand for
-    double seconds = 0;  ///< of these
+    double seconds = 0;
     double fastest = std::numeric_limits<double>::infinity();
-    Sample* sample = nullptr;  ///< of the communicator's calls of this kind; null: all are timed
+    Sample* sample = nullptr;  ///< of the communicator's calls of this kind, if one is kept
 
-    void time(double one, double weight) {
-      timed += weight;
-      seconds += one * weight;
+    void time(double one) {
+      seconds += one;
       fastest = std::min(fastest, one);
     }
-    /// Of all calls, also of those that were not timed.
-    double all_seconds() const { return timed > 0 ? seconds * (static_cast<double>(calls) / timed) : 0; }
   };
   std::vector<Counted> counted;
   std::size_t last_counted = 0;  ///< its place there
@@ -77,7 +73,7 @@ struct alignas(64) Prepared {
     return found;
   }
   /// Counts one that took so long.
-  void add(std::chrono::duration<double> time) { count_one().time(time.count(), 1); }
+  void add(std::chrono::duration<double> time) { count_one().time(time.count()); }
 
  private:
   void find_counted(std::size_t rounded);

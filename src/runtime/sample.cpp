@@ -1,17 +1,12 @@
-// Keeps what is timed, and thins it out.
+// Keeps calls, and thins them out.
 #include "runtime/sample.hpp"
 
 namespace omnes::inline runtime {
 
 void Sample::add(std::int64_t begin, std::int64_t end, int root, std::uint32_t site) {
-  const std::size_t full = max_ != 0 ? max_ : usual;
-  if (max_ != 0) timed_.push_back({calls_, begin, end, root, site});
-  ++since_thinned_;
-  const bool has_room = max_ != 0 ? timed_.size() < full : since_thinned_ < full;
-  if (has_room || thinned_ == 63) return;
-  ++thinned_;
+  timed_.push_back({calls_, begin, end, root, site});
+  if (timed_.size() < max_ || below_ == 0) return;
   below_ >>= 1;
-  since_thinned_ = 0;
   std::erase_if(timed_, [&](const TimedCall& call) { return call.number * golden > below_; });
 }
 

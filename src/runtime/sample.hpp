@@ -1,15 +1,16 @@
-// Which calls of a communicator are timed, and when those were: for statistics.
+// Of which calls of a communicator is kept when they were: for statistics.
 //
-// Overview. To read the clock twice takes a sixth of the time of the shortest collectives. So of each kind of call
-// (operation, size class) all are timed until so many are kept, then every second, every fourth ...: call k is timed if the
-// fraction of k times the golden ratio is below 2^-n. What is kept becomes one half each time: what the next n leaves.
+// Overview. Of each kind of call (operation, size class) all are kept until there are so many, then every second, every
+// fourth ...: call k is kept if the fraction of k times the golden ratio is below 2^-n. What has been kept becomes one half
+// each time: what the next n leaves.
 //
 // Why it is correct. All members of a communicator make its calls in the same order, so k is the same on all of them and
-// all time the same calls, without asking each other: afterwards their arrivals can be compared, call by call. Multiples of
+// all keep the same calls, without asking each other: afterwards their arrivals can be compared, call by call. Multiples of
 // an irrational number are spread evenly in each part of a program's loop, whatever its period; those below 2^-(n+1) are
-// among those below 2^-n. A sum over calls is that over the timed ones, each of which stands for 2^n.
+// among those below 2^-n. How long calls took is summed up over all of them: a few, in which a rank waits for a late one or
+// for a CPU, may take nearly all of the time, and a sample would have too many of them, or too few.
 //
-// Cost: of a call that is not timed an addition, a multiplication, a comparison.
+// Cost: of a call that is not kept an addition, a multiplication, a comparison.
 #pragma once
 
 #include <chrono>
@@ -23,7 +24,7 @@
 
 namespace omnes::inline runtime {
 
-/// One that was timed.
+/// One that was kept.
 struct TimedCall {
   std::uint64_t number;     ///< of its kind, at least 1
   std::int64_t begin, end;  ///< ns of CLOCK_MONOTONIC, which all processes of a node share
@@ -40,12 +41,10 @@ inline std::int64_t monotonic_ns() {
 /// Of the calls of one kind.
 class Sample {
  public:
-  /// `most`: how many are kept; 0: none, though as many are timed as of others.
+  /// `most`: how many are kept.
   explicit Sample(std::size_t most) : max_(most) {}
-  /// A call begins: whether it is to be timed.
+  /// A call begins: whether it is to be kept.
   bool takes() { return ++calls_ * golden <= below_; }
-  /// How many calls each one that is timed now stands for.
-  double weight() const { return static_cast<double>(std::uint64_t{1} << thinned_); }
   void add(std::int64_t begin, std::int64_t end, int root, std::uint32_t site);
 
   std::uint64_t calls() const { return calls_; }
@@ -55,11 +54,9 @@ class Sample {
 
  private:
   static constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
-  static constexpr std::size_t usual = 1024;                    // as many are timed before every second is
 
   std::uint64_t calls_ = 0, below_ = ~std::uint64_t{0};
-  int thinned_ = 0;
-  std::size_t max_, since_thinned_ = 0;
+  std::size_t max_;
   std::vector<TimedCall> timed_;
 };
 
@@ -78,7 +75,7 @@ class Samples {
     const std::int64_t came = std::exchange(came_, 0);
     return came != 0 ? came : monotonic_ns();
   }
-  void forget() { came_ = 0; }  ///< it is not timed
+  void forget() { came_ = 0; }  ///< it has nothing to run
 
   std::size_t most = 0;  ///< see Sample
   std::map<std::pair<Operation, std::size_t>, Sample> samples;

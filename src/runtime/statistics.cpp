@@ -25,7 +25,7 @@ void Statistics::add(const Key& key, const Prepared& prepared) {
         ran_.try_emplace({key.operation(), key.form(), root, more.bytes, prepared.algorithm}, fresh).first->second;
     ran.calls += more.calls;
     ran.volume += more.volume;
-    ran.seconds += more.all_seconds();
+    ran.seconds += more.seconds;
     ran.fastest = std::min(ran.fastest, more.fastest);
   }
 }

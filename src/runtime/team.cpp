@@ -46,19 +46,19 @@ struct Team::State {
     return prepared;
   }
 
-  /// Runs what is prepared, counts that, and times it if its turn has come.
+  /// Runs what is prepared, counts and times that, and keeps when it was if its turn has come.
   template <class Run>
   int counted_run(Prepared& prepared, Run run) {
     Prepared::Counted& of = prepared.count_one();
     if (of.sample == nullptr) [[unlikely]]
       of.sample = &samples.of(prepared.operation, of.bytes);
-    if (!of.sample->takes()) [[likely]]
-      return run();
+    const bool kept = of.sample->takes();
     const std::int64_t begin = samples.begin();
     const int result = run();
     const std::int64_t end = monotonic_ns();
-    of.time(static_cast<double>(end - begin) * 1e-9, of.sample->weight());
-    of.sample->add(begin, end, prepared.root, call_site != nullptr ? call_site() : 0);
+    of.time(static_cast<double>(end - begin) * 1e-9);
+    if (kept) [[unlikely]]
+      of.sample->add(begin, end, prepared.root, call_site != nullptr ? call_site() : 0);
     return result;
   }
 

@@ -1,4 +1,4 @@
-// Which calls are timed: the same on all ranks, spread over any loop of a program, and no more than there is room for.
+// Which calls are kept: the same on all ranks, spread over any loop of a program, and no more than there is room for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,10 +23,9 @@ std::vector<std::uint64_t> numbers(const Sample& sample) {
   return found;
 }
 
-TEST(Sample, TimesAllUntilThereIsNoRoom) {
+TEST(Sample, KeepsAllUntilThereIsNoRoom) {
   const Sample sample = after(63, 64);
   EXPECT_EQ(sample.timed().size(), 63u);
-  EXPECT_EQ(sample.weight(), 1);
 }
 
 TEST(Sample, KeepsNoMoreThanThereIsRoomFor) {
@@ -47,18 +46,7 @@ TEST(Sample, WithLessRoomKeepsSomeOfTheSame) {
   EXPECT_TRUE(std::ranges::includes(many, numbers(thinned)));
 }
 
-TEST(Sample, WeightsAddUpToAllCalls) {
-  Sample sample(64);
-  double sum = 0;
-  for (int i = 0; i < 1'000'000; ++i)
-    if (sample.takes()) {
-      sum += sample.weight();
-      sample.add(0, 1, 0, 0);
-    }
-  EXPECT_NEAR(sum, 1e6, 0.1e6);
-}
-
-/// A program whose loop has `period` calls of a kind: each of its places is timed about as often.
+/// A program whose loop has `period` calls of a kind: each of its places is kept about as often.
 TEST(Sample, MissesNoPlaceOfALoop) {
   for (const int period : {2, 3, 4, 8, 13, 16, 21, 64}) {
     std::vector<double> seen(period);
@@ -66,12 +54,6 @@ TEST(Sample, MissesNoPlaceOfALoop) {
     const auto [fewest, most] = std::ranges::minmax(seen);
     EXPECT_GT(fewest, 0.6 * most) << period;
   }
-}
-
-TEST(Sample, WithoutRoomStillTimes) {
-  const Sample sample = after(100'000, 0);
-  EXPECT_TRUE(sample.timed().empty());
-  EXPECT_GT(sample.weight(), 1);
 }
 
 TEST(Samples, ACallThatCameEarlierBeganThen) {

@@ -3,8 +3,11 @@
 Ranks keep when a sample of their blocking calls began and ended, of each kind (operation, size class) on each
 communicator; all members keep the same calls (src/runtime/sample.hpp). A rank waits in a call until the last of those
 that it needs has come, or until it leaves: of a broadcast or scatter it needs the root, of a scan the ranks before it,
-of all others everybody. Neighborhoods are left out, as nobody knows whose neighbors are late. What the sample says of a
-kind of calls is taken for all of them.
+of all others everybody. Neighborhoods are left out, as nobody knows whose neighbors are late.
+
+The sample is taken for all calls of a kind, of which the time is known. A few waits may be most of it, of which the
+sample has too few or too many; but what moves data takes about as long each time. So moving is what the sample says,
+and waiting is the rest.
 
 Ranks of one node have one clock. The clocks of nodes are set by the calls themselves: nobody leaves a call in which
 each needs all before the last has come. So each call bounds how much two clocks differ, from both sides; the quickest
@@ -44,10 +47,15 @@ class _Kind:
     def common(self) -> list[int]:
         return sorted(set.intersection(*(set(one) for one in self.timed)))
 
+    def weights(self) -> list[float]:
+        """By member: how many calls a timed one stands for."""
+        kept = max(len(self.common()), 1)
+        return [made / kept for made in self.calls]
+
 
 @dataclass
 class Found:
-    """Seconds are of the timed calls that all members have kept, each taken as often as it stands for."""
+    """Of the timed calls that all members have kept; they stand for the time of all."""
 
     waiting: dict[int, dict[Key, float]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(float)))
     spent: dict[int, dict[Key, float]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(float)))
@@ -74,8 +82,9 @@ def of_ranks(files: Sequence[Mapping[str, Any]]) -> Found | None:
     until = max(one["begun"] + offset[rank] + one["seconds"] * 1e9 for rank, one in by_rank.items())
     width = max(1.0, (until - begun) / BINS)
     bins = {what: {rank: [0.0] * BINS for rank in by_rank} for what in ("waiting", "moving")}
+    stretch = _stretch(kinds, by_rank, offset)
     for kind in kinds:
-        _attribute(kind, [offset[rank] for rank in kind.ranks], found, bins, begun, width)
+        _attribute(kind, offset, stretch, found, bins, begun, width)
     found.timeline = {
         "seconds": (until - begun) * 1e-9,
         "ranks": sorted(by_rank),
@@ -105,37 +114,85 @@ def _kinds(by_rank: Mapping[int, Mapping[str, Any]]) -> Iterator[_Kind]:
             yield _Kind((members, operation, size), ranks, timed, made)
 
 
+@dataclass
+class _Call:
+    """By member, in ns of the first rank's clock."""
+
+    begins: Sequence[float]
+    ends: Sequence[float]
+    waits: list[float]
+    latest: int | None
+    sites: list[int]
+
+    def moves(self, at: int) -> float:
+        return self.ends[at] - self.begins[at] - self.waits[at]
+
+
+def _calls(kind: _Kind, offset: Mapping[int, int]) -> Iterator[_Call]:
+    for number in kind.common():
+        calls = [one[number] for one in kind.timed]
+        begins = [call[0] + offset[rank] for call, rank in zip(calls, kind.ranks)]
+        ends = [begin + call[1] for begin, call in zip(begins, calls)]
+        waits, latest = _waits(kind.key[1], begins, ends, calls[0][2])
+        yield _Call(begins, ends, waits, latest, [call[3] for call in calls])
+
+
+Stretch = dict[tuple[int, Key], tuple[float, float]]  # what waiting and moving in timed calls stand for
+
+
+def _stretch(kinds: Sequence[_Kind], by_rank: Mapping[int, Mapping[str, Any]], offset: Mapping[int, int]) -> Stretch:
+    """Where several communicators have the same members, for all of them together."""
+    known: dict[tuple[int, Key], float] = defaultdict(float)
+    for rank, one in by_rank.items():
+        for entry in (*one["entries"], *one["passed"]):
+            if entry["form"] == "blocking" and entry.get("group", -1) >= 0:
+                key = (one["groups"][entry["group"]], entry["operation"], entry["bytes"])
+                known[rank, key] += entry["seconds"] * 1e9
+    sums: dict[tuple[int, Key], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for kind in kinds:
+        weights = kind.weights()
+        for call in _calls(kind, offset):
+            for at, rank in enumerate(kind.ranks):
+                of = sums[rank, kind.key]
+                of[0] += call.waits[at] * weights[at]
+                of[1] += call.moves(at) * weights[at]
+    found: Stretch = {}
+    for of_rank, (waits, moves) in sums.items():
+        seconds = known.get(of_rank, waits + moves)
+        if waits > 0 and seconds > moves:
+            found[of_rank] = (seconds - moves) / waits, 1.0
+        else:
+            alike = seconds / (waits + moves) if waits + moves > 0 else 1.0
+            found[of_rank] = alike, alike
+    return found
+
+
 def _attribute(
     kind: _Kind,
-    offsets: Sequence[int],
+    offset: Mapping[int, int],
+    stretch: Stretch,
     found: Found,
     bins: Mapping[str, Mapping[int, list[float]]],
     begun: float,
     width: float,
 ) -> None:
-    numbers = kind.common()
-    if not numbers:
-        return
-    for number in numbers:
-        calls = [one[number] for one in kind.timed]
-        begins = [call[0] + offset for call, offset in zip(calls, offsets)]
-        ends = [begin + call[1] for begin, call in zip(begins, calls)]
-        waits, latest = _waits(kind.key[1], begins, ends, calls[0][2])
-        weights = [made / len(numbers) for made in kind.calls]
-        if latest is not None:
-            others = sum(wait * weight for wait, weight in zip(waits, weights))
-            found.late[kind.ranks[latest]][0] += weights[latest]
-            found.late[kind.ranks[latest]][1] += others * 1e-9
+    weights = kind.weights()
+    for call in _calls(kind, offset):
+        if call.latest is not None:
+            found.late[kind.ranks[call.latest]][0] += weights[call.latest]
         for at, rank in enumerate(kind.ranks):
-            spent, waited, weight = ends[at] - begins[at], waits[at], weights[at]
-            found.waiting[rank][kind.key] += waited * weight * 1e-9
-            found.spent[rank][kind.key] += spent * weight * 1e-9
-            if calls[at][3]:
-                of_site = found.sites[rank, calls[at][3]]
-                for i, more in enumerate((1.0, spent * 1e-9, waited * 1e-9)):
-                    of_site[i] += more * weight
-            _spread(bins["waiting"][rank], begins[at] - begun, waited, weight, width)
-            _spread(bins["moving"][rank], begins[at] + waited - begun, spent - waited, weight, width)
+            of_waits, of_moves = (weights[at] * part for part in stretch[rank, kind.key])
+            waited, moved = call.waits[at] * of_waits * 1e-9, call.moves(at) * of_moves * 1e-9
+            found.waiting[rank][kind.key] += waited
+            found.spent[rank][kind.key] += waited + moved
+            if call.latest is not None:
+                found.late[kind.ranks[call.latest]][1] += waited
+            if call.sites[at]:
+                for i, more in enumerate((weights[at], waited + moved, waited)):
+                    found.sites[rank, call.sites[at]][i] += more
+            come = call.begins[at] + call.waits[at] - begun
+            _spread(bins["waiting"][rank], call.begins[at] - begun, call.waits[at], of_waits, width)
+            _spread(bins["moving"][rank], come, call.moves(at), of_moves, width)
 
 
 def _waits(operation: str, begins: Sequence[float], ends: Sequence[float], root: int) -> tuple[list[float], int | None]:

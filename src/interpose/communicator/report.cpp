@@ -45,8 +45,8 @@ struct Passed {
 /// A function that is no collective.
 struct Function {
   const char* name = nullptr;
-  Sample sample{0};
-  Prepared::Counted counted{};
+  std::uint64_t calls = 0;
+  std::int64_t ns = 0;
 };
 
 namespace {
@@ -170,8 +170,7 @@ struct Totals {
       Prepared::Counted& sum = passed[{kind.operation, kind.form, kind.reason, of.p, of.group, kind.bytes}];
       sum.calls += kind.counted.calls;
       sum.volume += kind.counted.volume;
-      sum.timed += static_cast<double>(kind.counted.calls);
-      sum.seconds += kind.counted.all_seconds();
+      sum.seconds += kind.counted.seconds;
       sum.fastest = std::min(sum.fastest, kind.counted.fastest);
     }
     if (of.samples == &of.own && !of.own.samples.empty()) keep(of.id, of.group, std::move(of.own), freed);
@@ -289,7 +288,7 @@ std::string to_json(Totals& t, std::int64_t ended_at) {
                    ",\"reason\":" + in_quotes(reason) + ",\"size\":" + std::to_string(ranks) +
                    ",\"group\":" + std::to_string(group) + ",\"bytes\":" + std::to_string(bytes) +
                    ",\"volume\":" + std::to_string(sum.volume) + ",\"fastest\":" + seconds_text(sum.fastest) +
-                   counted(sum.calls, sum.all_seconds());
+                   counted(sum.calls, sum.seconds);
           });
   text += ",\n\"seconds\":" + seconds_text(static_cast<double>(ended_at - t.begun) * 1e-9);
   text += ",\"begun\":" + std::to_string(t.begun);
@@ -302,7 +301,7 @@ std::string to_json(Totals& t, std::int64_t ended_at) {
   }
   text += ",\n\"functions\":" + list(t.functions, [](const Function& function) {
             return "{\"function\":" + in_quotes(function.name) +
-                   counted(function.counted.calls, function.counted.all_seconds());
+                   counted(function.calls, static_cast<double>(function.ns) * 1e-9);
           });
   text += ",\n\"timed\":" + list(t.timed, [&](const Timed& of) {
             return "{\"communicator\":" + in_quotes(hexadecimal(of.id)) + ",\"group\":" + std::to_string(of.group) +
@@ -437,28 +436,20 @@ void introduce(Passing& of, MPI_Comm comm, State* state) {
 PassedCall::PassedCall(MPI_Comm comm, State* state, Operation operation, Form form, const char* reason, int root,
                        std::size_t bytes)
     : comm_(comm), state_(state), operation_(operation), form_(form), reason_(reason), root_(root), bytes_(bytes) {
-  if_memory_allows([&] {
-    Totals& t = totals();
-    const std::lock_guard lock(t.mutex);
-    Passing* const of = t.find(comm);
-    kind_ = of ? of->find(operation, form, reason, std::bit_floor(bytes)) : nullptr;
-    bool timed = true;
-    if (kind_) {
-      ++kind_->counted.calls;
-      kind_->counted.volume += bytes;
-      if (kind_->counted.sample) timed = kind_->counted.sample->takes();
-    }
-    Samples* const samples = of ? of->samples : state && state->team ? &state->team->samples() : nullptr;
-    if (timed)
-      begin_ = samples ? samples->begin() : monotonic_ns();
-    else if (samples)
-      samples->forget();
-    timed_ = timed;
-  });
+  Totals& t = totals();
+  const std::lock_guard lock(t.mutex);
+  Passing* const of = t.find(comm);
+  kind_ = of ? of->find(operation, form, reason, std::bit_floor(bytes)) : nullptr;
+  if (kind_) {
+    ++kind_->counted.calls;
+    kind_->counted.volume += bytes;
+    kept_ = kind_->counted.sample && kind_->counted.sample->takes();
+  }
+  Samples* const samples = of ? of->samples : state && state->team ? &state->team->samples() : nullptr;
+  begin_ = samples ? samples->begin() : monotonic_ns();
 }
 
 void PassedCall::end(int code) try {
-  if (!timed_) return;
   const std::int64_t end = monotonic_ns();
   Totals& t = totals();
   const std::lock_guard lock(t.mutex);
@@ -476,12 +467,11 @@ void PassedCall::end(int code) try {
     kind_->counted.volume = bytes_;
     if (form_ == Form::blocking && of->samples && code == MPI_SUCCESS) {
       kind_->counted.sample = &of->samples->of(operation_, kind_->bytes);
-      if (!kind_->counted.sample->takes()) return;
+      kept_ = kind_->counted.sample->takes();
     }
   }
-  Sample* const sample = kind_->counted.sample;
-  kind_->counted.time(static_cast<double>(end - begin_) * 1e-9, sample ? sample->weight() : 1);
-  if (sample) sample->add(begin_, end, root_, call_site ? call_site() : 0);
+  kind_->counted.time(static_cast<double>(end - begin_) * 1e-9);
+  if (kept_) kind_->counted.sample->add(begin_, end, root_, call_site ? call_site() : 0);
 } catch (const std::bad_alloc&) {  // it is not counted
 }
 
@@ -495,19 +485,16 @@ void InMpi::enter(const char* name) try {
     function = &t.functions.emplace_back();
     function->name = name;
   }
-  ++function->counted.calls;
-  if (!function->sample.takes()) return;
+  ++function->calls;
   function_ = function;
   begin_ = monotonic_ns();
 } catch (const std::bad_alloc&) {  // likewise
 }
 
-void InMpi::leave() try {
+void InMpi::leave() {
   const std::int64_t end = monotonic_ns();
   const std::lock_guard lock(totals().mutex);
-  function_->counted.time(static_cast<double>(end - begin_) * 1e-9, function_->sample.weight());
-  function_->sample.add(begin_, end, 0, 0);
-} catch (const std::bad_alloc&) {  // likewise
+  function_->ns += end - begin_;
 }
 
 }  // namespace omnes::interpose

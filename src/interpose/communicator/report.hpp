@@ -44,7 +44,7 @@ class PassedCall {
   int root_;
   std::size_t bytes_;
   struct Passed* kind_ = nullptr;
-  bool timed_ = false;
+  bool kept_ = false;  // when it was
   std::int64_t begin_ = 0;
 };
 

@@ -244,10 +244,12 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
   state.taking_part = true;
   if (recording()) record::call(state, comm, Form::blocking, job);
   if (process().threads) job.hold();
-  const bool waits = reporting() && !state.formed;
-  if (waits) state.team->samples().come();
+  if (reporting() && !state.formed) state.team->samples().come();
   open_lanes(state, comm, true);
-  if (job.nothing) return nullptr;
+  if (job.nothing) {
+    state.team->samples().forget();
+    return nullptr;
+  }
   const std::shared_ptr<Prepared>& prepared = state.team->prepare(job.call, Form::blocking);
   const bool by_host = prepared->choice.host;
   if (checking()) check::ran(prepared->algorithm);
@@ -257,7 +259,6 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
     job.land(prepared->in_rows);
     settle(state, operation);
   }
-  if (waits && !by_host) state.team->samples().forget();
   const bool each_counts = recording() || checking() || (by_host && reporting());
   if (!each_counts) state.repeats.keep(given, state.p, forgotten, asked, prepared, job);
   return by_host ? prepared->why.c_str() : nullptr;
