@@ -203,15 +203,18 @@ void Executor::tell_buffers() {
   struct Span {
     std::size_t begin = SIZE_MAX, end = 0;
   } spans[2];
+  std::size_t longest = 0;
   for (const Step& step : plan_->steps) {
     const bool sends = step.kind == OpKind::send, receives = step.kind == OpKind::recv || step.staged;
     if (step.route != Route::shm || !(sends || receives) || step.bytes == 0) continue;
     const Region& region = sends ? step.a : step.staged ? step.b : step.dst;
     if (region.buffer == Buffer::temp) continue;
     Span& span = spans[static_cast<int>(region.buffer)];
+    longest = std::max(longest, step.bytes);
     span.begin = std::min(span.begin, region.offset);
     span.end = std::max(span.end, region.offset + step.bytes);
   }
+  if (longest < buffers_matter_from_) return;
   for (const Buffer buffer : {Buffer::send, Buffer::recv}) {
     const Span& span = spans[static_cast<int>(buffer)];
     if (span.begin < span.end)
@@ -246,6 +249,9 @@ inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
   if (step.route == Route::port) {
     if (step.bytes == 0 && !plan_->synchronizes) return Outcome::done;
     if (!moving.started) {
+      // Pages that the host writes, perhaps from another thread, must not change their place meanwhile.
+      if (buffers_matter_from_ != SIZE_MAX && !buffers_told_) [[unlikely]]
+        tell_buffers();
       note(port_.irecv(port_.context, step.peer, step.published ? ChannelKind::published : ChannelKind::pair, into,
                        step.bytes, &moving.request));
       return Outcome::started;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,9 +13,12 @@
 #include <span>
 #include <thread>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "algorithms/samples.hpp"
 #include "runtime/team.hpp"
+#include "transport/shm/heap/adoption.hpp"
 
 using namespace omnes;
 
@@ -89,6 +93,7 @@ class ThreadPort {
     };
     return port;
   }
+  void before_receiving(std::function<void()> call) { before_receiving_ = std::move(call); }
 
  private:
   struct Pending {
@@ -106,6 +111,7 @@ class ThreadPort {
     return 0;
   }
   int irecv(int from, ChannelKind channel, void* data, std::size_t bytes, PortRequest* request) {
+    before_receiving_();
     pending_.push_back({nullptr, from, channel, mailbox_.ticket(from, rank_, channel), data, bytes});
     request->handle = pending_.size() - 1;
     return 0;
@@ -130,6 +136,7 @@ class ThreadPort {
   int rank_;
   bool waits_;
   std::deque<Pending> pending_;
+  std::function<void()> before_receiving_ = [] {};
 };
 
 // Multiplication of 2 x 2 matrices modulo 2^64: associative, not commutative, and exact.
@@ -519,6 +526,58 @@ TEST(CopiesBeside, LongPartsInSharedMemory) {
         run_case({operation, &linear, p, p / 2, 0, elements, in_place, Over::memory, Combines::kernel}, Selector({}),
                  {}, true);
   }
+}
+
+// While the host's messages come into a buffer, its pages stay where they are: another thread may write them.
+TEST(Adoption, IsOverBeforeMessagesOfOtherNodesCome) {
+  constexpr int p = 3, home = 1;  // which gets from another node what it passes on in its own
+  const std::vector<int> node{0, 1, 1};
+  const char* const forced[] = {"OMNES_BCAST=chain:segment=64K", nullptr};
+  const Selector selector{Settings::from(forced)};
+  std::string error;
+  const auto heap = shm::Heap::make(std::size_t{64} << 20, error);
+  const auto adoption = shm::Adoption::make(*heap, [] { return true; });
+  if (!adoption) GTEST_SKIP() << "this kernel does not say where memory is mapped (Linux 6.11 does)";
+  Mailbox mailbox;
+  const auto segment = shm::Segment::in_process({.p = 2}, error);
+  std::vector<std::unique_ptr<shm::Endpoint>> endpoints(p);
+  for (int r = home; r < p; ++r) endpoints[r] = std::make_unique<shm::Endpoint>(segment, r - home);
+  endpoints[home]->set_direct_copy_from(100, heap.get());
+  endpoints[home]->adopt_by(adoption.get());
+  int moved_late = 0;
+  std::vector<std::thread> threads;
+  for (int r = 0; r < p; ++r) {
+    threads.emplace_back([&, r] {
+      ThreadPort port(mailbox, r, false);
+      std::uint64_t before = 0;
+      if (r == home) port.before_receiving([&] { before = adoption->tally().buffers; });
+      TeamSetup setup;
+      setup.p = p;
+      setup.rank = r;
+      setup.node = node;
+      setup.selector = &selector;
+      setup.waiting.oversubscribed = true;
+      setup.shares_memory = endpoints[r] != nullptr;
+      Team team(std::move(setup));
+      team.lane().open(std::move(endpoints[r]), port.port());
+      constexpr std::size_t bytes = std::size_t{1} << 20;
+      std::vector<char> buffer(bytes);
+      Call call;
+      call.operation = Operation::bcast;
+      call.recv = buffer.data();
+      call.count = bytes;
+      call.element = 1;
+      for (int round = 0; round < 200; ++round) {
+        std::ranges::fill(buffer, static_cast<char>(r == 0 ? round : -1));
+        EXPECT_EQ(team.run(call), 0);
+        EXPECT_EQ(std::ranges::count(buffer, static_cast<char>(round)), bytes);
+        if (r == home) moved_late += adoption->tally().buffers != before;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_GT(adoption->tally().buffers, 0U);
+  EXPECT_EQ(moved_late, 0);
 }
 
 // On nodes that ranks were dealt to in turns, and on some of unequal sizes; what is renumbered is known from the team.

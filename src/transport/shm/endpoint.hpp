@@ -129,8 +129,10 @@ class alignas(line_bytes) Endpoint {
   Heap* heap() const { return heap_; }
   /// Buffers of the program may come into this heap.
   void adopt_by(Adoption* adoption) { adoption_ = adoption; }
-  /// Who sends or receives messages of at least so many bytes says from or into which buffers.
-  std::size_t buffers_matter_from() const { return adoption_ != nullptr ? direct_copy_from_ : SIZE_MAX; }
+  /// Who sends or receives messages of at least so many bytes says from or into which buffers, before peers may write there.
+  std::size_t buffers_matter_from() const {
+    return adoption_ != nullptr ? std::min(single_copy_from_, direct_copy_from_) : SIZE_MAX;
+  }
   /// Messages that follow are from or into this buffer, which belongs to a call, until done_with_buffers(). At most two.
   void use_buffer(std::byte* buffer, std::size_t bytes);
   void done_with_buffers();
