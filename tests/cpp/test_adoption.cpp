@@ -444,7 +444,8 @@ TEST_F(AdoptionTest, ClosedFilesAreNotMistakenForOthers) {
     EXPECT_STREQ(found, letters);
   }
   EXPECT_TRUE(before.is_filled(1));
-  // Nor does the kernel answer any more.
+  EXPECT_EQ(in_child([&] { return before.is_filled(1) ? 0 : 1; }), 0);
+  // Nor is there the file by which the kernel is asked.
   for (int fd = other + 1; --fd > 2;) {
     std::string name(100, '\0');
     const std::string link = "/proc/self/fd/" + std::to_string(fd);
@@ -452,6 +453,9 @@ TEST_F(AdoptionTest, ClosedFilesAreNotMistakenForOthers) {
   }
   is_adopted(before.data, megabyte);
   EXPECT_TRUE(before.is_filled(1));
+  adoption->before_discard(before.data, megabyte);
+  madvise(before.data, megabyte, MADV_DONTNEED);
+  EXPECT_EQ(before.data[5], std::byte{0});
   close(other);
 }
 
@@ -564,6 +568,56 @@ TEST_F(AdoptionTest, WhatWasFreedGoesBeforeMoreIsTaken) {
   many.clear();
   adopt(other.data, megabyte);
   EXPECT_LT(heap_bytes(), 2 * megabyte);
+}
+
+// As when glibc trims its heap, or makes a piece shorter: the library is not told.
+TEST_F(AdoptionTest, WhatIsLeftOfABufferIsNotInTheWayOfTheNext) {
+  const Memory memory(4 * megabyte);
+  for (unsigned i = 0; i < 4; ++i) {
+    memory.fill(i);
+    adopt(memory.data, memory.bytes);
+    void* const cut = memory.data + megabyte;
+    ASSERT_EQ(mmap(cut, 3 * megabyte, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), cut);
+    EXPECT_FALSE(is_adopted(memory.data, memory.bytes));
+    EXPECT_LT(heap_bytes(), 2 * megabyte);
+    EXPECT_TRUE(Memory::holds(memory.data, i, 0, megabyte));
+  }
+}
+
+TEST_F(AdoptionTest, WhatIsLeftOfABufferGoesOnceItIsFreed) {
+  const Memory other(megabyte);
+  for (int i = 0; i < 4; ++i) {
+    const Memory memory(4 * megabyte);
+    adopt(memory.data, memory.bytes);
+    munmap(memory.data + 2 * megabyte, 2 * megabyte);
+    EXPECT_FALSE(is_adopted(memory.data, 2 * megabyte));
+  }
+  adopt(other.data, megabyte);
+  EXPECT_LT(heap_bytes(), 2 * megabyte);
+}
+
+TEST_F(AdoptionTest, DataStayWhereTheProcessMayHaveNoMoreMappings) {
+  std::size_t most = 0;
+  std::ifstream("/proc/sys/vm/max_map_count") >> most;
+  if (most > 100000) GTEST_SKIP() << "a process may have " << most << " mappings";
+  const Memory first(megabyte);
+  adopt(first.data, megabyte);  // prices are known
+  std::vector<std::unique_ptr<Memory>> buffers;
+  for (unsigned i = 0; i < 6; ++i) buffers.emplace_back(std::make_unique<Memory>(4 * megabyte))->fill(i);
+  auto* const begin =
+      static_cast<std::byte*>(mmap(nullptr, 2 * most * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  munmap(begin, 2 * most * page);
+  std::size_t count = 0;  // of single pages, each a mapping
+  constexpr int there = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+  while (mmap(begin + 2 * count * page, page, PROT_NONE, there, -1, 0) != MAP_FAILED) ++count;
+  std::vector<bool> as_before;
+  for (unsigned i = 0; i < buffers.size(); ++i) {
+    come_back(buffers[i]->data + megabyte / 2, 3 * megabyte, 1000);
+    as_before.push_back(buffers[i]->is_filled(i));
+    munmap(begin + 2 * --count * page, page);
+  }
+  munmap(begin, 2 * most * page);
+  EXPECT_EQ(as_before, std::vector<bool>(buffers.size(), true));
 }
 
 TEST_F(AdoptionTest, PagesThatComeBackKeepTheirProtection) {

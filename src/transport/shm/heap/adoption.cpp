@@ -228,7 +228,7 @@ bool make_private(std::byte* first, const std::byte* from, std::size_t bytes, st
   return true;
 }
 
-/// The other way round; false: as before.
+/// The other way round; false: as before, or some of it stays there, where the process may have no more mappings.
 bool move_into(Heap& heap, std::byte* first, std::byte* pages, std::size_t bytes) {
   for (std::size_t done = 0; done < bytes; done += stride) {
     const std::size_t n = std::min(stride, bytes - done);
@@ -365,6 +365,7 @@ void Adoption::look_at_all() {
     const auto here = at++;
     if (here->second->users_ == 0 && !is_whole(*here->second)) give_back(here);
   }
+  look_at_given_up();
 }
 
 // An allocator may get here from within anything that allocates: without a lock, and without a look at what was adopted. Where
@@ -423,11 +424,38 @@ bool Adoption::give_back(ByAddress::iterator at) {
   adopted_.erase(at);
   if (Candidate& former = candidate(gone->buffer_); former.buffer == gone->buffer_)
     former.losses = gone->saved_ < adopting_ * static_cast<double>(gone->bytes_) ? former.losses + 1 : 0;
-  // Else its memory is kept for ever: somebody uses it, at an address that is not known here, or may use it.
-  if (gone->users_ == 0 && mappings_.answer() &&
-      !heap_.is_mapped_elsewhere(mappings_, gone->piece_, gone->piece_bytes_))
-    heap_.give_back(gone->piece_, false);
+  if (gone->users_ == 0) give_up(gone->piece_, gone->piece_bytes_);
   return true;
+}
+
+void Adoption::give_up(std::byte* piece, std::size_t bytes) {
+  given_up_.emplace_back(piece, piece + bytes);
+  look_at_given_up();
+}
+
+// The heap gets back what is mapped nowhere else, and what of a piece is still mapped once that is gone, too.
+void Adoption::look_at_given_up() {
+  if (given_up_.empty() || !mappings_.answer()) return;
+  std::vector<std::pair<std::byte*, std::byte*>> mapped;  // in the heap
+  heap_.for_each_elsewhere(mappings_, 0, UINTPTR_MAX, [&](const Mapping& mapping) {
+    std::byte* const begin = heap_.behind(mapping);
+    mapped.emplace_back(begin, begin + (mapping.end - mapping.begin));
+  });
+  std::ranges::sort(mapped);
+  std::erase_if(given_up_, [&](const auto& piece) {
+    auto [free, end] = piece;
+    for (const auto& [from, to] : mapped) {
+      if (to <= free || from >= end) continue;
+      if (free < from) heap_.release(free, static_cast<std::size_t>(from - free));
+      free = to;
+    }
+    if (free == piece.first) {
+      heap_.give_back(free, false);
+      return true;
+    }
+    if (free < end) heap_.release(free, static_cast<std::size_t>(end - free));
+    return false;
+  });
 }
 
 bool Adoption::give_back_part(ByAddress::iterator at, std::byte* first, std::byte* end) {
@@ -500,6 +528,14 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
     if (at->second->users_ > 0 || (before && behind)) return nullptr;
     if (!((before || behind) && is_whole(*at->second) ? give_back_part(at, first, end) : give_back(at))) return nullptr;
   }
+  // What is left of one that is not whole any more.
+  heap_.for_each_elsewhere(mappings_, reinterpret_cast<std::uintptr_t>(first), reinterpret_cast<std::uintptr_t>(end),
+                           [&](const Mapping& mapping) {
+                             auto* const from = std::max(first, reinterpret_cast<std::byte*>(mapping.begin));
+                             auto* const to = std::min(end, reinterpret_cast<std::byte*>(mapping.end));
+                             if (mapping.readable && mapping.writable)
+                               make_private(from, from, static_cast<std::size_t>(to - from));
+                           });
   if (!may_be_adopted(first, pages)) return nullptr;
   look_at_all();  // what is not needed any more goes before more is taken
   if (!make_room(pages, candidate(buffer).since)) return nullptr;
@@ -508,7 +544,7 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   const double begin = nanoseconds();
   looking_ = looking_ == 0 ? begin - started : (looking_ + begin - started) / 2;
   if (!move_into(heap_, first, piece + page(), pages)) {
-    heap_.give_back(piece, false);
+    give_up(piece, pages + 2 * page());
     return nullptr;
   }
   // One that was interrupted, for milliseconds where ranks share CPUs, says little.

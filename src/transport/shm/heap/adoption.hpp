@@ -32,6 +32,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "transport/shm/heap/heap.hpp"
 #include "transport/shm/heap/mappings.hpp"
@@ -127,6 +129,8 @@ class Adoption {
   ByAddress::iterator find(std::byte* first, std::byte* end);
   bool is_whole(const Adopted& adopted) const;
   bool give_back(ByAddress::iterator at);
+  void give_up(std::byte* piece, std::size_t bytes);
+  void look_at_given_up();
   /// Only those of its pages that lie between these; some do not.
   bool give_back_part(ByAddress::iterator at, std::byte* first, std::byte* end);
   bool pays(Adopted& adopted) const;
@@ -147,6 +151,7 @@ class Adoption {
   mutable std::mutex mutex_;
   ByAddress adopted_;  // by their first page; they do not overlap
   std::size_t adopted_bytes_ = 0;
+  std::vector<std::pair<std::byte*, std::byte*>> given_up_;  // pieces, of which the program may still have parts
   AdoptionTally tally_;
   std::array<CandidateSet, 16> candidates_{};
   std::size_t came_back_ = 0;          // bytes, before prices are known

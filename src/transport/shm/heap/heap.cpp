@@ -392,14 +392,6 @@ std::byte* Heap::behind(const Mapping& mapping) const {
   return elsewhere ? reinterpret_cast<std::byte*>(base_ + mapping.offset) : nullptr;
 }
 
-bool Heap::is_mapped_elsewhere(const Mappings& mappings, const void* piece, std::size_t bytes) const {
-  const std::size_t offset = reinterpret_cast<std::uintptr_t>(piece) - base_;
-  for (auto found = mappings.of_file_from(0); found; found = mappings.of_file_from(found->end))
-    if (found->offset < offset + bytes && offset < found->offset + (found->end - found->begin) && behind(*found))
-      return true;
-  return false;
-}
-
 // In the child, while its parent waits (without a pipe it does not: what it writes meanwhile may be seen).
 void Heap::become_private() {
   if (any_mapped_also_) {
@@ -410,7 +402,7 @@ void Heap::become_private() {
     any_mapped_also_ = false;
   }
   for (const auto& [offset, bytes] : used_) copy_privately(base_ + offset, bytes, offset, plain);
-  close(fd_);
+  if (has_its_file()) close(fd_);
   fd_ = -1;
 }
 
@@ -418,23 +410,33 @@ void Heap::become_private() {
 void Heap::copy_privately(std::uintptr_t address, std::size_t bytes, std::size_t offset, int protection) const {
   // As the kernel does when it has no memory for a child's copy: nothing else would be right.
   const auto end_it = [] { raise(SIGKILL); };
-  void* const mapped = mmap(nullptr, bytes, plain, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) end_it();
-  auto* const copy = static_cast<std::byte*>(mapped);
-  const auto end = static_cast<off_t>(offset + bytes);
-  for (off_t data = lseek(fd_, static_cast<off_t>(offset), SEEK_DATA); data >= 0 && data < end;) {
-    const off_t hole = std::min(lseek(fd_, data, SEEK_HOLE), end);
-    while (data < hole) {
-      const ssize_t n =
-          pread(fd_, copy + (data - static_cast<off_t>(offset)), static_cast<std::size_t>(hole - data), data);
-      if (n <= 0) end_it();
-      data += n;
-    }
-    data = lseek(fd_, hole, SEEK_DATA);
+  void* const copy = mmap(nullptr, bytes, plain, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copy == MAP_FAILED) end_it();
+  if (has_its_file()) {
+    if (!read(static_cast<std::byte*>(copy), bytes, offset)) end_it();
+  } else {
+    auto* const mapped = reinterpret_cast<void*>(address);
+    mprotect(mapped, bytes, PROT_READ);
+    std::memcpy(copy, mapped, bytes);
   }
   if (protection != plain && mprotect(copy, bytes, protection) != 0) end_it();
   // Not the function, which the preloaded library exports.
   if (syscall(SYS_mremap, copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, address) == -1) end_it();
+}
+
+// Into zeros, so holes need not be read.
+bool Heap::read(std::byte* into, std::size_t bytes, std::size_t offset) const {
+  const auto begin = static_cast<off_t>(offset), end = begin + static_cast<off_t>(bytes);
+  for (off_t data = lseek(fd_, begin, SEEK_DATA); data >= 0 && data < end;) {
+    const off_t hole = std::min(lseek(fd_, data, SEEK_HOLE), end);
+    while (data < hole) {
+      const ssize_t n = pread(fd_, into + (data - begin), static_cast<std::size_t>(hole - data), data);
+      if (n <= 0) return false;
+      data += n;
+    }
+    data = lseek(fd_, hole, SEEK_DATA);
+  }
+  return true;
 }
 
 std::shared_ptr<PeerHeap> PeerHeap::map(const HeapTicket& ticket) {

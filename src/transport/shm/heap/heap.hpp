@@ -96,8 +96,6 @@ class Heap {
   bool map_also(void* address, const void* piece, std::size_t bytes);
   /// Whether all of that is still mapped there.
   bool is_mapped(const Mappings& mappings, const void* address, const void* piece, std::size_t bytes) const;
-  /// Whether some of it is mapped anywhere but in the heap.
-  bool is_mapped_elsewhere(const Mappings& mappings, const void* piece, std::size_t bytes) const;
   /// Where the first byte of a mapping elsewhere lies in the heap; null: it is of something else.
   std::byte* behind(const Mapping& mapping) const;
   /// Calls `see` for each mapping elsewhere that has some of these addresses; it may put something else in its place.
@@ -134,6 +132,7 @@ class Heap {
   void after_fork(bool child);
   void become_private();
   void copy_privately(std::uintptr_t address, std::size_t bytes, std::size_t offset, int protection) const;
+  bool read(std::byte* into, std::size_t bytes, std::size_t offset) const;
   /// A program may have closed what it did not open, and opened a file of its own under that number.
   bool has_its_file() const;
   bool punch_hole(std::size_t offset, std::size_t bytes) const;

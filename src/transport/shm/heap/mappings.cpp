@@ -7,6 +7,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace omnes::shm {
 
 namespace {
@@ -23,9 +25,17 @@ constexpr std::uint64_t readable = 1, writable = 2, executable = 4, shared = 8, 
 
 std::uint64_t device(std::uint32_t major, std::uint32_t minor) { return std::uint64_t{major} << 32 | minor; }
 
+constexpr const char* file_of_all = "/proc/self/maps";
+
 bool answer_of(int fd, Query& query) {
   query.size = sizeof query;
-  return fd >= 0 && ioctl(fd, request, &query) == 0;
+  if (ioctl(fd, request, &query) == 0) return true;
+  if (errno == ENOENT) return false;  // nothing is mapped there
+  // A program may have closed what it did not open, and have another file there.
+  const int own = open(file_of_all, O_RDONLY | O_CLOEXEC);
+  const bool answered = ioctl(own, request, &query) == 0;
+  if (own >= 0) close(own);
+  return answered;
 }
 
 std::optional<Mapping> ask(int fd, std::uint64_t address, std::uint64_t flags) {
@@ -53,7 +63,7 @@ int Mapping::protection() const {
 
 std::uint64_t device_of(std::uint64_t st_dev) { return device(major(st_dev), minor(st_dev)); }
 
-Mappings::Mappings() : fd_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
+Mappings::Mappings() : fd_(open(file_of_all, O_RDONLY | O_CLOEXEC)) {}
 
 Mappings::~Mappings() {
   if (fd_ >= 0) close(fd_);
