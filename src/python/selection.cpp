@@ -118,7 +118,8 @@ std::string buffers(const Question& question, const Settings& settings) {
   if (!question.adopts) return "not adopted: this kernel does not say what is mapped where, as Linux 6.11 does";
   const std::string from = bytes_text(shm::Adoption::min_bytes);
   if (question.bytes < shm::Adoption::min_bytes) return "not adopted: of parts shorter than " + from;
-  return "adopted when they come back; chosen as on a shared heap, as from " + from;
+  const std::string found = "adopted when they come back";
+  return question.one_node() ? found + "; chosen as on a shared heap, as from " + from : found;
 }
 
 /// The model is asked as by ranks that have a CPU each.

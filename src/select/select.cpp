@@ -45,7 +45,8 @@ std::array<std::span<const Rule>, 2> Selector::rules_for(Operation operation) co
 }
 
 Question Selector::asked(Question question) const {
-  question.shared_heap = shared_heap_ || (question.adopts && question.bytes >= shm::Adoption::min_bytes);
+  const bool adopted = question.adopts && question.one_node() && question.bytes >= shm::Adoption::min_bytes;
+  question.shared_heap = shared_heap_ || adopted;
   return question;
 }
 

@@ -344,6 +344,28 @@ TEST(Selector, AsksTheModel) {
   }
 }
 
+// As on a shared heap, which between nodes nobody has.
+TEST(Selector, KnowsWhichBuffersAreAdopted) {
+  const Selector selector = with({}, table("{shared_heap=true, use='linear'}, {use='knomial'}"));
+  struct Case {
+    std::size_t bytes;
+    bool adopts;
+    std::vector<std::int32_t> node;
+    bool share;
+    const char* want;
+  };
+  for (const Case& c : {Case{64 << 10, true, {}, true, "linear"},
+                        {(64 << 10) - 1, true, {}, true, "knomial"},
+                        {64 << 10, false, {}, true, "knomial"},
+                        {64 << 10, true, {}, false, "knomial"},
+                        {64 << 10, true, {0, 0, 1, 1}, true, "knomial"}}) {
+    Question question{.operation = Operation::bcast, .p = 4, .bytes = c.bytes, .adopts = c.adopts};
+    question.lie_on(c.node, c.share);
+    EXPECT_STREQ(selector.choose(question).choice.algorithm->name, c.want)
+        << c.bytes << c.adopts << c.node.size() << c.share;
+  }
+}
+
 TEST(Selector, LeavesBlockingCallsToTheHostIfItMay) {
   struct Case {
     Selector selector;
