@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -261,3 +262,16 @@ def test_a_profile_without_times_of_calls_is_refused(tmp_path):
     path = tmp_path / "old.json"
     path.write_text(json.dumps(statistics.PROFILE))
     assert "record it again" in fails(1, "advise", path)
+
+
+def test_names_of_programs_may_be_any_bytes(mpi, build, tmp_path):
+    program = os.fsencode(tmp_path) + b"/app\xff"
+    shutil.copy(os.fsencode(build("late", mpi)), program)
+    words = ["run", "-n", "2", "--mpirun", str(mpi.launcher), "--by-site", "--stats", f"--profile={tmp_path}/app.json"]
+    words = [sys.executable, "-m", "omnes", *words, "--", program, "1", "2", "1"]
+    done = subprocess.run(words, capture_output=True, timeout=LIMIT, env={**os.environ, **YIELDING})
+    assert done.returncode == 0 and b"By call site" in done.stderr, done.stderr
+    assert omnes("advise", tmp_path / "app.json")
+    pytest.importorskip("matplotlib")
+    omnes("report", "-o", tmp_path / "a.html", "--profile", tmp_path / "app.json", "--only", "bcast", "--scale", "2..4")
+    assert "app?" in (tmp_path / "a.html").read_text()

@@ -23,7 +23,7 @@ def section(number: int, name: str, profile: Mapping[str, Any]) -> Section:
         raise OmnesError(
             f"{name} does not say when ranks came to their calls: record it again with omnes run --profile"
         )
-    title = "The program: " + " ".join(profile.get("program", [name]))
+    title = "The program: " + " ".join(profile.get("program", [name])).encode("utf-8", "replace").decode()
     body = [
         *(f"<p>{escape(line)}.</p>" for line in shares.answer(profile)),
         page.facts(

@@ -39,7 +39,8 @@ PROFILE = {"format": "omnes profile", "version": 1}
 
 def merge(folder: Path) -> dict[str, Any] | None:
     """The report of all ranks that left a file; None when none did."""
-    ranks = [json.loads(file.read_text()) for file in sorted(folder.glob("rank-*.json"))]
+    # The names of programs in it may be any bytes.
+    ranks = [json.loads(file.read_text("utf-8", "replace")) for file in sorted(folder.glob("rank-*.json"))]
     if not ranks:
         return None
     return {
