@@ -1,21 +1,30 @@
 // What the program has started moves while a rank sits in a barrier: large messages that its peers receive before they
-// come to the barrier, and locks and data of windows that it has opened.
+// come to the barrier, also the first one of a communicator, and locks and data of windows that it has opened.
 #include "check.h"
 
 static int rank, p;
 
-static void messages(void) {
+// Blocks with gaps are such as a sender has to pack, again and again.
+static void messages(MPI_Comm comm, int from) {
   const int n = 1 << 23;
-  char* data = calloc(n, 1);
-  if (rank == 0) {
+  char* data = calloc(2, n);
+  MPI_Datatype blocks;
+  MPI_Type_vector(n / 8, 8, 16, MPI_BYTE, &blocks);
+  MPI_Type_commit(&blocks);
+  if (rank == from) {
     MPI_Request requests[64];
-    for (int to = 1; to < p; ++to) MPI_Isend(data, n, MPI_BYTE, to, 0, MPI_COMM_WORLD, &requests[to]);
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Waitall(p - 1, requests + 1, MPI_STATUSES_IGNORE);
+    for (int to = 0; to < p; ++to)
+      if (to == from)
+        requests[to] = MPI_REQUEST_NULL;
+      else
+        MPI_Isend(data, 1, blocks, to, 0, MPI_COMM_WORLD, &requests[to]);
+    MPI_Barrier(comm);
+    MPI_Waitall(p, requests, MPI_STATUSES_IGNORE);
   } else {
-    MPI_Recv(data, n, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Recv(data, n, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(comm);
   }
+  MPI_Type_free(&blocks);
   free(data);
 }
 
@@ -43,7 +52,14 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &p);
   for (int i = 0; i < 3; ++i) {
-    messages();
+    messages(MPI_COMM_WORLD, 0);
+    for (int from = 0; from < p; ++from) {
+      MPI_Comm another;
+      MPI_Comm_dup(MPI_COMM_WORLD, &another);
+      MPI_Comm_set_name(another, "another");  // so that it does not come back
+      messages(another, from);
+      MPI_Comm_free(&another);
+    }
     window();
   }
   return finish();

@@ -256,9 +256,11 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool w
   engine::forms(shared);
 }
 
-/// Waits for it. Throws Failure.
+/// Waits for it. The others may need messages of the host first, that go on meanwhile. Throws Failure.
 void end_formation(State& state, MPI_Comm comm) {
-  shm::Waiter waiter(state.team->waiting());
+  shm::WaitPolicy waiting = state.team->waiting();
+  waiting.poke = poke;
+  shm::Waiter waiter(waiting);
   if (!state.formed) {
     while (!engine::form(state)) {
       if (revoked(comm)) {
