@@ -209,7 +209,8 @@ def run_cli(*words, environment=None, before=":", **options):
     ],
     ids=" ".join,
 )
-def test_a_full_disk_is_one_line(words):
+def test_a_full_disk_is_one_line(words, monkeypatch):
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     with open("/dev/full", "w") as full:
         done = run_cli(*words, stdout=full)
     said = done.stderr.decode()

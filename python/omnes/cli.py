@@ -63,7 +63,10 @@ class LazyGroup(click.Group):
 
     def make_context(self, *words: Any, **options: Any) -> click.Context:
         with errors.from_system():
-            return super().make_context(*words, **options)
+            try:
+                return super().make_context(*words, **options)
+            finally:
+                errors.flush_output()  # of --help
 
     def invoke(self, ctx: click.Context) -> Any:
         """The one place where what no command has foreseen becomes an error of one line."""
