@@ -63,18 +63,12 @@ class LazyGroup(click.Group):
 
     def make_context(self, *words: Any, **options: Any) -> click.Context:
         with errors.from_system():
-            try:
-                return super().make_context(*words, **options)
-            finally:
-                errors.flush_output()  # of --help
+            return super().make_context(*words, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
         """The one place where what no command has foreseen becomes an error of one line."""
         with errors.from_system():
-            try:
-                return super().invoke(ctx)
-            finally:
-                errors.flush_output()
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -68,9 +68,12 @@ def from_core() -> Iterator[None]:
 
 @contextmanager
 def from_system() -> Iterator[None]:
-    """What the system refuses, and words and numbers that it cannot take, likewise."""
+    """What the system refuses, and words and numbers that it cannot take, likewise. What was printed is written."""
     try:
-        yield
+        try:
+            yield
+        finally:
+            _flush_output()
     except OSError as fault:
         if fault.errno == errno.EPIPE:  # whoever reads the output has seen enough
             raise
@@ -86,7 +89,7 @@ def from_system() -> Iterator[None]:
         raise
 
 
-def flush_output() -> None:
+def _flush_output() -> None:
     """What was printed is written now, while an error can still be reported."""
     try:
         sys.stdout.flush()
