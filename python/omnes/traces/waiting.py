@@ -82,9 +82,10 @@ def of_ranks(files: Sequence[Mapping[str, Any]]) -> Found | None:
     until = max(one["begun"] + offset[rank] + one["seconds"] * 1e9 for rank, one in by_rank.items())
     width = max(1.0, (until - begun) / BINS)
     bins = {what: {rank: [0.0] * BINS for rank in by_rank} for what in ("waiting", "moving")}
-    stretch = _stretch(kinds, by_rank, offset)
-    for kind in kinds:
-        _attribute(kind, offset, stretch, found, bins, begun, width)
+    calls_of = [(kind, list(_calls(kind, offset))) for kind in kinds]
+    stretch = _stretch(calls_of, by_rank)
+    for kind, calls in calls_of:
+        _attribute(kind, calls, stretch, found, bins, begun, width)
     found.timeline = {
         "seconds": (until - begun) * 1e-9,
         "ranks": sorted(by_rank),
@@ -140,7 +141,7 @@ def _calls(kind: _Kind, offset: Mapping[int, int]) -> Iterator[_Call]:
 Stretch = dict[tuple[int, Key], tuple[float, float]]  # what waiting and moving in timed calls stand for
 
 
-def _stretch(kinds: Sequence[_Kind], by_rank: Mapping[int, Mapping[str, Any]], offset: Mapping[int, int]) -> Stretch:
+def _stretch(calls_of: Sequence[tuple[_Kind, Sequence[_Call]]], by_rank: Mapping[int, Mapping[str, Any]]) -> Stretch:
     """Where several communicators have the same members, for all of them together."""
     known: dict[tuple[int, Key], float] = defaultdict(float)
     for rank, one in by_rank.items():
@@ -149,9 +150,9 @@ def _stretch(kinds: Sequence[_Kind], by_rank: Mapping[int, Mapping[str, Any]], o
                 key = (one["groups"][entry["group"]], entry["operation"], entry["bytes"])
                 known[rank, key] += entry["seconds"] * 1e9
     sums: dict[tuple[int, Key], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for kind in kinds:
+    for kind, calls in calls_of:
         weights = kind.weights()
-        for call in _calls(kind, offset):
+        for call in calls:
             for at, rank in enumerate(kind.ranks):
                 of = sums[rank, kind.key]
                 of[0] += call.waits[at] * weights[at]
@@ -169,7 +170,7 @@ def _stretch(kinds: Sequence[_Kind], by_rank: Mapping[int, Mapping[str, Any]], o
 
 def _attribute(
     kind: _Kind,
-    offset: Mapping[int, int],
+    calls: Sequence[_Call],
     stretch: Stretch,
     found: Found,
     bins: Mapping[str, Mapping[int, list[float]]],
@@ -177,7 +178,7 @@ def _attribute(
     width: float,
 ) -> None:
     weights = kind.weights()
-    for call in _calls(kind, offset):
+    for call in calls:
         if call.latest is not None:
             found.late[kind.ranks[call.latest]][0] += weights[call.latest]
         for at, rank in enumerate(kind.ranks):
