@@ -404,6 +404,18 @@ namespace {
 
 constexpr std::size_t many = 1500;  // elements: several segments
 
+// Of a rank that is a thread. `node`: by rank.
+TeamSetup setup_of(int rank, const std::vector<int>& node, const Selector& selector, bool shares_memory) {
+  TeamSetup setup;
+  setup.p = static_cast<int>(node.size());
+  setup.rank = rank;
+  setup.node = node;
+  setup.selector = &selector;
+  setup.waiting.oversubscribed = true;
+  setup.shares_memory = shares_memory;
+  return setup;
+}
+
 // The ranks of a case, as threads.
 void run_case(const Case& c, const Selector& selector, std::optional<Placement> placement = {},
               bool single_copies = false) {
@@ -440,14 +452,8 @@ void run_case(const Case& c, const Selector& selector, std::optional<Placement> 
   for (int r = 0; r < c.p; ++r) {
     threads.emplace_back([&, r] {
       ThreadPort port(mailbox, r, c.over == Over::messages && c.count == many);
-      TeamSetup setup;
-      setup.p = c.p;
-      setup.rank = r;
-      setup.node = node;
+      TeamSetup setup = setup_of(r, node, selector, endpoints[r] != nullptr);
       setup.placement = placement;
-      setup.selector = &selector;
-      setup.waiting.oversubscribed = true;
-      setup.shares_memory = endpoints[r] != nullptr;
       Team team(std::move(setup));
       team.lane().open(std::move(endpoints[r]), port.port());
       Rank rank(c, team, r);
@@ -551,14 +557,7 @@ TEST(Adoption, IsOverBeforeMessagesOfOtherNodesCome) {
       ThreadPort port(mailbox, r, false);
       std::uint64_t before = 0;
       if (r == home) port.before_receiving([&] { before = adoption->tally().buffers; });
-      TeamSetup setup;
-      setup.p = p;
-      setup.rank = r;
-      setup.node = node;
-      setup.selector = &selector;
-      setup.waiting.oversubscribed = true;
-      setup.shares_memory = endpoints[r] != nullptr;
-      Team team(std::move(setup));
+      Team team(setup_of(r, node, selector, endpoints[r] != nullptr));
       team.lane().open(std::move(endpoints[r]), port.port());
       constexpr std::size_t bytes = std::size_t{1} << 20;
       std::vector<char> buffer(bytes);
