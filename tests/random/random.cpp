@@ -221,10 +221,10 @@ class Runner {
 
   /// Operations of it that are under way go on.
   void free_place(Place& place, Draw draw) {
-    if (place.comm.handle == MPI_COMM_NULL) return;
-    say("frees " + place.comm.name);
-    *place.freed = true;
+    const bool member = place.comm.handle != MPI_COMM_NULL;
+    if (member) say("frees " + place.comm.name), *place.freed = true;
     tidy(draw.next());
+    if (!member) return;
     must(MPI_Comm_free(&place.comm.handle), "MPI_Comm_free");
     place.comm = {};
   }
