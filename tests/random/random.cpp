@@ -90,7 +90,7 @@ class Runner {
     if (comm.kind == Communicator::Kind::between) return say("on 2 groups: " + between(comm, draw));
     const detail::Shape sized{shape, std::array{300, 300, 5000, 40000, 300000}[draw.below(draw.one_in(3) ? 5 : 3)]};
     if (kind < 42) return say(on(comm) + messages(comm, sized, draw, tag, place.freed, kept_, outstanding_));
-    if (kind < 44) return say(on(comm) + window(comm, draw));
+    if (kind < 44 && windows_here()) return say(on(comm) + window(comm, draw));
     if (kind < 47) return say(on(comm) + same_bits(comm, draw, options.reproducible));
     collective(place, sized, draw);
   }
@@ -99,6 +99,15 @@ class Runner {
     std::uint64_t h = 0;
     for (const char c : text) h = mix(h ^ static_cast<unsigned char>(c));
     return h;
+  }
+  /// Open MPI crashes by itself where threads make windows at once, each on a communicator of its own (5.0.11, in two of
+  /// three runs of 4 ranks).
+  bool windows_here() const {
+#ifdef OPEN_MPI
+    return prefix_.empty();
+#else
+    return true;
+#endif
   }
   static std::string on(const Communicator& comm) {
     return "on " + comm.name + " of " + std::to_string(comm.size) + ": ";
