@@ -216,6 +216,13 @@ def machine(description: str = "") -> dict[str, Any]:
 def cma_works() -> bool:
     """Whether one process may read another's memory (single copy)."""
 
+def cpu_quota(root: str = "/") -> float | None:
+    """
+    CPUs that this process and the others of its control groups may keep busy, such as 1.5; None: no limit.
+
+    root: where proc and sys are.
+    """
+
 def segment_bytes(p: int) -> int:
     """
     Bytes of the shared-memory segment of p ranks, with the settings in force.

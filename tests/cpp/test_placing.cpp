@@ -11,6 +11,7 @@
 
 #include "topology/described.hpp"
 #include "topology/groups.hpp"
+#include "topology/quota.hpp"
 
 namespace omnes {
 namespace {
@@ -203,6 +204,41 @@ class System {
  private:
   fs::path root_;
 };
+
+TEST(CpuQuota, IsThatOfTheTightestGroup) {
+  const System system;
+  EXPECT_EQ(cpu_quota(system.root()), std::nullopt);
+  system.write("proc/self/cgroup", "0::/pods/one");
+  system.write("sys/fs/cgroup/pods/cpu.max", "400000 100000");
+  system.write("sys/fs/cgroup/pods/one/cpu.max", "max 100000");
+  EXPECT_EQ(cpu_quota(system.root()), 4.0);
+  system.write("sys/fs/cgroup/pods/one/cpu.max", "75000 50000");
+  EXPECT_EQ(cpu_quota(system.root()), 1.5);
+  system.write("sys/fs/cgroup/cpu.max", "50000 100000");  // of a container that is told of another path
+  EXPECT_EQ(cpu_quota(system.root()), 0.5);
+}
+
+TEST(CpuQuota, OfTheFirstVersionOfControlGroups) {
+  const System system;
+  system.write("proc/self/cgroup", "5:memory:/one\n4:cpu,cpuacct:/one/two\n1:name=cpu:/\n0::/");
+  const std::string group = "sys/fs/cgroup/cpu,cpuacct/one/two/";
+  system.write(group + "cpu.cfs_quota_us", "-1");
+  system.write(group + "cpu.cfs_period_us", "100000");
+  EXPECT_EQ(cpu_quota(system.root()), std::nullopt);
+  system.write(group + "cpu.cfs_quota_us", "250000");
+  EXPECT_EQ(cpu_quota(system.root()), 2.5);
+}
+
+TEST(CpuQuota, IsNoneWhereTheFilesAreOdd) {
+  const System system;
+  for (const char* const odd : {"", "::", "0::", "zero", "0::/one", "0::/../.."}) {
+    system.write("proc/self/cgroup", odd);
+    for (const char* const limit : {"", "max", "100000", "100000 0", "-1 100000", "much 100000"}) {
+      system.write("sys/fs/cgroup/cpu.max", limit);
+      EXPECT_EQ(cpu_quota(system.root()), std::nullopt) << odd << ", " << limit;
+    }
+  }
+}
 
 TEST(Whereabouts, ComeFromLinux) {
   const System system;

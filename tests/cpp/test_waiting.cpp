@@ -121,6 +121,15 @@ TEST_P(WaitingTest, LooksAgainAtOnceWhereTheHostHadSomethingToDo) {
   }
 }
 
+TEST_P(WaitingTest, SleepsAsEarlyAsThePolicySays) {
+  policy_.sleep_after = 50 * us;
+  Waiter waiter(policy_);
+  const std::int64_t idle = wait_for_bed(waiter);
+  if (!GetParam()) return;
+  EXPECT_GE(idle, 50 * us);
+  EXPECT_LT(idle, 60 * us);
+}
+
 TEST_P(WaitingTest, SleepsOnlyAmongRanksThatShareCpusAfterLongIdleTime) {
   Waiter waiter(policy_);
   const std::int64_t idle = wait_for_bed(waiter);

@@ -246,7 +246,7 @@ def command(
     if table:
         specs = contenders.with_table(mpis, table)
     else:
-        specs = contenders.jobs(mpis, ranks > cpus.usable_cpus() and hosts == 1, settings, variants)
+        specs = contenders.jobs(mpis, cpus.are_shared(ranks) and hosts == 1, settings, variants)
     others = load.look()
     data: dict[str, Any] = {"ranks": ranks, "cpus": cpus.usable_cpus(), "bound": bound}
     data.update(busy_cpus=others.taken, load=others.average)
@@ -329,7 +329,7 @@ def _replay(
     specs = (
         contenders.with_table(mpis, table)
         if table
-        else contenders.jobs(mpis, ranks > cpus.usable_cpus(), settings, variants)
+        else contenders.jobs(mpis, cpus.are_shared(ranks), settings, variants)
     )
     others = load.look()
     results = replay.run(trace, specs, bound, times, longest_gap)

@@ -64,7 +64,7 @@ def command(
     parts = units.parse_multiples(sizes, session.TYPE_BYTES["double"], "double")
     chosen = mpi.named_or_first(place, os.environ)
     bound = ranks <= cpus.usable_cores() if bind is None else bind
-    specs = contenders.jobs([chosen], ranks > cpus.usable_cpus(), ())
+    specs = contenders.jobs([chosen], cpus.are_shared(ranks), ())
     verdicts = _measure(specs, parts, ranks, bound, seconds, names)
     data = {"mpi": chosen.name, "ranks": ranks, "bound": bound, "tolerance": tolerance}
     records = [_as_data(one, tolerance) for one in verdicts]

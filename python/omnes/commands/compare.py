@@ -107,7 +107,7 @@ def command(
     if not launch.may_leave_machine(split.launcher, launcher):
         for warning in load.warnings(others, []):
             console.print(f"[yellow]{warning}[/]", soft_wrap=True)
-        if ranks is not None and ranks > cpus.usable_cpus():
+        if ranks is not None and cpus.are_shared(ranks):
             console.print("Ranks share CPUs: on all sides the MPI is told to yield.", style="dim")
     for result in results[1:]:
         console.print(verdict(results[0], result, task.better, figure is not None), soft_wrap=True, highlight=False)

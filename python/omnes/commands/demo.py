@@ -51,7 +51,7 @@ def command(place: str | None) -> None:
     console.print(_program(chosen, counts, console))
     for ranks, sizes in parts:
         bound = ranks <= cpus.usable_cores()
-        specs = contenders.jobs([chosen], ranks > cpus.usable_cpus(), [])
+        specs = contenders.jobs([chosen], cpus.are_shared(ranks), [])
         todo = session.cells(_OPERATIONS, sizes, "double")
         console.print(f"Measuring {len(todo)} cells on {ranks} ranks, both jobs in turn")
         results, _ = session.run(specs, todo, ranks, bound, _CELL_SECONDS, f"{ranks} ranks")
@@ -99,7 +99,7 @@ def _ratio(stock: Sequence[float], omnes: Sequence[float]) -> str:
 def _run_once(path: str, chosen: mpi.Mpi, ranks: int, with_omnes: bool) -> tuple[float, float]:
     """The norm of what the program computed, and the seconds it took."""
     where = f"cg on {ranks} ranks {'with omnes' if with_omnes else 'on the stock MPI'}"
-    variables = chosen.yielding if ranks > cpus.usable_cpus() else {}
+    variables = chosen.yielding if cpus.are_shared(ranks) else {}
     prepared = launch.prepare([path], ranks, with_omnes=with_omnes, launcher=str(chosen.launcher), variables=variables)
     try:
         done = subprocess.run(

@@ -154,9 +154,9 @@ def _huge_pages() -> Finding:
 
 def _cpus(chosen: list[mpi.Mpi]) -> Iterator[Finding]:
     usable = cpus.usable_cpus()
-    quota = _quota()
+    quota = _core.cpu_quota()
     if quota is not None and quota < usable:
-        to_do = "Ranks that wait are stopped in the midst: start no more than so many, or raise the limit."
+        to_do = "Of more ranks those that wait sleep early, but all may be stopped: start fewer, or raise it."
         yield Finding("CPUs", COSTS, f"{usable} usable, but a limit of the control group allows {quota:g}", to_do)
     else:
         yield Finding("CPUs", WORKS, f"{usable} usable, on {cpus.usable_cores()} cores")
@@ -165,12 +165,6 @@ def _cpus(chosen: list[mpi.Mpi]) -> Iterator[Finding]:
         what = "on: with MPICH's launcher each rank is a group of its own, which yields to no other"
         to_do = "omnes run sees to it. Else, for more ranks than CPUs, as root:"
         yield Finding("autogroup", COSTS, what, to_do, "sysctl kernel.sched_autogroup_enabled=0")
-
-
-def _quota() -> float | None:
-    """CPUs that the control group may use; None: no limit is known."""
-    words = (_word(_SYS / "fs/cgroup/cpu.max") or "").split()
-    return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else None
 
 
 def _limits() -> Iterator[Finding]:

@@ -5,10 +5,18 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .. import _core
+
 
 def usable_cpus() -> int:
     """Hardware threads that this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def are_shared(ranks: int) -> bool:
+    """Whether so many ranks have to take turns: there are fewer CPUs, or their control group allows less CPU time."""
+    quota = _core.cpu_quota()
+    return ranks > usable_cpus() or (quota is not None and ranks > quota)
 
 
 def usable_cores() -> int:

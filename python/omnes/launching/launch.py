@@ -86,7 +86,7 @@ def prepare(
         launch.command += ["-n", str(ranks)]
     passed = {name: value for name, value in os.environ.items() if name.startswith("OMNES_")}
     stays = not on_cluster and not may_leave_machine(launcher_options, launcher)
-    share_cpus = stays and ranks is not None and ranks > cpus.usable_cpus()
+    share_cpus = stays and ranks is not None and cpus.are_shared(ranks)
     yielding = share_cpus and (with_omnes if yields is None else yields)
     if yielding:
         passed.update({name: value for name, value in chosen.yielding.items() if name not in os.environ})

@@ -23,6 +23,7 @@
 #include "interpose/process/own_memory.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/process/tag_pool.hpp"
+#include "topology/quota.hpp"
 #include "transport/shm/cma.hpp"
 #include "transport/shm/nonce.hpp"
 
@@ -32,6 +33,9 @@ namespace {
 
 World* the_world = nullptr;  // never destroyed: MPI may be finalised by a destructor
 TagPool* tags = nullptr;     // likewise
+
+// ns; who yields to another that only waits, too, uses up what those that compute are to get.
+constexpr std::int64_t sleep_after_when_short_of_time = 50'000;
 
 std::uint64_t mix(std::uint64_t hash, std::string_view text) {
   return hash * 0x9E3779B97F4A7C15u + std::hash<std::string_view>{}(text);
@@ -99,6 +103,7 @@ Introduction introduce(int rank, int size) {
     me.cpus = mix(0, {reinterpret_cast<const char*>(&set), sizeof set});
     me.cpu_count = CPU_COUNT(&set);
   }
+  if constexpr (!simulated) me.cpu_quota = cpu_quota().value_or(0);
   me.pid = getpid();
   if (const shm::Heap* heap = own_heap()) me.heap = heap->ticket();
   me.adopts = adoption() != nullptr;
@@ -247,14 +252,21 @@ bool sessions_are_apart() {
 }
 
 /// Ranks against the CPUs that they may run on, which they share with all that may run on the same ones: members of a
-/// communicator take turns with those that are none.
+/// communicator take turns with those that are none. And against the CPU time that they may use together: what a rank
+/// uses up while it waits, be it by yields, the others lack.
 void see_who_shares_cpus(World& w) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t> on;
-  for (const Introduction& rank : w.all) ++on[{rank.memory, rank.cpus}];
+  std::map<std::uint64_t, int> on_node;
+  for (const Introduction& rank : w.all) ++on[{rank.memory, rank.cpus}], ++on_node[rank.memory];
+  const auto exceeds_quota = [&](const Introduction& rank) {
+    return rank.cpu_quota > 0 && on_node[rank.memory] > rank.cpu_quota;
+  };
   const Introduction& own = w.all[w.rank];
   const bool apart = sessions_are_apart();
+  w.short_of_time = exceeds_quota(own);
+  w.yields_reach = !w.short_of_time;
   for (const Introduction& rank : w.all) {
-    w.shares_cpu.push_back(on[{rank.memory, rank.cpus}] > rank.cpu_count);
+    w.shares_cpu.push_back(on[{rank.memory, rank.cpus}] > rank.cpu_count || exceeds_quota(rank));
     if (apart && rank.memory == own.memory && rank.cpus == own.cpus && rank.session != own.session)
       w.yields_reach = false;
   }
@@ -274,6 +286,7 @@ shm::WaitPolicy World::waiting(std::span<const int> ranks) const {
   shm::WaitPolicy policy;
   policy.oversubscribed = wait == Wait::yield || (wait == Wait::automatic && std::ranges::any_of(ranks, shares));
   policy.yields_reach = yields_reach;
+  if (short_of_time) policy.sleep_after = sleep_after_when_short_of_time;
   return policy;
 }
 

@@ -27,6 +27,7 @@ struct Introduction {
   std::int64_t session;
   std::uint64_t cpus;  ///< which CPUs the rank may run on, as a hash
   std::int64_t cpu_count;
+  double cpu_quota;  ///< CPUs that it and the others of its control group may keep busy; 0: as many as there are
   std::int64_t pid;
   std::uint64_t address;  ///< in its memory, where `nonce` stands
   std::uint64_t nonce;
@@ -48,8 +49,10 @@ struct World {
   std::optional<shm::Medium> medium;   ///< how ranks with the same memory share it; none: they cannot
   std::vector<std::int64_t> readable;  ///< by rank: its process, or 0 where this rank cannot read its memory
 
-  std::vector<bool> shares_cpu;  ///< by rank: there are more ranks than CPUs where it may run
-  bool yields_reach = true;      ///< the ranks that share CPUs with this one: those to which it yields them
+  std::vector<bool>
+      shares_cpu;  ///< by rank: there are more ranks than CPUs where it may run; where they are short of time, all
+  bool yields_reach = true;    ///< the ranks that share CPUs with this one: those to which it yields them
+  bool short_of_time = false;  ///< there are more ranks here than CPUs whose time their control group may use
   /// What the ranks of this node tell each other by; null where they do not.
   std::shared_ptr<shm::Segment> bulletins;
   shm::Bulletin bulletin(int rank) const { return shm::Bulletin(bulletins->layout().slot(rank, 0)); }

@@ -31,10 +31,8 @@ constexpr std::int64_t noise_of_looks =
     50;  // ns, twice the clock's; what takes more than twice the usual has found something
 // Of yields before the first look, most of which end short waits: 8 ranks on 2 CPUs take 11 us for a barrier.
 constexpr std::int64_t yields_without_looks = 1000;  // ns
-constexpr std::int64_t sleep_after =
-    2'000'000;  // ns of yielding; schedulers' time slices are longer, computing phases much longer
-constexpr std::int64_t longest_turn = 10'000'000;  // ns that others keep a CPU: some time slices
-constexpr std::int64_t idle_yield = 1000;          // ns; less than a switch to another process and back
+constexpr std::int64_t longest_turn = 10'000'000;    // ns that others keep a CPU: some time slices
+constexpr std::int64_t idle_yield = 1000;            // ns; less than a switch to another process and back
 // In a row. Of 4, 16 and 40 the middle one served 4 and 8 ranks on 2 CPUs best; any of them 10 to 50 times faster than yielding on.
 constexpr std::uint32_t max_idle_yields = 16;
 constexpr std::int64_t nap =
@@ -94,7 +92,7 @@ void Waiter::pause_longer() {
   pauses_ = bare_polls + spins;  // stays here until something moves
   if (n == spins) {
     const std::int64_t now = policy_.system->now();
-    sleep_from_ = now + sleep_after;
+    sleep_from_ = now + policy_.sleep_after;
     if (next_look_ == 0) next_look_ = now + yields_without_looks;
   }
   yield_or_sleep();

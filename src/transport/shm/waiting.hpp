@@ -40,6 +40,7 @@ struct WaitPolicy {
   bool yields_reach = true;                      ///< false: a yield may not hand the CPU to the other ranks
   std::atomic<std::uint32_t>* asleep = nullptr;  ///< own sleep word; null: never sleep
   const std::atomic<int>* others = nullptr;  ///< of things that may come by other ways: while there are any, no sleep
+  std::int64_t sleep_after = 2'000'000;      ///< ns of yielding; time slices are longer, computing phases much longer
   std::int64_t longest_sleep = 500'000;      ///< ns: what a lost wake-up may cost, and whom nobody wakes for the host
   void (*poke)(void* context) = nullptr;     ///< looks at the host: lets it, and other work of the process, progress
   void* context = nullptr;
