@@ -162,6 +162,11 @@ def test_aliased_buffers_are_errors_where_the_stock_mpi_says_so(mpi, build):
 
 
 @pytest.mark.parametrize("transport", [SHARED, MESSAGES], ids=["shared", "messages"])
+def test_contributions_among_what_is_received_are_sent_as_they_were(mpi, build, transport):
+    expect_ok(mpirun(mpi, 3, build("overlapping", mpi), variables=transport))
+
+
+@pytest.mark.parametrize("transport", [SHARED, MESSAGES], ids=["shared", "messages"])
 def test_objects_that_another_thread_frees_during_a_call(mpi, build, transport):
     expect_ok(mpirun(mpi, 3, build("freed", mpi), variables=transport))
 

@@ -50,6 +50,12 @@ std::int64_t element(const GivenArray& array, int i) {
   return static_cast<const std::int64_t*>(array.elements)[i];
 }
 
+/// How far parts reach, as far as their last one and this rank's tell.
+template <class Start, class Bytes>
+std::size_t reach(int p, int rank, Start start, Bytes bytes) {
+  return std::max(start(p - 1) + bytes(p - 1), start(rank) + bytes(rank));
+}
+
 /// The bytes of an element of parts; 0: not known.
 std::size_t unit_of(std::span<const std::size_t> bytes, const GivenArray& counts) {
   for (std::size_t i = 0; i < bytes.size(); ++i)
@@ -149,6 +155,31 @@ void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* wo
   find_range(repeat);
 }
 
+void Repeats::find_span(Repeat& repeat, const GivenArray* array, int arrays, int p, int rank) {
+  repeat.span = repeat.shift = repeat.span_unit = 0;
+  const bool has_own = repeat.send_unit != 0 && repeat.recv_unit != 0;
+  switch (repeat.call.operation) {
+    case Operation::gather:
+    case Operation::scatter:
+    case Operation::allgather:
+      if (!has_own) return;
+      repeat.span_unit = p * repeat.unit;
+      return repeat.set_span(p * repeat.call.count);
+    case Operation::gatherv:
+    case Operation::scatterv:
+    case Operation::allgatherv: {
+      if (!has_own || !(repeat.reads_sent || repeat.reads_received)) return;
+      const GivenArray* const counts = repeat.reads_sent ? array : array + arrays - 2;
+      const std::size_t unit = repeat.reads_sent ? repeat.send_unit : repeat.recv_unit;
+      const auto bytes_by = [unit](const GivenArray& numbers) {
+        return [&numbers, unit](int i) { return static_cast<std::size_t>(element(numbers, i)) * unit; };
+      };
+      return repeat.set_span(reach(p, rank, bytes_by(counts[1]), bytes_by(counts[0])));
+    }
+    default: return;
+  }
+}
+
 void Repeats::find_range(Repeat& repeat) {
   const Prepared& prepared = *repeat.prepared;
   if (prepared.choice.host || prepared.needs_all_counts || prepared.plan.multiples.empty()) return;
@@ -198,6 +229,7 @@ bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, 
   if (arrays == 0) {
     if (repeat.send_unit != 0 && repeat.recv_unit != 0 && send_bytes != recv_bytes) return false;
     call.count = repeat.send_unit != 0 ? send_bytes : recv_bytes;
+    if (repeat.span != 0) repeat.set_span(p * call.count);
     return call.count != 0;
   }
 
@@ -243,6 +275,11 @@ bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, 
     if (!own[0].elements || !own[1].elements || !take(1, own[0], &own[1], repeat.recv_unit)) return false;
     call.recv_counts = counts_[1];
     call.recv_starts = starts_[1];
+  }
+  if (repeat.span != 0) {
+    const int side = sends_parts ? 0 : 1;
+    const auto number = [](const std::vector<std::size_t>& of) { return [&of](int i) { return of[i]; }; };
+    repeat.set_span(reach(p, rank, number(starts_[side]), number(counts_[side])));
   }
   // What this rank sends to itself it receives.
   switch (call.operation) {
@@ -312,6 +349,10 @@ bool Repeats::take_parts_of(Repeat& repeat, const std::uint64_t* word, const Giv
     const std::size_t average = total * recv.unit / static_cast<std::size_t>(p);
     if (total == 0 || !prepared.sizes.contains(average)) return false;
     if (repeat.send_unit != 0 && send.whole != recv.bytes(static_cast<std::uint32_t>(rank))) return false;
+  }
+  if (repeat.span != 0) {
+    const GivenParts<Integer>& parts = repeat.reads_sent ? send : recv;
+    repeat.set_span(reach(p, rank, [&](int i) { return parts.start(i); }, [&](int i) { return parts.bytes(i); }));
   }
   prepared.plan.has_gaps = repeat.reads_sent || repeat.reads_received;
   return resize_parts(prepared.plan, send, recv);

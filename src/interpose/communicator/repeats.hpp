@@ -78,6 +78,13 @@ class Given {
     return found;
   }
 
+  /// Whether a rank's own data lie in one buffer, and parts in the other, as in MPI_Gather and MPI_Scatter.
+  static constexpr bool has_own_part() {
+    int counts = 0;
+    for (int i = 1; i < words; ++i) counts += is_count(i);
+    return sends && receives && (counts == 2 || (counts == 1 && arrays == 2));
+  }
+
   explicit Given(Operation operation, Arguments... arguments) {
     (take(arguments), ...);
     word[0] = static_cast<std::uint64_t>(operation) | (std::uint64_t{0} + ... + element_bytes<Arguments>()) << 8;
@@ -164,6 +171,10 @@ class Repeats {
     bool resizable = false;
     bool has_single_parts = false;  ///< unequal ones, which its plan moves one by one: resize_parts()
 
+    /// Own data that begin among the parts of the other buffer, so many bytes, are for a closer look (aliases.hpp). `shift`: for one comparison.
+    std::uintptr_t span = 0, shift = 0;
+    std::size_t span_unit = 0;  ///< of equal parts: for each element; 0: nothing can be there
+
     // What other counts come to.
     // Equal parts whose plan has multiples: the counts that are in its range, from the least one on, and the bytes (of reductions: elements) to
     // one of them.
@@ -182,10 +193,24 @@ class Repeats {
       least_count = out_of_range;
       more_counts = 0;
     }
+    /// Of a call whose own part lies in its place, which the host lets pass: with this count.
+    void let_overlap() {
+      span = span_unit = 0;
+      resizable = false;
+      forget_range();
+    }
     /// Takes another count in range.
     void take_count(std::uint64_t count) {
       prepared->size_whole(count * unit, call.element);
       sizing = prepared->plan.sizing;
+      if (span_unit != 0) set_span(count * span_unit);
+    }
+    void set_span(std::size_t bytes) {
+      span = bytes;
+      shift = call.operation == Operation::scatter || call.operation == Operation::scatterv ? bytes - 1 : 0;
+    }
+    bool overlaps(const void* of_send, const void* of_recv) const {
+      return reinterpret_cast<std::uintptr_t>(of_send) - reinterpret_cast<std::uintptr_t>(of_recv) + shift < span;
     }
 
     Bases bases(const void* of_send, void* of_recv) const { return {{send.in(of_send), recv.in(of_recv), nullptr}}; }
@@ -211,11 +236,13 @@ class Repeats {
       if (!given.is_count(i) && repeat.word[i] != given.word[i]) return nullptr;
     return &repeat;
   }
-  /// Whether that call had these.
+  /// Whether that call had these, and this one's data lie apart.
   template <class... Arguments>
   static bool has_counts(const Repeat& repeat, const Given<Arguments...>& given, int p) {
     for (int i = 1; i < given.words; ++i)
       if (given.is_count(i) && repeat.word[i] != given.word[i]) return false;
+    if constexpr (Given<Arguments...>::has_own_part())
+      if (repeat.overlaps(given.send, given.recv)) return false;
     if constexpr (Given<Arguments...>::arrays > 0)
       return same_elements(repeat, given.array.data(), Given<Arguments...>::arrays, p);
     return true;
@@ -237,7 +264,8 @@ class Repeats {
         const auto& [elements, element_bytes, of_received] = given.array[i];
         array[i] = {elements, element_bytes, of_received};
       }
-      return take_parts(repeat, word.data(), array.data(), given.arrays, p, rank);
+      return take_parts(repeat, word.data(), array.data(), given.arrays, p, rank) &&
+             !(given.has_own_part() && repeat.overlaps(given.send, given.recv));
     }
     if constexpr (!Given<Arguments...>::is_count(1)) return false;
     const std::uint64_t count = given.word[std::min(1, given.words - 1)];
@@ -247,7 +275,7 @@ class Repeats {
     for (int i = 1; i < given.words; ++i)
       if (given.is_count(i)) repeat.word[i] = count;
     repeat.take_count(count);
-    return true;
+    return !(given.has_own_part() && repeat.overlaps(given.send, given.recv));
   }
 
   /// Of a call that was made before with such arguments, of which a datatype was freed since: whether its handle names one
@@ -265,7 +293,7 @@ class Repeats {
     Repeat& repeat = repeats_[place(given)];
     if (!repeat.is_valid() || !repeat.resizable) return nullptr;
     if (!take_counts(repeat, given.word.data(), given.words, given.array.data(), given.arrays, p, rank) ||
-        !prepare(repeat, team, given.send, given.recv))
+        repeat.overlaps(given.send, given.recv) || !prepare(repeat, team, given.send, given.recv))
       return nullptr;
     copy_elements(repeat, given.array.data(), given.arrays, p);
     std::copy(given.word.begin(), given.word.end(), repeat.word.begin());
@@ -275,13 +303,15 @@ class Repeats {
   /// Keeps what these arguments came to, if it is of the kind that is kept. `forgotten`: all_forgotten from before they were
   /// looked at; `asked`: about its buffers, which lie in the host's memory.
   template <class... Arguments>
-  void keep(const Given<Arguments...>& given, int p, std::uint64_t forgotten, bool asked,
+  void keep(const Given<Arguments...>& given, int p, int rank, std::uint64_t forgotten, bool asked,
             const std::shared_ptr<Prepared>& prepared, const Job& job) {
     static_assert(Given<Arguments...>::words <= max_words);
     Repeat& repeat = repeats_[place(given)];
     repeat.generation = nothing_kept;
     if (!describe(repeat, prepared, job, given.send, given.recv, given.arrays > 0)) return;
     find_units(repeat, job, given.word.data(), given.array.data(), given.arrays, p);
+    find_span(repeat, given.array.data(), given.arrays, p, rank);
+    if (repeat.overlaps(given.send, given.recv)) repeat.let_overlap();
     copy_elements(repeat, given.array.data(), given.arrays, p);
     std::copy(given.word.begin(), given.word.end(), repeat.word.begin());
     watch(repeat, job, given.word.data(), forgotten, asked);
@@ -314,6 +344,8 @@ class Repeats {
   static bool take_parts_of(Repeat& repeat, const std::uint64_t* word, const GivenArray* array, int arrays, int p,
                             int rank);
   static void find_range(Repeat& repeat);
+  /// Where this rank's own data are not to begin.
+  static void find_span(Repeat& repeat, const GivenArray* array, int arrays, int p, int rank);
   static bool revive(Repeat& repeat, const std::uint64_t* word, bool asked);
   void watch(Repeat& repeat, const Job& job, const std::uint64_t* word, std::uint64_t forgotten, bool asked);
   void find_units(Repeat& repeat, const Job& job, const std::uint64_t* word, const GivenArray* array, int arrays,

@@ -21,6 +21,7 @@ struct View {
   MPI_Datatype type;
   const TypeInfo* info = nullptr;
   bool gapless = false;               ///< as info says; still known when the program has freed the type
+  bool apart = false;                 ///< passes through staging memory although it has no gaps
   devices::Driver* device = nullptr;  ///< whose memory the data are in; null: the host's
 
   /// Why the host has to complain about these arguments, or null.
@@ -30,7 +31,7 @@ struct View {
   void place_at(std::byte* address);
   /// The same elements in another buffer.
   const char* set(const void* buffer, const View& like);
-  bool contiguous() const { return gapless && !device; }
+  bool contiguous() const { return gapless && !apart && !device; }
 
   /// `parts` times as many elements (all parts of a gather, say).
   View times(int parts) const;

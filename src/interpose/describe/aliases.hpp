@@ -1,9 +1,13 @@
-// Contributions that lie where their result goes, though the program does not say MPI_IN_PLACE.
+// Contributions that lie where their result goes, or among what else is received, though the program does not say
+// MPI_IN_PLACE.
 //
 // MPI forbids that. Hosts report it in some operations, under conditions of their own, and can be told not to. So the
 // host is asked: by a call with the same buffer on a communicator of this rank alone, which at most moves the data onto
 // itself. Where it complains, it shall do so about the program's call, too; what it lets pass is served.
 #pragma once
+
+#include <algorithm>
+#include <span>
 
 #include "interpose/data/view.hpp"
 #include "interpose/host/failure.hpp"
@@ -24,6 +28,16 @@ inline const char* check_own_part(Operation operation, const View& send, const V
   const bool same = send.address == recv.address && send.address != nullptr && send.count == recv.count &&
                     send.count > 0 && send.type == recv.type && send.contiguous();
   return same ? refuse_alias(operation, send) : nullptr;
+}
+
+/// Own data that begin among the parts of the other buffer, but not in their own place: what is received would change them
+/// before they are sent. Hosts look at no more than that place, and most send before they receive, on which such programs count.
+inline void set_apart(View& own, const View& own_part, std::span<const View> parts) {
+  if (!own.contiguous() || own.address == nullptr || own.address == own_part.address) return;
+  const auto begins_in = [&](const View& part) {
+    return part.gapless && own.address >= part.address && own.address < part.address + part.bytes;
+  };
+  own.apart = std::ranges::any_of(parts, begins_in);
 }
 
 }  // namespace omnes::interpose

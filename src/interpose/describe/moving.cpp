@@ -9,12 +9,20 @@ namespace {
 
 /// Sets the views of what this rank sends and receives, where it does: a part, or the first one of many. `sent` and
 /// `received` are the numbers of its own part.
-const char* set(Operation operation, const Exchange& a, View* send, int sent, View* recv, int received) {
+const char* set(const State& state, Operation operation, const Exchange& a, View* send, int sent, View* recv,
+                int received) {
   if (send)
     if (const char* reason = send->set(a.send, a.send_count, a.send_type)) return reason;
   if (recv)
     if (const char* reason = recv->set(a.recv, a.recv_count, a.recv_type)) return reason;
-  return send && recv ? check_own_part(operation, send->after(sent), recv->after(received)) : nullptr;
+  if (!send || !recv) return nullptr;
+  const View own_sent = send->after(sent), own_received = recv->after(received);
+  if (const char* reason = check_own_part(operation, own_sent, own_received)) return reason;
+  const bool scatters = operation == Operation::scatter;
+  const View parts = (scatters ? send : recv)->times(state.p);
+  if (operation != Operation::alltoall)
+    set_apart(scatters ? *recv : *send, scatters ? own_sent : own_received, {&parts, 1});
+  return nullptr;
 }
 
 /// A call that moves so many bytes per part. All ranks know the bytes alike, but not the elements that they are made
@@ -50,7 +58,7 @@ const char* gather(State& state, Job& job, const Exchange& a, int root) {
   const bool in_place = at_root && a.send == MPI_IN_PLACE;
   View own, part;
   if (const char* reason =
-          set(Operation::gather, a, in_place ? nullptr : &own, 0, at_root ? &part : nullptr, state.rank))
+          set(state, Operation::gather, a, in_place ? nullptr : &own, 0, at_root ? &part : nullptr, state.rank))
     return reason;
   moves(job, Operation::gather, at_root ? part.bytes : own.bytes, in_place, root);
   if (!in_place) job.sends(own);
@@ -64,7 +72,7 @@ const char* scatter(State& state, Job& job, const Exchange& a, int root) {
   const bool in_place = at_root && a.recv == MPI_IN_PLACE;
   View part, own;
   if (const char* reason =
-          set(Operation::scatter, a, at_root ? &part : nullptr, state.rank, in_place ? nullptr : &own, 0))
+          set(state, Operation::scatter, a, at_root ? &part : nullptr, state.rank, in_place ? nullptr : &own, 0))
     return reason;
   moves(job, Operation::scatter, at_root ? part.bytes : own.bytes, in_place, root);
   if (at_root) job.sends(part.times(state.p));
@@ -75,7 +83,8 @@ const char* scatter(State& state, Job& job, const Exchange& a, int root) {
 const char* allgather(State& state, Job& job, const Exchange& a) {
   const bool in_place = a.send == MPI_IN_PLACE;
   View own, part;
-  if (const char* reason = set(Operation::allgather, a, in_place ? nullptr : &own, 0, &part, state.rank)) return reason;
+  if (const char* reason = set(state, Operation::allgather, a, in_place ? nullptr : &own, 0, &part, state.rank))
+    return reason;
   moves(job, Operation::allgather, part.bytes, in_place);
   if (!in_place) job.sends(own);
   job.receives(part.times(state.p), in_place ? Kept::own : Kept::none, state.rank, state.p);
@@ -85,7 +94,7 @@ const char* allgather(State& state, Job& job, const Exchange& a) {
 const char* alltoall(State& state, Job& job, const Exchange& a) {
   const bool in_place = a.send == MPI_IN_PLACE;
   View send, recv;
-  if (const char* reason = set(Operation::alltoall, a, in_place ? nullptr : &send, 0, &recv, 0)) return reason;
+  if (const char* reason = set(state, Operation::alltoall, a, in_place ? nullptr : &send, 0, &recv, 0)) return reason;
   moves(job, Operation::alltoall, recv.bytes, in_place);
   if (!in_place) job.sends(send.times(state.p));
   job.receives(recv.times(state.p), in_place ? Kept::all : Kept::none);

@@ -39,8 +39,10 @@ const char* gatherv(State& state, Job& job, const Exchange& own_arguments, const
       return reason;
   if (at_root)
     if (const char* reason = parts.set(parts_arguments, state.p)) return reason;
-  if (at_root && !in_place)
+  if (at_root && !in_place) {
     if (const char* reason = check_own_part(Operation::gatherv, own, parts.views()[state.rank])) return reason;
+    set_apart(own, parts.views()[state.rank], parts.views());
+  }
 
   moves(job, Operation::gatherv, in_place ? parts.bytes()[state.rank] : own.bytes, in_place, root);
   if (!in_place) job.sends(own);
@@ -59,8 +61,10 @@ const char* scatterv(State& state, Job& job, const Parted& parts_arguments, cons
   if (!in_place)
     if (const char* reason = own.set(own_arguments.recv, own_arguments.recv_count, own_arguments.recv_type))
       return reason;
-  if (at_root && !in_place)
+  if (at_root && !in_place) {
     if (const char* reason = check_own_part(Operation::scatterv, parts.views()[state.rank], own)) return reason;
+    set_apart(own, parts.views()[state.rank], parts.views());
+  }
 
   moves(job, Operation::scatterv, in_place ? 0 : own.bytes, in_place, root);
   if (at_root) job.sends(std::move(parts));
@@ -76,8 +80,10 @@ const char* allgatherv(State& state, Job& job, const Exchange& own_arguments, co
     if (const char* reason = own.set(own_arguments.send, own_arguments.send_count, own_arguments.send_type))
       return reason;
   if (const char* reason = parts.set(parts_arguments, state.p)) return reason;
-  if (!in_place)
+  if (!in_place) {
     if (const char* reason = check_own_part(Operation::allgatherv, own, parts.views()[state.rank])) return reason;
+    set_apart(own, parts.views()[state.rank], parts.views());
+  }
 
   moves(job, Operation::allgatherv, parts.bytes()[state.rank], in_place);
   job.nothing = parts.total() == 0;

@@ -260,7 +260,7 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
     settle(state, operation);
   }
   const bool each_counts = recording() || checking() || (by_host && reporting());
-  if (!each_counts) state.repeats.keep(given, state.p, forgotten, asked, prepared, job);
+  if (!each_counts) state.repeats.keep(given, state.p, state.rank, forgotten, asked, prepared, job);
   return by_host ? prepared->why.c_str() : nullptr;
 }
 
