@@ -80,6 +80,10 @@ class Lane {
     OMNES_ASSERT(is_open() && queue_.empty());
     return result_of(executor_.run(plan, with_arena(bases), reduction, policy));
   }
+  void have_room(const Plan& plan) {
+    have_room_for_data(plan);
+    executor_.have_room(plan.steps.size());
+  }
   void have_room_for_data(const Plan& plan) { arena_.have_room(plan.arena_bytes); }
   static constexpr int truncated = -1;
 
@@ -99,10 +103,6 @@ class Lane {
   bool sends_left() const { return sends_left_; }
 
  private:
-  void have_room(const Plan& plan) {
-    have_room_for_data(plan);
-    executor_.have_room(plan.steps.size());
-  }
   Bases with_arena(Bases bases) const {
     bases.of[static_cast<int>(Buffer::temp)] = arena_.data();
     return bases;

@@ -43,11 +43,16 @@ struct alignas(64) Prepared {
     std::uint64_t calls = 0, volume = 0;
     double seconds = 0;
     double fastest = std::numeric_limits<double>::infinity();
+    std::uint64_t ticks = 0, fewest_ticks = ~std::uint64_t{0};  ///< of calls that were timed so
     Sample* sample = nullptr;  ///< of the communicator's calls of this kind, if one is kept
 
     void time(double one) {
       seconds += one;
       fastest = std::min(fastest, one);
+    }
+    void time_ticks(std::uint64_t one) {
+      ticks += one;
+      fewest_ticks = std::min(fewest_ticks, one);
     }
   };
   std::vector<Counted> counted;

@@ -10,16 +10,16 @@
 // among those below 2^-n. How long calls took is summed up over all of them: a few, in which a rank waits for a late one or
 // for a CPU, may take nearly all of the time, and a sample would have too many of them, or too few.
 //
-// Cost: of a call that is not kept an addition, a multiplication, a comparison.
+// Cost: of a call that is not kept an addition, a multiplication, a comparison, and two readings of the quick clock.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "base/ticks.hpp"
 #include "schedule/schedule.hpp"
 
 namespace omnes::inline runtime {
@@ -32,11 +32,7 @@ struct TimedCall {
   std::uint32_t site;       ///< where the program makes it; 0: nobody asked
 };
 
-/// ns of CLOCK_MONOTONIC.
-inline std::int64_t monotonic_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+using ticks::monotonic_ns;
 
 /// Of the calls of one kind.
 class Sample {
@@ -70,6 +66,7 @@ class Samples {
   }
   /// A call that has to wait for others before it can run has come.
   void come() { came_ = monotonic_ns(); }
+  bool has_come() const { return came_ != 0; }
   /// When the call that runs now has come.
   std::int64_t begin() {
     const std::int64_t came = std::exchange(came_, 0);

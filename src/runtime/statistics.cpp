@@ -13,20 +13,24 @@ void Prepared::find_counted(std::size_t rounded) {
 
 void Statistics::add(const Key& key, const Prepared& prepared) {
   const int root = rooted(key.operation()) ? key.root() : 0;
+  const double tick = ticks::seconds_of_one();
   for (const Prepared::Counted& more : prepared.counted) {
+    const double by_ticks = static_cast<double>(more.ticks) * tick;
+    const double fastest =
+        more.ticks == 0 ? more.fastest : std::min(more.fastest, static_cast<double>(more.fewest_ticks) * tick);
     const Ran fresh{.operation = key.operation(),
                     .form = key.form(),
                     .root = root,
                     .bytes = more.bytes,
                     .algorithm = prepared.algorithm,
-                    .fastest = more.fastest,
+                    .fastest = fastest,
                     .advice = prepared.advice};
     Ran& ran =
         ran_.try_emplace({key.operation(), key.form(), root, more.bytes, prepared.algorithm}, fresh).first->second;
     ran.calls += more.calls;
     ran.volume += more.volume;
-    ran.seconds += more.seconds;
-    ran.fastest = std::min(ran.fastest, more.fastest);
+    ran.seconds += more.seconds + by_ticks;
+    ran.fastest = std::min(ran.fastest, fastest);
   }
 }
 

@@ -53,12 +53,20 @@ struct Team::State {
     if (of.sample == nullptr) [[unlikely]]
       of.sample = &samples.of(prepared.operation, of.bytes);
     const bool kept = of.sample->takes();
+    if (kept || samples.has_come()) [[unlikely]]
+      return clocked_run(of, kept, prepared.root, run);
+    const std::uint64_t begin = ticks::at_begin();
+    const int result = run();
+    of.time_ticks(ticks::at_end() - begin);
+    return result;
+  }
+  template <class Run>
+  [[gnu::noinline]] int clocked_run(Prepared::Counted& of, bool kept, int root, Run run) {
     const std::int64_t begin = samples.begin();
     const int result = run();
     const std::int64_t end = monotonic_ns();
     of.time(static_cast<double>(end - begin) * 1e-9);
-    if (kept) [[unlikely]]
-      of.sample->add(begin, end, prepared.root, call_site != nullptr ? call_site() : 0);
+    if (kept) of.sample->add(begin, end, root, call_site != nullptr ? call_site() : 0);
     return result;
   }
 
@@ -102,11 +110,15 @@ int Team::nodes() const { return state_->chooser.nodes(); }
 int Team::run(const std::shared_ptr<Prepared>& prepared, const Call& call) {
   if (prepared->needs_all_counts) [[unlikely]]
     return run_in_stages(*prepared, call);
-  if (counting_) return run_counted(*prepared, bases_of(call), call.reduction);
+  if (counting_) {
+    lane_.have_room(prepared->plan);
+    return run_counted(*prepared, bases_of(call), call.reduction);
+  }
   return lane_.run(prepared->plan, bases_of(call), call.reduction, waiting_);
 }
 
 void Team::keep_statistics(std::size_t max_timed) {
+  ticks::use();
   counting_ = true;
   state_->samples.most = max_timed;
 }
@@ -114,7 +126,7 @@ void Team::keep_statistics(std::size_t max_timed) {
 Samples& Team::samples() const { return state_->samples; }
 
 int Team::run_counted(Prepared& prepared, Bases bases, const Reduction* reduction) {
-  return state_->counted_run(prepared, [&] { return lane_.run(prepared.plan, bases, reduction, waiting_); });
+  return state_->counted_run(prepared, [&] { return lane_.run_again(prepared.plan, bases, reduction, waiting_); });
 }
 
 int Team::run_in_stages(Prepared& first, Call call) {

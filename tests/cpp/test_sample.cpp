@@ -74,5 +74,21 @@ TEST(Samples, ACallThatCameEarlierBeganThen) {
   EXPECT_GT(samples.begin(), again);
 }
 
+/// Times by both clocks, one inside the other; a tick is as long as in between.
+TEST(Ticks, AreAsLongAsTheirSecondsSay) {
+  ticks::use();
+  const std::int64_t outer = monotonic_ns();
+  const std::uint64_t begin = ticks::at_begin();
+  const std::int64_t inner = monotonic_ns();
+  std::int64_t inner_end = inner;
+  while (inner_end < inner + 20'000'000) inner_end = monotonic_ns();
+  const std::uint64_t passed = ticks::at_end() - begin;
+  const std::int64_t outer_end = monotonic_ns();
+  const double ns = static_cast<double>(passed) * ticks::seconds_of_one() * 1e9;
+  constexpr double alike = 1.01;
+  EXPECT_GT(ns * alike, static_cast<double>(inner_end - inner));
+  EXPECT_LT(ns, alike * static_cast<double>(outer_end - outer));
+}
+
 }  // namespace
 }  // namespace omnes
