@@ -286,6 +286,25 @@ def test_an_unknown_setting_is_a_warning(build, mpi, tmp_path, monkeypatch):
     assert f"note: {warnings[0]}" in unwrapped(omnes("info").output)
 
 
+@pytest.mark.parametrize(("name", "valid"), [("SLOTS", "a whole number 2 to 64"), ("WAIT", "auto, spin, yield")])
+def test_values_that_are_no_text_are_told_like_others(build, mpi, name, valid):
+    wrong = {f"OMNES_{name}": b"a\xff"}
+    told = f'OMNES_{name}: "a\\xff" is not valid; valid: {valid}'
+    done = run_cli("run", "-n", 2, build("exits", mpi), environment=wrong)
+    assert done.returncode != 0 and done.stderr == f"omnes: {told}\n"
+    for command in ("info", "doctor"):
+        assert told in unwrapped(run_cli(command, environment=wrong).stdout)
+
+
+@pytest.mark.parametrize("name", ["STATS", "RECORD"])
+def test_folders_may_have_names_that_are_no_text(build, mpi, tmp_path, name):
+    folder = os.fsencode(tmp_path) + b"/a\xff"
+    os.mkdir(folder)
+    done = run_cli("run", "-n", 2, build("exits", mpi), environment={f"OMNES_{name}": folder})
+    assert (done.returncode, done.stdout) == (0, "sum 1 \n"), done.stderr
+    assert os.listdir(folder)
+
+
 def test_names_that_are_not_ours_may_differ_between_ranks(build, mpi, tmp_path):
     """As where a module file names a folder of the node."""
     script = tmp_path / "script"

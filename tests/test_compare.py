@@ -53,6 +53,13 @@ def test_finds_outputs_that_differ(mpi, build):
     assert "differs" not in done.stdout and "\nmine: " in done.stdout
 
 
+def test_compares_bytes_that_are_no_text(mpi, build):
+    figure = b"n\xb0 (\\d+): \xe9".decode(errors="surrogateescape")  # as it comes from a shell
+    done = compare([build("compared", mpi), "bytes"], "--repeat", "1", "--figure", figure)
+    assert "omnes: the output differs: n\\xb0 7: \\xe9t\\xe9 \\xff\n" in done.stdout
+    assert "7 [7, 7]" in done.stdout
+
+
 def test_the_stock_mpi_is_timed_by_the_same_clock(mpi, build, tmp_path):
     file = tmp_path / "stats.json"
     words = ["run", "--no-omnes", "--stats", "--stats-json", str(file), "-n", "2", str(build("compared", mpi))]

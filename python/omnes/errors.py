@@ -121,6 +121,10 @@ def one_line(text: str) -> str:
     middle."""
     if len(text) > _MAX_ECHOED:
         text = f"{text[: _MAX_ECHOED // 2]} ... {text[-_MAX_ECHOED // 2 :]}"
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text
-    )
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    if "\udc80" <= char <= "\udcff":  # a byte that is no text
+        return f"\\x{ord(char) - 0xDC00:02x}"
+    return char.encode("unicode_escape", "surrogatepass").decode()

@@ -232,7 +232,7 @@ Settings read(const char* const* variables, const std::optional<std::string>& ow
     try {
       read_variable(settings, name, variable.substr(equals + 1));
     } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(std::string(name) + ": " + error.what());
+      throw std::invalid_argument(std::string(name) + ": " + one_line(error.what()));
     }
     given.insert(name.substr(prefix.size()));
   }

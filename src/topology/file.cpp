@@ -45,16 +45,38 @@ std::string read_file(const std::string& name) {
   }
 }
 
+namespace {
+
+/// The bytes of the character in UTF-8 that begins there; 0: there is none.
+std::size_t character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t bytes = byte(0) < 0x80 ? 1 : byte(0) < 0xC2 ? 0 : byte(0) < 0xE0 ? 2 : byte(0) < 0xF0 ? 3 : 4;
+  if (byte(0) > 0xF4 || text.size() < bytes) return 0;
+  for (std::size_t i = 1; i < bytes; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  // Not longer than need be, no surrogates, nothing beyond U+10FFFF.
+  if ((byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xED && byte(1) > 0x9F)) return 0;
+  if ((byte(0) == 0xF0 && byte(1) < 0x90) || (byte(0) == 0xF4 && byte(1) > 0x8F)) return 0;
+  return bytes;
+}
+
+}  // namespace
+
 std::string one_line(std::string_view text) {
   std::string line;
+  bool whole = text.size() <= max_echoed;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.size() > max_echoed && i == max_echoed / 2) {
+    if (!whole && i >= max_echoed / 2) {
       line += " ... ";
       i = text.size() - max_echoed / 2;
+      while (i + 1 < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80) ++i;
+      whole = true;
     }
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte >= ' ' && byte != 0x7F) {  // parts of longer UTF-8 characters, too
-      line += text[i];
+    const std::size_t bytes = character(text.substr(i));
+    if (bytes > 0 && byte >= ' ' && byte != 0x7F) {
+      line += text.substr(i, bytes);
+      i += bytes - 1;
     } else if (byte == '\n') {
       line += "\\n";
     } else {

@@ -9,7 +9,7 @@ namespace omnes::inline topology {
 /// The text of a regular file of sane length. Throws std::invalid_argument, which says what is wrong, but not with which file.
 std::string read_file(const std::string& name);
 
-/// Text on one line, whatever it says: what is not printable as \n or \x1b, and very long text without its middle. For
+/// Text on one line, whatever it says: what is not printable, or no UTF-8, as \n or \x1b, and very long text without its middle. For
 /// errors, which echo what was written.
 std::string one_line(std::string_view text);
 

@@ -193,6 +193,14 @@ TEST(Settings, WrongOnesAreOneClearLine) {
       {"OMNES_LEVELS=numa,nodes",
        "OMNES_LEVELS: no level 'nodes'; did you mean node? valid: core, l2, l3, numa, socket, node, switch, switch2, "
        "switch3, switch4, with commas between"},
+      {"OMNES_WAIT=a\xFFz", "OMNES_WAIT: \"a\\xffz\" is not valid; valid: auto, spin, yield"},
+      {"OMNES_SLOTS=\xE2\x82", "OMNES_SLOTS: \"\\xe2\\x82\" is not valid; valid: a whole number 2 to 64"},
+      {"OMNES_SLOTS=\u00e9\xED\xA0\x80",
+       "OMNES_SLOTS: \"\u00e9\\xed\\xa0\\x80\" is not valid; valid: a whole number 2 to 64"},
+      {"OMNES_WAIT=a\nb", "OMNES_WAIT: \"a\\nb\" is not valid; valid: auto, spin, yield"},
+      {"OMNES_TABLE=/\xFF",
+       "OMNES_TABLE: cannot read \"/\\xff\" (No such file or directory); valid: a file of rules, as omnes tune writes, "
+       "or off"},
       {"OMNES_WAIT=", "OMNES_WAIT: \"\" is not valid; valid: auto, spin, yield"},
       {"OMNES_REMAP=on", "OMNES_REMAP: \"on\" is not valid; valid: off, exch, reorder, auto"},
       {"OMNES_OFF=yes", "OMNES_OFF: \"yes\" is not valid; valid: 0, 1"},

@@ -26,7 +26,7 @@ from typing import IO, Any
 
 from omnes.bench.confidence import Known, known, ratios
 from omnes.bench.session import end_on_sigterm
-from omnes.errors import OmnesError
+from omnes.errors import OmnesError, one_line
 from omnes.launching import launch
 from omnes.launching.processes import last_words, to_the_end
 from omnes.traces import statistics
@@ -97,7 +97,8 @@ def run(
     common = _common([run.text for run in (first[0], *results[0].runs)])
     for result in results[1:]:
         texts = [run.text for run in result.runs]
-        result.differs = next((line for text in texts if (line := _missing(common, text, tolerance))), None)
+        differs = next((line for text in texts if (line := _missing(common, text, tolerance))), None)
+        result.differs = None if differs is None else one_line(differs)
     return results
 
 
@@ -142,7 +143,7 @@ def _once(task: Task, side: Side, folder: Path, stdin: Path | None) -> Run:
     said = folder / "said"
     with said.open("w+b") as output:
         seconds, code = _to_the_end(task, side, started, output, stdin)
-    text = said.read_text(errors="replace")[:_HELD]
+    text = said.read_text("utf-8", errors="surrogateescape")[:_HELD]  # all bytes count, those that are no text, too
     if code != 0:
         raise OmnesError(f"{side.name}: exit code {code}: {last_words(text)}")
     return Run(seconds, text, _figure(task, side, text))

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from omnes import _core
+from omnes.errors import one_line
 from omnes.launching import cpus, features, libraries, mpi
 from omnes.terminal import options, output, units
 
@@ -95,7 +96,7 @@ def _sections(facts: dict[str, Any]) -> list[tuple[str, list[str]]]:
     found = [line for entry in facts["mpis"] for line in _mpi(entry)] or ["none found"]
     built = [f"for {libraries.FAMILIES[family]}:\n{path}" for family, path in facts["libraries"].items()] or ["none"]
     segment = ", ".join(f"{units.format_bytes(size)} for {p} ranks" for p, size in facts["segment_bytes"].items())
-    settings = [f"{name}={value}" for name, value in facts["environment"].items()] or ["none"]
+    settings = [one_line(f"{name}={value}") for name, value in facts["environment"].items()] or ["none"]
     settings += [f"note: {line}" for line in facts["ignored_settings"]]
     if wrong := facts["wrong_setting"]:
         settings.append(f"WRONG, so that MPI_Init fails: {wrong}")
