@@ -44,6 +44,8 @@ struct Question {
   int per_node() const { return (p + nodes - 1) / nodes; }
   /// All ranks share memory.
   bool one_node() const { return nodes == 1 && shared_memory; }
+  /// Long buffers count as lying in a shared heap.
+  bool counts_on_adoption() const { return adopts && p <= 2 && one_node(); }
 };
 
 struct Rule {

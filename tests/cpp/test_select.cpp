@@ -344,25 +344,33 @@ TEST(Selector, AsksTheModel) {
   }
 }
 
-// As on a shared heap, which between nodes nobody has.
+// As on a shared heap, which between nodes nobody has. With more than two ranks that is slow until they are adopted.
 TEST(Selector, KnowsWhichBuffersAreAdopted) {
   const Selector selector = with({}, table("{shared_heap=true, use='linear'}, {use='knomial'}"));
   struct Case {
+    int p;
     std::size_t bytes;
     bool adopts;
     std::vector<std::int32_t> node;
     bool share;
     const char* want;
+    ByteRange sizes;
   };
-  for (const Case& c : {Case{64 << 10, true, {}, true, "linear"},
-                        {(64 << 10) - 1, true, {}, true, "knomial"},
-                        {64 << 10, false, {}, true, "knomial"},
-                        {64 << 10, true, {}, false, "knomial"},
-                        {64 << 10, true, {0, 0, 1, 1}, true, "knomial"}}) {
-    Question question{.operation = Operation::bcast, .p = 4, .bytes = c.bytes, .adopts = c.adopts};
+  constexpr std::size_t from = 64 << 10;
+  for (const Case& c : {Case{2, from, true, {}, true, "linear", {from, SIZE_MAX}},
+                        {2, from - 1, true, {}, true, "knomial", {0, from - 1}},
+                        {2, from, false, {}, true, "knomial", {}},
+                        {2, from, true, {}, false, "knomial", {}},
+                        {2, from, true, {0, 1}, true, "knomial", {}},
+                        {3, from, true, {}, true, "knomial", {}}}) {
+    Question question{.operation = Operation::bcast, .p = c.p, .bytes = c.bytes, .adopts = c.adopts};
     question.lie_on(c.node, c.share);
-    EXPECT_STREQ(selector.choose(question).choice.algorithm->name, c.want)
-        << c.bytes << c.adopts << c.node.size() << c.share;
+    const Answer answer = selector.choose(question);
+    SCOPED_TRACE(testing::Message() << c.p << " ranks, " << c.bytes << " bytes, " << c.adopts << c.node.size()
+                                    << c.share);
+    EXPECT_STREQ(answer.choice.algorithm->name, c.want);
+    EXPECT_EQ(answer.sizes.from, c.sizes.from);
+    EXPECT_EQ(answer.sizes.to, c.sizes.to);
   }
 }
 
