@@ -16,6 +16,7 @@
 #include <fstream>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -80,11 +81,11 @@ class AdoptionTest : public testing::Test {
     EXPECT_EQ(stat(file.c_str(), &status), 0);
     return static_cast<std::size_t>(status.st_blocks) * 512;
   }
-  /// What the process has of shared memory, each mapping counted.
-  static std::size_t resident_shared_bytes() {
+  /// What the kernel says of the process's memory: of what is shared, each mapping is counted.
+  static std::size_t bytes_of(std::string_view what) {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);)
-      if (line.starts_with("RssShmem:")) return std::stoul(line.substr(9)) << 10;
+      if (line.starts_with(what)) return std::stoul(line.substr(what.size())) << 10;
     return 0;
   }
   std::unique_ptr<Heap> heap;
@@ -487,9 +488,9 @@ TEST_F(AdoptionTest, ItIsResidentOnce) {
   const Memory memory(16 * megabyte);
   memory.fill(1);
   adopt(memory.data, megabyte);
-  const std::size_t before = resident_shared_bytes();
+  const std::size_t before = bytes_of("RssShmem:");
   adopt(memory.data, memory.bytes);
-  EXPECT_LT(resident_shared_bytes() - before, memory.bytes + megabyte);
+  EXPECT_LT(bytes_of("RssShmem:") - before, memory.bytes + megabyte);
 }
 
 // Limits: 128 MiB at most, 32 at least.
@@ -738,6 +739,20 @@ TEST_F(AdoptionTest, ItLeavesNothing) {
   EXPECT_LT(heap_bytes(), megabyte);
   madvise(memory.data, megabyte, MADV_DONTNEED);
   EXPECT_EQ(memory.data[5], std::byte{0});
+}
+
+// A job's memory may be limited.
+TEST_F(AdoptionTest, ItIsGivenBackWithoutMuchMoreMemory) {
+  const Memory memory(64 * megabyte);
+  memory.fill(1);
+  adopt(memory.data + page, 32 * megabyte);
+  adopt(memory.data + 40 * megabyte, 16 * megabyte);
+  if (!(std::ofstream("/proc/self/clear_refs") << "5" << std::flush)) GTEST_SKIP() << "peaks are not known here";
+  const std::size_t before = bytes_of("VmRSS:");
+  adopt(memory.data + 32 * megabyte, 16 * megabyte);  // both have a part of it
+  adoption.reset();
+  EXPECT_LT(bytes_of("VmHWM:"), before + 8 * megabyte);
+  EXPECT_TRUE(memory.is_filled(1));
 }
 
 // Two endpoints of one segment, whose buffers come into heaps that both have mapped.

@@ -210,7 +210,9 @@ bool has_own_policy(std::uintptr_t address) {
 }
 
 /// Puts a private copy of what lies at `from` in place of the pages at `first`: so many bytes at once, so that who reads sees no difference.
-bool make_private(std::byte* first, const std::byte* from, std::size_t bytes, std::size_t at_once = stride) {
+/// A heap given with it keeps none of what lay there: no more memory is needed than a copy of so much.
+bool make_private(std::byte* first, std::byte* from, std::size_t bytes, Heap* heap = nullptr,
+                  std::size_t at_once = stride) {
   // Moved one after the other, the parts of one mapping become one again: a process has not many.
   void* const copies = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (copies == MAP_FAILED) return false;
@@ -224,6 +226,7 @@ bool make_private(std::byte* first, const std::byte* from, std::size_t bytes, st
       munmap(copy, bytes - done);
       return false;
     }
+    if (heap != nullptr) heap->release(from + done, n);
   }
   return true;
 }
@@ -233,7 +236,7 @@ bool move_into(Heap& heap, std::byte* first, std::byte* pages, std::size_t bytes
   for (std::size_t done = 0; done < bytes; done += stride) {
     const std::size_t n = std::min(stride, bytes - done);
     if (heap.write(pages + done, first + done, n) && heap.map_also(first + done, pages + done, n)) continue;
-    make_private(first, pages, done);
+    make_private(first, pages, done, &heap);
     return false;
   }
   return true;
@@ -407,7 +410,7 @@ void Adoption::before_move(void* address, std::size_t bytes) {
   auto* const first = static_cast<std::byte*>(address);
   const std::size_t rounded = end - begin;
   if (!before->readable) mprotect(first, rounded, PROT_READ);
-  make_private(first, first, rounded, rounded);
+  make_private(first, first, rounded, nullptr, rounded);
   if (constexpr int plain = PROT_READ | PROT_WRITE; before->protection() != plain)
     mprotect(first, rounded, before->protection());
 }
@@ -416,7 +419,7 @@ void Adoption::before_move(void* address, std::size_t bytes) {
 bool Adoption::give_back(ByAddress::iterator at) {
   Adopted& adopted = *at->second;
   if (is_whole(adopted)) {
-    if (!make_private(adopted.first_, adopted.pages_in_heap(), adopted.bytes_)) return false;
+    if (!make_private(adopted.first_, adopted.pages_in_heap(), adopted.bytes_, &heap_)) return false;
     ++given_back_;
   }
   adopted_bytes_ -= adopted.bytes_;
@@ -464,9 +467,8 @@ bool Adoption::give_back_part(ByAddress::iterator at, std::byte* first, std::byt
   end = std::min(end, adopted.first_ + adopted.bytes_);
   const auto bytes = static_cast<std::size_t>(end - first);
   std::byte* const in_heap = adopted.pages_in_heap() + (first - adopted.first_);
-  if (!make_private(first, in_heap, bytes)) return false;
+  if (!make_private(first, in_heap, bytes, &heap_)) return false;
   ++given_back_;
-  heap_.release(in_heap, bytes);
   adopted.bytes_ -= bytes;
   adopted_bytes_ -= bytes;
   if (first == adopted.first_) {
