@@ -2,7 +2,9 @@
 #include "transport/shm/heap/heap.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -93,7 +95,7 @@ TEST(Heap, HasNoMoreThanItHas) {
   EXPECT_EQ(take(*heap, ~std::size_t{0}), nullptr);
   std::string error;
   EXPECT_EQ(Heap::make(0, error), nullptr);
-  EXPECT_EQ(error, "cannot make a heap that peers can map: address space is limited");
+  EXPECT_EQ(error, "cannot make a heap that peers can map: address space or memory is limited");
 }
 
 TEST(Heap, IsNotMadeWhereLimitsAreSet) {
@@ -105,6 +107,22 @@ TEST(Heap, IsNotMadeWhereLimitsAreSet) {
     });
     EXPECT_EQ(code, 0);
   }
+}
+
+// Where a page that cannot be had would be a signal.
+TEST(Heap, IsNotMadeWhereAllMemoryIsCounted) {
+  constexpr int no_namespace = 77;
+  const std::string file = testing::TempDir() + "overcommit." + std::to_string(getpid());
+  std::ofstream(file) << "2\n";
+  const int code = in_child([&] {
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount(file.c_str(), "/proc/sys/vm/overcommit_memory", nullptr, MS_BIND, nullptr) != 0)
+      return no_namespace;
+    return Heap::usual_bytes() == 0 ? 0 : 1;
+  });
+  std::remove(file.c_str());
+  if (code == no_namespace) GTEST_SKIP() << "files of /proc cannot be replaced here";
+  EXPECT_EQ(code, 0);
 }
 
 TEST(Heap, WhatPeersMapIsTheSameMemory) {

@@ -52,6 +52,15 @@ bool is_limited(__rlimit_resource what) {
   return getrlimit(what, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
+/// By vm.overcommit_memory=2: a page of a file that cannot be had when it is touched is a signal, and no allocation that fails.
+bool memory_is_counted() {
+  char mode = '0';
+  const int fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);  // no stream, which would allocate
+  const bool known = fd >= 0 && read(fd, &mode, 1) == 1;
+  if (fd >= 0) close(fd);
+  return known && mode == '2';
+}
+
 /// In the midst of three times as many free addresses: the system gives away those at one end of a gap first, on most machines
 /// the upper end. Null where there are not so many.
 void* where_it_may_grow(std::size_t bytes) {
@@ -193,7 +202,7 @@ void after_fork_in_parent() { ForkHandlers::in_parent(); }
 void after_fork_in_child() { ForkHandlers::in_child(); }
 
 std::size_t Heap::usual_bytes() {
-  if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_FSIZE)) return 0;
+  if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_FSIZE) || memory_is_counted()) return 0;
   const auto memory =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return std::min(memory, max_usual_bytes);
@@ -202,7 +211,7 @@ std::size_t Heap::usual_bytes() {
 std::unique_ptr<Heap> Heap::make(std::size_t max_bytes, std::string& error) {
   const std::size_t bytes = rounded_up(max_bytes, page());
   if (bytes < 2 * page()) {
-    error = "cannot make a heap that peers can map: address space is limited";
+    error = "cannot make a heap that peers can map: address space or memory is limited";
     return nullptr;
   }
   const int fd = memfd_create("omnes-heap", MFD_CLOEXEC);

@@ -69,7 +69,8 @@ class Heap {
  public:
   /// It may get as long as `max_bytes`. Null, with one line in `error`, where none can be had.
   static std::unique_ptr<Heap> make(std::size_t max_bytes, std::string& error);
-  /// What suits this machine as `max_bytes`; 0 where address space or the length of files is limited (ulimit -v, -f).
+  /// What suits this machine as `max_bytes`; 0 where address space or the length of files is limited (ulimit -v, -f),
+  /// or all that is allocated must be there (vm.overcommit_memory=2).
   static std::size_t usual_bytes();
   ~Heap();
   Heap(const Heap&) = delete;
