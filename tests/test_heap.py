@@ -5,11 +5,13 @@ from __future__ import annotations
 import ctypes.util
 import platform
 import re
+import shutil
+import subprocess
 import sys
 
 import pytest
 
-from launching import mpirun, the_mpi
+from launching import LIMIT, mpirun, the_mpi
 from omnes.launching import libraries
 from omnes.traces import statistics
 
@@ -88,6 +90,23 @@ def test_what_becomes_of_adopted_buffers_has_to_be_seen(mpi, build):
     if "SKIP" in run.stdout:
         pytest.skip("this processor's code is not known to the test")
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+
+
+def test_core_dumps_have_adopted_buffers(mpi, build, tmp_path):
+    gdb = shutil.which("gdb")
+    if gdb is None or not says_where_memory_is_mapped():
+        pytest.skip("no gdb here, or nothing is adopted")
+    program, core = build("dumped", mpi), tmp_path / "core"
+    quiet = [gdb, "-nx", "-batch", "-iex", "set breakpoint pending on", "-iex", "set debuginfod enabled off"]
+    orders = ["break MPI_Barrier", "run", f"gcore {core}", "delete", "continue"]
+    dumped = [*quiet, *(word for order in orders for word in ("-ex", order)), "--args", program]
+    of_first = ["sh", "-c", '[ "${PMIX_RANK:-$PMI_RANK}" = 0 ] || exec "$0"; exec "$@"', program, *dumped]
+    run = mpirun(mpi, 2, *of_first, variables={"OMNES_HEAP": "auto", "OMNES_DIRECT_COPY": "16K"})
+    assert run.returncode == 0 and "OK\n" in run.stdout, run.stdout + run.stderr
+    words = [*quiet, "-ex", "print ((int*)numbers)[70000]@3", program, core]
+    shown = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=LIMIT, check=False)
+    core.unlink()  # some 100 MiB
+    assert "$1 = {210000, 210003, 210006}" in shown.stdout, shown.stdout + shown.stderr
 
 
 @pytest.mark.parametrize("setting", ["auto", "alloc_mem", "shared"])
