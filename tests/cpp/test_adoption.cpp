@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +15,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
@@ -753,6 +756,37 @@ TEST_F(AdoptionTest, ItIsGivenBackWithoutMuchMoreMemory) {
   adoption.reset();
   EXPECT_LT(bytes_of("VmHWM:"), before + 8 * megabyte);
   EXPECT_TRUE(memory.is_filled(1));
+}
+
+TEST_F(AdoptionTest, LittleIsAdoptedWhereControlGroupsHaveLittle) {
+  namespace fs = std::filesystem;
+  constexpr int no_namespace = 77;
+  struct Case {
+    const char *group, *file;  // one of the process's groups; what says how much one that it is part of may have
+  };
+  for (const Case& c :
+       {Case{"0::/job/step", "job/memory.max"}, {"5:memory:/job/step", "memory/memory.limit_in_bytes"}}) {
+    const fs::path folder = testing::TempDir() + "groups." + std::to_string(getpid()), file = folder / c.file;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << 256 * megabyte << "\n";
+    std::ofstream(folder / "own") << "1:cpu:/\n" << c.group << "\n";
+    const int code = in_child([&] {
+      const std::string own = "/proc/" + std::to_string(getpid()) + "/cgroup";
+      if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+          mount((folder / "own").c_str(), own.c_str(), nullptr, MS_BIND, nullptr) != 0 ||
+          mount(folder.c_str(), "/sys/fs/cgroup", nullptr, MS_BIND, nullptr) != 0)
+        return no_namespace;
+      std::string error;
+      heap = Heap::make(256 * megabyte, error);
+      adoption = Adoption::make(*heap, [] { return true; });
+      const Memory little(2 * megabyte), much(8 * megabyte);
+      if (come_back(much.data, much.bytes, 1000) != nullptr) return 1;
+      return come_back(little.data, little.bytes) == nullptr ? 2 : 0;
+    });
+    fs::remove_all(folder);
+    if (code == no_namespace) GTEST_SKIP() << "files of /proc cannot be replaced here";
+    EXPECT_EQ(code, 0) << c.group;
+  }
 }
 
 // Two endpoints of one segment, whose buffers come into heaps that both have mapped.

@@ -40,13 +40,32 @@ constexpr std::size_t max_given_back = 8192;
 
 // And of memory, which a child of a fork copies, and which is kept for some calls after free() has unmapped it.
 constexpr std::size_t least_limit = std::size_t{32} << 20, greatest_limit = std::size_t{128} << 20;
+
+std::size_t number_of(int what) { return static_cast<std::size_t>(std::max(sysconf(what), 1L)); }
+
+/// What the machine has, or this process and others in its control groups may have.
+std::size_t memory_of_all() {
+  std::size_t least = number_of(_SC_PHYS_PAGES) * page();
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {  // "0::/PATH", or of version 1 "9:memory:/PATH"
+    const bool of_all = line.starts_with("0::");
+    const std::size_t path = line.find('/');
+    if (path == std::string::npos || (!of_all && line.find(":memory:") == std::string::npos)) continue;
+    const std::string root = of_all ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    const std::string file = of_all ? "/memory.max" : "/memory.limit_in_bytes";
+    for (std::string group = line.substr(path);; group.erase(group.rfind('/'))) {  // and those that it is part of
+      std::size_t bytes = 0;
+      if (std::ifstream(root + group + file) >> bytes) least = std::min(least, bytes);
+      if (group.empty()) break;
+    }
+  }
+  return least;
+}
+
 std::size_t max_adopted_bytes() {
-  static const std::size_t bytes = [] {
-    const auto of = [](int what) { return static_cast<std::size_t>(std::max(sysconf(what), 1L)); };
-    const std::size_t share = of(_SC_PHYS_PAGES) * page() / of(_SC_NPROCESSORS_CONF) / 32;  // of a rank for each CPU
-    return std::clamp(share, least_limit, greatest_limit);
-  }();
-  return bytes;
+  const std::size_t memory = memory_of_all();
+  const std::size_t share = memory / number_of(_SC_NPROCESSORS_CONF) / 32;  // of a rank for each CPU
+  return std::clamp(share, std::min(least_limit, memory / 64), greatest_limit);
 }
 
 // After which the price of a buffer does not double again.
@@ -267,6 +286,8 @@ void Adopted::bring_ends(const std::byte* data, std::size_t bytes) const {
 void Adopted::take_ends(std::byte* data, std::size_t bytes) const {
   for_ends(data, bytes, [](std::byte* own, const std::byte* in_heap, std::size_t n) { std::memcpy(own, in_heap, n); });
 }
+
+Adoption::Adoption(Heap& heap, IsTold is_told) : heap_(heap), is_told_(is_told), max_bytes_(max_adopted_bytes()) {}
 
 std::unique_ptr<Adoption> Adoption::make(Heap& heap, IsTold is_told) {
   std::unique_ptr<Adoption> adoption(new Adoption(heap, is_told));
@@ -521,8 +542,7 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   const double started = nanoseconds();
   std::byte *const first = page_from(buffer), *const end = page_up_to(buffer + bytes);
   const auto pages = static_cast<std::size_t>(end - first);
-  if (pages > max_adopted_bytes() || given_back_ >= max_given_back || !is_told_() || !pages_may_move(mappings_))
-    return nullptr;
+  if (pages > max_bytes_ || given_back_ >= max_given_back || !is_told_() || !pages_may_move(mappings_)) return nullptr;
   for (auto at = find(first, end); at != adopted_.end(); at = find(first, end)) {
     // What lies beside the buffer does not belong to the call: others may write it while it would become private.
     const bool before = at->first < first;
@@ -561,7 +581,7 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
 // Of those that no call has used since then; the one first that was used last.
 bool Adoption::make_room(std::size_t bytes, std::uint64_t since) {
   const auto last_used = [](const auto& one) { return one.second->used_at_; };
-  while (adopted_.size() >= max_adopted || adopted_bytes_ + bytes > max_adopted_bytes()) {
+  while (adopted_.size() >= max_adopted || adopted_bytes_ + bytes > max_bytes_) {
     const auto oldest = std::ranges::min_element(adopted_, {}, last_used);
     if (last_used(*oldest) >= since || oldest->second->users_ > 0 || !give_back(oldest)) return false;
   }

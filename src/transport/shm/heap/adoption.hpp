@@ -125,7 +125,7 @@ class Adoption {
   };
   using CandidateSet = std::array<Candidate, 4>;  // programs take few buffers by turns, but any may fall on one place
 
-  Adoption(Heap& heap, IsTold is_told) : heap_(heap), is_told_(is_told) {}
+  Adoption(Heap& heap, IsTold is_told);
   ByAddress::iterator find(std::byte* first, std::byte* end);
   bool is_whole(const Adopted& adopted) const;
   bool give_back(ByAddress::iterator at);
@@ -147,6 +147,7 @@ class Adoption {
 
   Heap& heap_;
   const IsTold is_told_;
+  const std::size_t max_bytes_;  // adopted at a time
   const Mappings mappings_;
   mutable std::mutex mutex_;
   ByAddress adopted_;  // by their first page; they do not overlap
