@@ -119,7 +119,8 @@ std::string buffers(const Question& question, const Settings& settings) {
   const std::string from = bytes_text(shm::Adoption::min_bytes);
   if (question.bytes < shm::Adoption::min_bytes) return "not adopted: of parts shorter than " + from;
   const std::string found = "adopted when they come back";
-  return question.counts_on_adoption() ? found + "; chosen as on a shared heap, as from " + from : found;
+  const bool counts = question.counts_on_adoption() && question.bytes > shm::Adoption::min_bytes;
+  return counts ? found + "; chosen as on a shared heap, as all above " + from : found;
 }
 
 /// The model is asked as by ranks that have a CPU each.

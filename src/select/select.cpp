@@ -46,9 +46,9 @@ std::array<std::span<const Rule>, 2> Selector::rules_for(Operation operation) co
 
 // Each rank adopts its buffers alone, and not at first: what suits a shared heap has to do without one, too. It does with two
 // ranks, but not with more: a linear bcast of buffers that are not adopted took 4 times as long as a hierarchical one (on 16
-// cores).
+// cores), and of the shortest an allreduce through slots is the faster one.
 Question Selector::asked(Question question) const {
-  const bool adopted = question.counts_on_adoption() && question.bytes >= shm::Adoption::min_bytes;
+  const bool adopted = question.counts_on_adoption() && question.bytes > shm::Adoption::min_bytes;
   question.shared_heap = shared_heap_ || adopted;
   return question;
 }
@@ -94,7 +94,7 @@ Answer Selector::choose(const Question& question, const std::optional<Choice>& f
     if (const auto found = wanted(by_environment, variable_of(question.operation, for_all_forms))) return *found;
   }
   const Question here = asked(question);
-  if (here.counts_on_adoption()) sizes.narrow({shm::Adoption::min_bytes}, here.bytes);
+  if (here.counts_on_adoption()) sizes.narrow({shm::Adoption::min_bytes + 1}, here.bytes);
   const Rule* last = nullptr;
   for (const std::span<const Rule> rules : rules_for(here.operation)) {
     for (const Rule& rule : rules) {

@@ -171,7 +171,7 @@ TEST_F(AdoptionTest, PeersSeeIt) {
 TEST_F(AdoptionTest, OnlyWholePagesAreAdoptedAndTheEndsAreBrought) {
   const Memory memory(megabyte);
   memory.fill(1);
-  constexpr std::size_t before = 16, bytes = 200'000;
+  constexpr std::size_t before = 16, bytes = 300'000;
   std::byte* const buffer = memory.data + before;
   Adopted* const adopted = come_back(buffer, bytes);
   ASSERT_NE(adopted, nullptr);
@@ -524,7 +524,7 @@ TEST_F(AdoptionTest, WhatIsUsedByTurnsDoesNotDriveEachOtherOut) {
 
 TEST_F(AdoptionTest, ManyBuffersDoNotUseUpMappings) {
   constexpr int some = 600, most = 256;
-  constexpr std::size_t bytes = 64 << 10;
+  constexpr std::size_t bytes = Adoption::min_bytes;
   const Memory memory(2 * some * bytes);
   for (int i = 0; i < some; ++i) {
     std::byte* const buffer = memory.data + 2 * i * bytes;

@@ -356,7 +356,7 @@ TEST(Selector, KnowsWhichBuffersAreAdopted) {
     const char* want;
     ByteRange sizes;
   };
-  constexpr std::size_t from = 64 << 10;
+  constexpr std::size_t from = (256 << 10) + 1;
   for (const Case& c : {Case{2, from, true, {}, true, "linear", {from, SIZE_MAX}},
                         {2, from - 1, true, {}, true, "knomial", {0, from - 1}},
                         {2, from, false, {}, true, "knomial", {}},
