@@ -118,9 +118,7 @@ std::string buffers(const Question& question, const Settings& settings) {
   if (!question.adopts) return "not adopted: this kernel does not say what is mapped where, as Linux 6.11 does";
   const std::string from = bytes_text(shm::Adoption::min_bytes);
   if (question.bytes < shm::Adoption::min_bytes) return "not adopted: of parts shorter than " + from;
-  const std::string found = "adopted when they come back";
-  const bool counts = question.counts_on_adoption() && question.bytes > shm::Adoption::min_bytes;
-  return counts ? found + "; chosen as on a shared heap, as all above " + from : found;
+  return "adopted when they come back";
 }
 
 /// The model is asked as by ranks that have a CPU each.

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "algorithms/levels.hpp"
-#include "transport/shm/heap/adoption.hpp"
 #include "transport/shm/policy.hpp"
 
 namespace omnes::inline select {
@@ -44,12 +43,11 @@ std::array<std::span<const Rule>, 2> Selector::rules_for(Operation operation) co
   return {own_rules_, whole_table_};
 }
 
-// Each rank adopts its buffers alone, and not at first: what suits a shared heap has to do without one, too. It does with two
-// ranks, but not with more: a linear bcast of buffers that are not adopted took 4 times as long as a hierarchical one (on 16
-// cores), and of the shortest an allreduce through slots is the faster one.
+// Adopted buffers change no choice (OMNES_HEAP=auto): each rank adopts alone, and not at first, and what suits a shared heap may be
+// slow without one. Not adopted, a sliced reduce of 1 MiB took 5 times as long as a linear one in segments (2 ranks on a Zen 5), a
+// linear bcast 4 times as long as a hierarchical one (16 cores).
 Question Selector::asked(Question question) const {
-  const bool adopted = question.counts_on_adoption() && question.bytes > shm::Adoption::min_bytes;
-  question.shared_heap = shared_heap_ || adopted;
+  question.shared_heap = shared_heap_;
   return question;
 }
 
@@ -94,7 +92,6 @@ Answer Selector::choose(const Question& question, const std::optional<Choice>& f
     if (const auto found = wanted(by_environment, variable_of(question.operation, for_all_forms))) return *found;
   }
   const Question here = asked(question);
-  if (here.counts_on_adoption()) sizes.narrow({shm::Adoption::min_bytes + 1}, here.bytes);
   const Rule* last = nullptr;
   for (const std::span<const Rule> rules : rules_for(here.operation)) {
     for (const Rule& rule : rules) {

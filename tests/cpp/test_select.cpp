@@ -344,33 +344,14 @@ TEST(Selector, AsksTheModel) {
   }
 }
 
-// As on a shared heap, which between nodes nobody has. With more than two ranks that is slow until they are adopted.
-TEST(Selector, KnowsWhichBuffersAreAdopted) {
-  const Selector selector = with({}, table("{shared_heap=true, use='linear'}, {use='knomial'}"));
-  struct Case {
-    int p;
-    std::size_t bytes;
-    bool adopts;
-    std::vector<std::int32_t> node;
-    bool share;
-    const char* want;
-    ByteRange sizes;
-  };
-  constexpr std::size_t from = (256 << 10) + 1;
-  for (const Case& c : {Case{2, from, true, {}, true, "linear", {from, SIZE_MAX}},
-                        {2, from - 1, true, {}, true, "knomial", {0, from - 1}},
-                        {2, from, false, {}, true, "knomial", {}},
-                        {2, from, true, {}, false, "knomial", {}},
-                        {2, from, true, {0, 1}, true, "knomial", {}},
-                        {3, from, true, {}, true, "knomial", {}}}) {
-    Question question{.operation = Operation::bcast, .p = c.p, .bytes = c.bytes, .adopts = c.adopts};
-    question.lie_on(c.node, c.share);
-    const Answer answer = selector.choose(question);
-    SCOPED_TRACE(testing::Message() << c.p << " ranks, " << c.bytes << " bytes, " << c.adopts << c.node.size()
-                                    << c.share);
-    EXPECT_STREQ(answer.choice.algorithm->name, c.want);
-    EXPECT_EQ(answer.sizes.from, c.sizes.from);
-    EXPECT_EQ(answer.sizes.to, c.sizes.to);
+// Which lie in a heap for some ranks, or not yet.
+TEST(Selector, ChoosesTheSameWhetherBuffersAreAdoptedOrNot) {
+  const std::string rules = table("{shared_heap=true, use='linear'}, {use='knomial'}");
+  const Question question{.operation = Operation::bcast, .p = 2, .bytes = 1 << 20, .adopts = true};
+  for (const auto& [heap, want] : {std::pair("auto", "knomial"), {"alloc_mem", "knomial"}, {"shared", "linear"}}) {
+    const std::string variable = std::string("OMNES_HEAP=") + heap;
+    const Answer answer = with({variable.c_str()}, rules).choose(question);
+    EXPECT_STREQ(answer.choice.algorithm->name, want) << heap;
   }
 }
 
