@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "base/control_groups.hpp"
 #include "transport/shm/system_memory.hpp"
 
 namespace omnes::shm {
@@ -46,19 +48,12 @@ std::size_t number_of(int what) { return static_cast<std::size_t>(std::max(sysco
 /// What the machine has, or this process and others in its control groups may have.
 std::size_t memory_of_all() {
   std::size_t least = number_of(_SC_PHYS_PAGES) * page();
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // "0::/PATH", or of version 1 "9:memory:/PATH"
-    const bool of_all = line.starts_with("0::");
-    const std::size_t path = line.find('/');
-    if (path == std::string::npos || (!of_all && line.find(":memory:") == std::string::npos)) continue;
-    const std::string root = of_all ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
-    const std::string file = of_all ? "/memory.max" : "/memory.limit_in_bytes";
-    for (std::string group = line.substr(path);; group.erase(group.rfind('/'))) {  // and those that it is part of
+  for_each_control_group("memory", "/", [&](const std::filesystem::path& group) {
+    for (const char* const file : {"memory.max", "memory.limit_in_bytes"}) {  // of version 2 and 1
       std::size_t bytes = 0;
-      if (std::ifstream(root + group + file) >> bytes) least = std::min(least, bytes);
-      if (group.empty()) break;
+      if (std::ifstream(group / file) >> bytes) least = std::min(least, bytes);
     }
-  }
+  });
   return least;
 }
 
