@@ -563,7 +563,7 @@ std::shared_ptr<std::atomic<std::uint32_t>> sleep_word() {
   const Inside inside;
   if (lanes.size() != 1 || !lanes[0].lane->is_open() || lanes[0].state->messages) return nullptr;
   shm::Endpoint* const endpoint = lanes[0].lane->endpoint();
-  if (!endpoint) return nullptr;
+  if (!endpoint || !endpoint->all_have_come()) return nullptr;      // who has not cannot wake this rank
   return {lanes[0].state->shared_from_this(), endpoint->asleep()};  // which keeps the segment
 }
 

@@ -135,6 +135,13 @@ constexpr std::int64_t longest_sleep_unless_woken = 50'000;
 // would take five times as long for it. Where ranks share CPUs, they would wait for each other meanwhile.
 constexpr std::size_t touched_first = 256 * 1024;
 
+/// Where this rank may sleep once all have come: who has not, and needs an answer of the host here first, does not know where.
+void sleep_at(const shm::Endpoint& endpoint, shm::WaitPolicy& waiting) {
+  waiting.asleep = endpoint.asleep();
+  waiting.by = &endpoint;
+  waiting.can_be_woken = [](const void* by) { return static_cast<const shm::Endpoint*>(by)->all_have_come(); };
+}
+
 void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   open(state, *lanes, blocking_lane, state.team->lane(), true);
   static std::atomic<bool> touched = false;
@@ -144,7 +151,7 @@ void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   shm::WaitPolicy waiting = state.team->waiting();
   // Only where nothing but shared memory can bring news a rank may sleep.
   if (lanes->segment && !state.messages && process().settings.wait != Wait::spin)
-    waiting.asleep = state.team->lane().endpoint()->asleep();
+    sleep_at(*state.team->lane().endpoint(), waiting);
   if (!has_hook()) waiting.longest_sleep = longest_sleep_unless_woken;
   waiting.poke = poke;
   state.team->wait_so(waiting);

@@ -142,16 +142,20 @@ void Waiter::yield_or_sleep() {
   }
   idle_yields_ = after - before < idle_yield ? idle_yields_ + 1 : 0;
   const bool in_vain = !policy_.yields_reach && idle_yields_ >= max_idle_yields;
-  const bool may_sleep = policy_.asleep && !(policy_.others && policy_.others->load(std::memory_order_relaxed) > 0);
-  if (in_vain && !may_sleep) {
-    look_at_host();
-    system.nap(nap);
-  }
-  if (may_sleep && (in_vain || after > sleep_from_)) {
+  if (!in_vain && after <= sleep_from_) return;
+  if (may_sleep()) {
     announced_ = true;
     policy_.asleep->store(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
+  } else if (in_vain) {
+    look_at_host();
+    system.nap(nap);
   }
+}
+
+bool Waiter::may_sleep() const {
+  if (!policy_.asleep || (policy_.others && policy_.others->load(std::memory_order_relaxed) > 0)) return false;
+  return !policy_.can_be_woken || policy_.can_be_woken(policy_.by);
 }
 
 void Waiter::look_at_host() {

@@ -36,9 +36,11 @@ class System {
 };
 
 struct WaitPolicy {
-  bool oversubscribed = false;                   ///< the ranks of this node outnumber the CPUs that they may run on
-  bool yields_reach = true;                      ///< false: a yield may not hand the CPU to the other ranks
-  std::atomic<std::uint32_t>* asleep = nullptr;  ///< own sleep word; null: never sleep
+  bool oversubscribed = false;                     ///< the ranks of this node outnumber the CPUs that they may run on
+  bool yields_reach = true;                        ///< false: a yield may not hand the CPU to the other ranks
+  std::atomic<std::uint32_t>* asleep = nullptr;    ///< own sleep word; null: never sleep
+  bool (*can_be_woken)(const void* by) = nullptr;  ///< no sleep while it says no; null: it can
+  const void* by = nullptr;
   const std::atomic<int>* others = nullptr;  ///< of things that may come by other ways: while there are any, no sleep
   std::int64_t sleep_after = 2'000'000;      ///< ns of yielding; time slices are longer, computing phases much longer
   std::int64_t longest_sleep = 500'000;      ///< ns: what a lost wake-up may cost, and whom nobody wakes for the host
@@ -73,6 +75,7 @@ class Waiter {
   void yield_alone();
   void yield_or_sleep();
   bool is_time_to_look(std::int64_t now) const { return now >= next_look_ || now == stands_at_; }
+  bool may_sleep() const;
   void look_at_host();
   void withdraw();
 
