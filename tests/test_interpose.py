@@ -302,9 +302,31 @@ def test_ranks_of_other_communicators_take_cpus_as_well(mpi, build, two_cpus, tm
     assert [(entry["size"], entry["algorithm"]) for entry in of_bcast] == [(2, "chain")]
 
 
-def test_ranks_that_were_spawned(mpi, build):
+def passed_on_of_spawned(mpi, program, folder, variables):
+    """Why calls of those that have started others went to the host."""
     slots = ["--oversubscribe"] if mpi.family == "ompi" else []
-    expect_ok(mpirun(mpi, 2, build("spawned", mpi), options=slots))
+    run = mpirun(mpi, 2, *program, variables={**variables, "OMNES_STATS": str(folder)}, options=slots)
+    expect_ok(run)
+    assert not run.stderr
+    return [{entry["reason"] for entry in report["passed"]} for report in reports(folder, 2)]
+
+
+@pytest.mark.parametrize("variables", [SHARED, MESSAGES, NODES], ids=["shared", "messages", "nodes"])
+def test_ranks_that_were_spawned(mpi, build, tmp_path, variables):
+    """Together with those that have started them they are served like others."""
+    assert passed_on_of_spawned(mpi, [build("spawned", mpi)], tmp_path, variables) == [set(), set()]
+    assert {path.name for path in tmp_path.iterdir()} == {"rank-0.json", "rank-1.json"}
+
+
+def test_ranks_that_were_spawned_without_omnes(mpi, build, tmp_path):
+    passed = passed_on_of_spawned(mpi, [build("spawned", mpi), "without"], tmp_path, SHARED)
+    assert passed == [{"ranks of several MPI_COMM_WORLDs"}] * 2
+
+
+def test_ranks_without_omnes_spawn_others(mpi, build):
+    slots = ["--oversubscribe"] if mpi.family == "ompi" else []
+    library = libraries.path(mpi.family)
+    expect_ok(mpirun(mpi, 2, build("spawned", mpi), "with", library, with_omnes=False, options=slots))
 
 
 def ours_in_shared_memory():

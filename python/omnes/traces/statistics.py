@@ -89,7 +89,7 @@ def _called(ranks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     found: dict[tuple[str, str, str, int], list[int]] = {}
     for rank in ranks:
         for entry in rank["entries"]:
-            if "group" in entry:
+            if entry.get("group", -1) >= 0:
                 members = rank["groups"][entry["group"]]
                 key = (entry["operation"], entry["algorithm"], members, entry["root"])
                 sums = found.setdefault(key, [0, 0])

@@ -16,17 +16,19 @@ int size_of(MPI_Comm comm) {
   return p;
 }
 
-std::vector<int> ranks_in_world(MPI_Comm comm, int p) {
+std::vector<int> ranks_in(const World& world, MPI_Comm comm, int p) {
   MPI_Group ours;
   check_raised(host.Comm_group(comm, &ours));
   std::vector<int> ranks(p), in_world(p);
   std::iota(ranks.begin(), ranks.end(), 0);
-  const int code = host.Group_translate_ranks(ours, p, ranks.data(), world()->group, in_world.data());
+  const int code = host.Group_translate_ranks(ours, p, ranks.data(), world.group, in_world.data());
   host.Group_free(&ours);
   check_raised(code);
   if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) in_world.clear();
   return in_world;
 }
+
+std::vector<int> ranks_in_world(MPI_Comm comm, int p) { return ranks_in(*world(), comm, p); }
 
 bool ranks_are_threads(MPI_Comm comm) {
   int flag = 0;

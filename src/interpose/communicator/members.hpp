@@ -8,10 +8,13 @@
 
 namespace omnes::interpose {
 
+struct World;  // process/world.hpp
+
 struct Members {
   int p = 1;
   int rank = 0;
-  std::vector<int> ranks;                          ///< in MPI_COMM_WORLD
+  const World* world = nullptr;                    ///< where they have met; outlives them (membership.hpp)
+  std::vector<int> ranks;                          ///< in it
   std::vector<int> here;                           ///< on this node, in rank order
   bool messages = false;                           ///< some do not share memory with this rank
   Unattended unattended = Unattended::everything;  ///< on all of them
@@ -24,8 +27,10 @@ struct Members {
 /// How many they are; 0: an intercommunicator. Throws Failure.
 int size_of(MPI_Comm comm);
 
-/// Their ranks in MPI_COMM_WORLD; empty when some were not started together with this one (MPI_Comm_spawn,
-/// MPI_Comm_connect): they may not have this library. Throws Failure.
+/// Their ranks in that world; empty when some are not in it. Throws Failure.
+std::vector<int> ranks_in(const World& world, MPI_Comm comm, int p);
+/// In MPI_COMM_WORLD: when some were not started together with this one (MPI_Comm_spawn, MPI_Comm_connect), they may not have
+/// this library.
 std::vector<int> ranks_in_world(MPI_Comm comm, int p);
 
 /// Whether it is one of MPICH's thread communicators (MPIX_Threadcomm_init): several threads of a process are in one

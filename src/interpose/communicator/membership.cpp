@@ -25,7 +25,7 @@ constexpr std::size_t max_idle = 64;
 
 struct All {
   std::mutex mutex;  ///< taken before a membership's own
-  std::map<std::vector<int>, std::shared_ptr<Membership>> by_ranks;
+  std::map<std::pair<const World*, std::vector<int>>, std::shared_ptr<Membership>> by_ranks;
   std::atomic<int> idle = 0;              ///< states and lanes, of all memberships
   std::atomic<int> most = idle_at_first;  ///< before they are looked through
   static constexpr int idle_at_first = 512;
@@ -97,21 +97,26 @@ void tidy(Membership& m, int number) {
 
 }  // namespace
 
-std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const char*& passed) {
+std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const World* met, const char*& passed) {
   if (p == 0) {
     passed = "intercommunicator";
     return nullptr;
   }
   Members members;
   members.p = p;
+  members.world = world();
   members.ranks = ranks_in_world(comm, members.p);
+  if (members.ranks.empty() && met) {
+    members.world = met;
+    members.ranks = ranks_in(*met, comm, members.p);
+  }
   if (members.ranks.empty()) {
     passed = "ranks of several MPI_COMM_WORLDs";
     return nullptr;
   }
-  if (std::shared_ptr<Membership> known = membership_of(members.ranks)) return known;
+  if (std::shared_ptr<Membership> known = membership_of(*members.world, members.ranks)) return known;
   check_raised(host.Comm_rank(comm, &members.rank));
-  const World& w = *world();
+  const World& w = *members.world;
   const auto introduction = [&](int rank) -> const Introduction& { return w.all[members.ranks[rank]]; };
 
   TeamSetup setup;
@@ -147,12 +152,12 @@ std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const char*& p
   membership->members = std::move(members);
   membership->setup = std::move(setup);
   const std::lock_guard lock(all().mutex);
-  return all().by_ranks.try_emplace(membership->members.ranks, membership).first->second;
+  return all().by_ranks.try_emplace({&w, membership->members.ranks}, membership).first->second;
 }
 
-std::shared_ptr<Membership> membership_of(const std::vector<int>& ranks) {
+std::shared_ptr<Membership> membership_of(const World& world, const std::vector<int>& ranks) {
   const std::lock_guard lock(all().mutex);
-  const auto found = all().by_ranks.find(ranks);
+  const auto found = all().by_ranks.find({&world, ranks});
   return found == all().by_ranks.end() ? nullptr : found->second;
 }
 
@@ -164,6 +169,26 @@ std::shared_ptr<Membership> membership_of(const Kin& kin) {
 void keep_membership(const std::shared_ptr<Membership>& membership, Kin& kin) {
   const std::lock_guard lock(all().mutex);
   kin.membership = membership;
+}
+
+std::shared_ptr<const World> kept(std::unique_ptr<World> world) {
+  return {world.release(), [](World* last) {
+            std::unique_ptr<World> gone(last);
+            std::vector<std::shared_ptr<Membership>> memberships;
+            {
+              All& a = all();
+              const std::lock_guard lock(a.mutex);
+              std::erase_if(a.by_ranks, [&](const auto& entry) {
+                if (entry.first.first != last) return false;
+                Membership& m = *memberships.emplace_back(entry.second);
+                const std::lock_guard own(m.mutex);
+                a.idle -= static_cast<int>(m.states.size() + m.idle.size());
+                return true;
+              });
+            }
+            memberships.clear();
+            end(std::move(gone));
+          }};
 }
 
 std::shared_ptr<State> state_for(std::shared_ptr<Membership> membership) {
@@ -181,6 +206,7 @@ std::shared_ptr<State> state_for(std::shared_ptr<Membership> membership) {
     static_cast<Members&>(*state) = membership->members;
     state->team = std::make_unique<Team>(membership->setup);
   }
+  state->met = membership->members.world->weak_from_this().lock();
   state->membership = std::move(membership);
   return State::shared(std::move(state));
 }
@@ -208,6 +234,7 @@ std::unique_ptr<Lanes> lanes_let_go(Membership& membership, std::uint64_t nonce)
 }
 
 void inherit(std::unique_ptr<State> state) {
+  const std::shared_ptr<const World> met = std::move(state->met);  // the last to go
   const std::shared_ptr<Membership> membership = std::move(state->membership);
   if (!membership) return;
   Membership& m = *membership;

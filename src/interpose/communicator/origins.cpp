@@ -10,6 +10,7 @@
 #include "interpose/communicator/members.hpp"
 #include "interpose/communicator/state.hpp"
 #include "interpose/process/process.hpp"
+#include "interpose/process/world.hpp"
 
 namespace omnes::interpose {
 
@@ -56,7 +57,12 @@ Origin child_of(MPI_Comm parent, MadeOf members, bool ordered) {
   if (!origin) return {};
   Origin child;
   child.of_session = origin->of_session;
+  if (members != MadeOf::strangers) child.met = origin->met;
   constexpr std::uint64_t apart = 0x9E3779B97F4A7C15u;  // so that no two have one identity
+  if (members == MadeOf::both) {  // all of both groups call it, in order, but only of those that have met it is known
+    if (child.met) child.id = child.check = mixed(origin->check + ++origin->made * apart) | 4U;
+    return child;
+  }
   if (!ordered) {
     if (members == MadeOf::same && origin->check != 0)
       child.check = mixed(mixed(origin->check) + ++origin->duplicated * apart) | 4U;
@@ -72,13 +78,17 @@ Origin child_of(MPI_Comm parent, MadeOf members, bool ordered) {
   return child;
 }
 
+Origin origin_between(std::shared_ptr<const World> met) {
+  return {.check = met->all[0].nonce | 4U, .met = std::move(met)};
+}
+
 void keep_made(Origin&& origin, const void* made) {
   if (!made) return;
   const MPI_Comm comm = *static_cast<const MPI_Comm*>(made);
   if (comm == handles.comm_null) return;
   // Should the host itself have freed one of this handle, it ends now.
   if (checking() && origin.check == 0 && !origin.of_session) origin.check = known_by_members(comm);
-  const bool known = origin.id != 0 || origin.check != 0 || origin.of_session;
+  const bool known = origin.id != 0 || origin.check != 0 || origin.of_session || origin.met;
   if (const Origin last = known ? keep_origin(comm, std::move(origin)) : take_origin(comm); last.state)
     StateCache::forget(comm);
 }

@@ -14,6 +14,7 @@ namespace omnes::interpose {
 
 struct Membership;  // membership.hpp
 struct State;       // state.hpp
+struct World;       // process/world.hpp
 
 /// Communicators that are known to have the same members in the same order; by whoever has found them, see membership.cpp.
 struct Kin {
@@ -27,6 +28,9 @@ struct Origin {
   std::uint64_t check = 0;
   /// Of a session, perhaps with ranks that have not called MPI_Init.
   bool of_session = false;
+  /// Its members, if they are of several MPI_COMM_WORLDs and have met. Of an intercommunicator: that of the one which members
+  /// of both groups get out of it.
+  std::shared_ptr<const World> met = {};
   std::shared_ptr<Kin> kin = {};
   std::uint64_t made = 0;             ///< calls that have made others out of it
   std::uint64_t duplicated = 0;       ///< by calls that do not wait
@@ -61,11 +65,14 @@ Origin keep_origin(MPI_Comm comm, Origin origin);
 /// Of one whose origin has_state().
 void keep_state(MPI_Comm comm, std::shared_ptr<State> state);
 
-/// Whether all members of the parent are in it, in their order.
-enum class MadeOf { same, others };
+/// Whether all members of the parent are in it, in their order; others: some of them, of an intercommunicator's `both` groups;
+/// strangers: perhaps others, too.
+enum class MadeOf { same, others, both, strangers };
 /// What the next communicator made out of `parent` is; `ordered`: all members of the parent make such ones, one after the
 /// other.
 Origin child_of(MPI_Comm parent, MadeOf members, bool ordered);
+/// Of an intercommunicator whose groups have met.
+Origin origin_between(std::shared_ptr<const World> met);
 /// Keeps it, if `made` is where the communicator is that was made.
 void keep_made(Origin&& origin, const void* made);
 #endif

@@ -123,14 +123,16 @@ struct Totals {
   int group_of(const std::vector<int>& ranks) {
     return groups.try_emplace(runs_of(ranks), static_cast<int>(groups.size())).first->second;
   }
+  /// -1: there are others than MPI_COMM_WORLD's among them.
+  int group_of(const Members& members) { return members.world == world() ? group_of(members.ranks) : -1; }
 
   void add(const State& state, bool freed) {
     if (!state.team) return;
     if (Samples& samples = state.team->samples(); !samples.samples.empty())
-      keep(state.id, group_of(state.ranks), std::move(samples), freed);
+      keep(state.id, group_of(state), std::move(samples), freed);
     const auto statistics = state.team->statistics();
     if (statistics.empty()) return;
-    const int group = group_of(state.ranks);
+    const int group = group_of(state);
     for (const Ran& more : statistics) {
       const auto [at, is_new] = ran.try_emplace(
           {more.operation, more.form, more.root, state.p, state.team->nodes(), group, more.bytes, more.algorithm},
@@ -145,7 +147,7 @@ struct Totals {
   }
 
   void keep(std::uint64_t id, int group, Samples&& samples, bool freed) {
-    if (id == 0) return;  // nobody could compare them
+    if (id == 0 || group < 0) return;  // nobody could compare them
     if (freed) {
       for (auto& [kind, sample] : samples.samples) {
         sample.thin_to(timed_of_freed < max_timed_of_all_freed ? max_timed_of_freed : 0);
@@ -415,7 +417,7 @@ namespace {
 void introduce(Passing& of, MPI_Comm comm, State* state) {
   if (state && state->team) {
     of.p = state->p;
-    of.group = totals().group_of(state->ranks);
+    of.group = totals().group_of(*state);
     of.samples = &state->team->samples();
     return;
   }

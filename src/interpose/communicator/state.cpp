@@ -9,6 +9,7 @@
 #include "interpose/communicator/record.hpp"
 #include "interpose/communicator/report.hpp"
 #include "interpose/host/failure.hpp"
+#include "interpose/process/world.hpp"
 
 namespace omnes::interpose {
 
@@ -72,7 +73,7 @@ void keep(MPI_Comm comm, const Origin& origin, State& state, std::shared_ptr<Sta
 std::shared_ptr<State> new_state(MPI_Comm comm, const Origin& origin, std::shared_ptr<Membership> membership, int p) {
   const char* passed = nullptr;
   if (!membership) {
-    membership = ask_for_members(comm, p, passed);
+    membership = ask_for_members(comm, p, origin.met.get(), passed);
     if (membership && origin.kin) keep_membership(membership, *origin.kin);
   }
   std::shared_ptr<State> state =
@@ -161,6 +162,9 @@ int free_communicator(MPI_Comm comm, const std::function<int()>& free) {
   const MPI_Comm before = std::exchange(being_freed, comm);
   Origin origin = take_origin(comm);
   if (origin.state) part(comm, *origin.state);
+  if (origin.id == 0)
+    origin.met.reset();  // what it has needed goes first: ranks wait for each other to be disconnected
+  free_worlds();
   const int code = free();
   being_freed = before;
   if (code != MPI_SUCCESS && origin.id != 0) {  // it is still there

@@ -28,7 +28,8 @@ struct State : Members, std::enable_shared_from_this<State> {
   void begin_anew();
   /// From here on it is kept by who uses it; at last it goes to inherit() (membership.hpp).
   static std::shared_ptr<State> shared(std::unique_ptr<State> state);
-  std::shared_ptr<State> held;  ///< by the communicator's attribute, where it is not kept with its origin
+  std::shared_ptr<State> held;       ///< by the communicator's attribute, where it is not kept with its origin
+  std::shared_ptr<const World> met;  ///< keeps its world, unless that is there to stay
   std::shared_ptr<Membership> membership;
   const char* passed = nullptr;  ///< why there is no team
   Staging staging[3];            ///< of blocking calls

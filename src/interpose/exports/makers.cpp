@@ -135,9 +135,9 @@ OMNES_MAKER(Dist_graph_create_adjacent, others, true,
              const int* destination_weights, Wide info, int reorder),
             (in, sources, source_weights, out, destinations, destination_weights, info, reorder))
 OMNES_MAKER(Comm_create_group, others, false, (Wide group, int tag), (group, tag))
-OMNES_MAKER(Intercomm_create, others, false, (int leader, Wide peers, int remote_leader, int tag),
+OMNES_MAKER(Intercomm_create, strangers, false, (int leader, Wide peers, int remote_leader, int tag),
             (leader, peers, remote_leader, tag))
-OMNES_MAKER(Intercomm_merge, others, false, (int high), (high))
+OMNES_MAKER(Intercomm_merge, both, false, (int high), (high))
 
 OMNES_EXPORT(Comm_idup, Wide comm, void* made, void* request) {
   return make(comm, {check::Function::Comm_idup, MadeOf::same, false, OMNES_CALLER}, made,

@@ -97,6 +97,16 @@ std::shared_ptr<const model::MachineCosts> find_machine(Settings& settings) {
   }
 }
 
+/// Whether this process was started by MPI_Comm_spawn.
+bool was_spawned() {
+#ifdef OMNES_ABI_SMPI
+  return false;
+#else
+  MPI_Comm parent;
+  return host.Comm_get_parent(&parent) == MPI_SUCCESS && parent != handles.comm_null;
+#endif
+}
+
 const char* set_up() {
   Process& p = process();
   try {
@@ -120,6 +130,10 @@ const char* set_up() {
     return "wrong OMNES_ variable";
   }
   for (const std::string& line : p.settings.ignored) note(line);
+  if (was_spawned()) {  // there are others of the same ranks, whose files these would be
+    p.settings.stats.reset();
+    p.settings.record.reset();
+  }
   p.fingerprint = fingerprint_of(p.settings);
   if (host.Comm_rank(handles.comm_world, &p.rank) != MPI_SUCCESS ||
       host.Comm_size(handles.comm_world, &p.size) != MPI_SUCCESS)
@@ -177,6 +191,7 @@ void begin_end(const void* caller) {
   try {
     engine::drain();
     spares::free_all();
+    free_worlds();
   } catch (const std::bad_alloc&) {  // the host ends all the same
   }
 }

@@ -22,8 +22,8 @@ Family find_host() {
   static const Family family = [] {
     const Family found = look_up_host();
     if (found == built_for)
-      handles = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_BYTE,
-                 MPI_INT,        MPI_OP_NULL,   MPI_MIN,       MPI_REQUEST_NULL,  MPI_ERRORS_RETURN};
+      handles = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL, MPI_INFO_NULL,    MPI_DATATYPE_NULL, MPI_BYTE,
+                 MPI_INT,        MPI_OP_NULL,   MPI_MIN,       MPI_REQUEST_NULL, MPI_ERRORS_RETURN};
     detours.fetch_sub(1, std::memory_order_release);
     return found;
   }();

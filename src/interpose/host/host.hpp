@@ -66,7 +66,9 @@
   X(Comm_create_group) X(Intercomm_create) X(Intercomm_merge) X(Cart_create) X(Cart_sub) X(Graph_create)  \
   X(Dist_graph_create) X(Dist_graph_create_adjacent)                                                      \
   X(Comm_create_from_group) X(Intercomm_create_from_groups)                                               \
-  X(Comm_set_name) X(Comm_get_errhandler) X(Errhandler_free)
+  X(Comm_set_name) X(Comm_get_errhandler) X(Errhandler_free)                                              \
+  X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_get_parent) X(Comm_remote_size)                             \
+  X(Info_create) X(Info_dup) X(Info_set) X(Info_free)
 // The other functions that begin a message.
 #define OMNES_HOST_BEGINNERS(X)                                                                           \
   X(Send_init) X(Ssend_init) X(Rsend_init) X(Isendrecv) X(Isendrecv_replace) X(Psend_init) X(Precv_init)
@@ -101,6 +103,7 @@ struct Host {
 /// Predefined handles that calls are compared with, looked up once.
 struct Handles {
   MPI_Comm comm_world, comm_self, comm_null;
+  MPI_Info info_null;
   MPI_Datatype type_null, byte, integer;
   MPI_Op op_null, min;
   MPI_Request request_null;

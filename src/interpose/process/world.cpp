@@ -79,9 +79,9 @@ Whereabouts find_whereabouts(std::uint64_t memory) {
   return own_whereabouts(name_of_machine(), network, memory);
 }
 
-Introduction introduce(int rank, int size) {
-  static std::uint64_t nonce = 0;
-  nonce = shm::new_nonce();
+Introduction introduce(World& w) {
+  const auto [rank, size] = std::pair(w.rank, w.size);
+  w.nonce = shm::new_nonce();
 
   const Process& self = process();
   const std::uint64_t machine = simulated ? mix(0, name_of_machine()) : identity_of_machine();
@@ -110,8 +110,8 @@ Introduction introduce(int rank, int size) {
   // Not where each communicator is to be told of by itself, nor where members may be gone.
   const Settings& settings = self.settings;
   me.spares = !settings.stats && !settings.record && settings.check == Check::off && !seldom.may_be_revoked;
-  me.address = reinterpret_cast<std::uint64_t>(&nonce);
-  me.nonce = nonce;
+  me.address = reinterpret_cast<std::uint64_t>(&w.nonce);
+  me.nonce = w.nonce;
   return me;
 }
 
@@ -128,23 +128,22 @@ int start_and_wait(Start start) {
 }
 constexpr bool host_yields = built_for == Family::ompi || simulated;
 
-int gather_introductions(Introduction& mine, std::span<Introduction> all) {
+int gather_introductions(MPI_Comm comm, Introduction& mine, std::span<Introduction> all) {
   constexpr int bytes = sizeof mine;
-  if constexpr (host_yields)
-    return host.Allgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, handles.comm_world);
+  if constexpr (host_yields) return host.Allgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, comm);
   return start_and_wait([&](MPI_Request* request) {
-    return host.Iallgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, handles.comm_world, request);
+    return host.Iallgather(&mine, bytes, handles.byte, all.data(), bytes, handles.byte, comm, request);
   });
 }
 
-int least_of_all(bool mine, bool& all) {
+int least_of_all(MPI_Comm comm, bool mine, bool& all) {
   const int own = mine;
   int least = 0, code;
   if constexpr (host_yields)
-    code = host.Allreduce(&own, &least, 1, handles.integer, handles.min, handles.comm_world);
+    code = host.Allreduce(&own, &least, 1, handles.integer, handles.min, comm);
   else
     code = start_and_wait([&](MPI_Request* request) {
-      return host.Iallreduce(&own, &least, 1, handles.integer, handles.min, handles.comm_world, request);
+      return host.Iallreduce(&own, &least, 1, handles.integer, handles.min, comm, request);
     });
   all = least != 0;
   return code;
@@ -175,16 +174,16 @@ std::shared_ptr<shm::Segment> make_bulletins(const World& w, shm::Medium medium,
 }
 
 /// Tries what the first rank with this memory offers. All ranks learn whether it worked everywhere.
-int try_medium(World& w, shm::Medium medium, Introduction& mine, bool& works) {
+int try_medium(MPI_Comm comm, World& w, shm::Medium medium, Introduction& mine, bool& works) {
   std::string error;
   std::shared_ptr<shm::Segment> offered = make_bulletins(w, medium, mine.ticket);
   if (!offered) mine.ticket.pid = 0;
-  if (const int code = gather_introductions(mine, w.all); code != MPI_SUCCESS) return code;
+  if (const int code = gather_introductions(comm, mine, w.all); code != MPI_SUCCESS) return code;
   const int first = w.first_here();
   const shm::Ticket& ticket = w.all[first].ticket;
   std::shared_ptr<shm::Segment> found = offered;
   if (first != w.rank) found = ticket.pid != 0 ? shm::Segment::attach(ticket, error) : nullptr;
-  const int code = least_of_all(may_make_segments(w, mine, medium) && found, works);
+  const int code = least_of_all(comm, may_make_segments(w, mine, medium) && found, works);
   if (code != MPI_SUCCESS || !works) return code;
   found->everyone_attached();
   if (ticket.geometry.slot_bytes == shm::Bulletin::bytes) w.bulletins = std::move(found);
@@ -203,12 +202,12 @@ void find_readable(World& w, const Introduction& mine) {
   }
 }
 
-int find_shared_memory(World& w, Introduction& mine) {
+int find_shared_memory(MPI_Comm comm, World& w, Introduction& mine) {
   w.introductions = std::make_shared<std::vector<Introduction>>(w.size);
   w.all = *w.introductions;
   for (const shm::Medium medium : {shm::Medium::nameless, shm::Medium::file}) {
     bool works = false;
-    if (const int code = try_medium(w, medium, mine, works); code != MPI_SUCCESS) return code;
+    if (const int code = try_medium(comm, w, medium, mine, works); code != MPI_SUCCESS) return code;
     if (!works) continue;
     w.medium = medium;
     break;
@@ -220,25 +219,24 @@ int find_shared_memory(World& w, Introduction& mine) {
 
 /// Of all ranks. Open MPI's MPI_Comm_create runs nonblocking collectives on the communicator that it is given, after
 /// which every look for messages calls their progress function, too: the program's tests of requests take 5 % longer.
-int create(MPI_Group group, MPI_Comm& made) {
+int create(MPI_Comm comm, MPI_Group group, MPI_Comm& made) {
 #ifdef OMNES_ABI_OMPI
   constexpr int tag = 0;  // nobody else is at it now
-  if (host.Comm_create_group) return host.Comm_create_group(handles.comm_world, group, tag, &made);
+  if (host.Comm_create_group) return host.Comm_create_group(comm, group, tag, &made);
 #endif
-  return host.Comm_create(handles.comm_world, group, &made);
+  return host.Comm_create(comm, group, &made);
 }
 
-int make_private_communicator(MPI_Comm& made) {
+int make_private_communicator(MPI_Comm comm, MPI_Comm& made) {
 #ifndef OMNES_ABI_SMPI
   if (!host_yields && host.Comm_idup) {  // the program has put no attributes there yet
-    const int code =
-        start_and_wait([&](MPI_Request* request) { return host.Comm_idup(handles.comm_world, &made, request); });
+    const int code = start_and_wait([&](MPI_Request* request) { return host.Comm_idup(comm, &made, request); });
     return code == MPI_SUCCESS ? host.Comm_set_errhandler(made, handles.errors_return) : code;
   }
 #endif
   MPI_Group group;
-  if (const int code = host.Comm_group(handles.comm_world, &group); code != MPI_SUCCESS) return code;
-  const int code = create(group, made);
+  if (const int code = host.Comm_group(comm, &group); code != MPI_SUCCESS) return code;
+  const int code = create(comm, group, made);
   host.Group_free(&group);
   return code == MPI_SUCCESS ? host.Comm_set_errhandler(made, handles.errors_return) : code;
 }
@@ -300,22 +298,29 @@ Placed World::place(std::span<const int> ranks) const {
   return omnes::place(records, process().settings.levels);
 }
 
+namespace {
+
+int introduce_all(World& w, MPI_Comm comm) {
+  if (const int code = host.Comm_rank(comm, &w.rank); code != MPI_SUCCESS) return code;
+  if (const int code = host.Comm_size(comm, &w.size); code != MPI_SUCCESS) return code;
+  Introduction mine = introduce(w);
+  if constexpr (simulated) {
+    w.introductions = table_of_all(mine, w.rank, w.size, comm);
+    w.all = *w.introductions;
+  } else if (const int code = find_shared_memory(comm, w, mine); code != MPI_SUCCESS) {
+    return code;
+  }
+  see_who_shares_cpus(w);
+  return host.Comm_group(comm, &w.group);
+}
+
+}  // namespace
+
 int meet() {
   if (the_world) return MPI_SUCCESS;
   auto made = std::make_unique<World>();
-  World* const w = made.get();
-  if (const int code = host.Comm_rank(handles.comm_world, &w->rank); code != MPI_SUCCESS) return code;
-  if (const int code = host.Comm_size(handles.comm_world, &w->size); code != MPI_SUCCESS) return code;
-  Introduction mine = introduce(w->rank, w->size);
-  if constexpr (simulated) {
-    w->introductions = table_of_all(mine, w->rank, w->size, handles.comm_world);
-    w->all = *w->introductions;
-  } else if (const int code = find_shared_memory(*w, mine); code != MPI_SUCCESS) {
-    return code;
-  }
-  see_who_shares_cpus(*w);
-  if (const int code = host.Comm_group(handles.comm_world, &w->group); code != MPI_SUCCESS) return code;
-  if (const int code = make_private_communicator(w->comm); code != MPI_SUCCESS) return code;
+  if (const int code = introduce_all(*made, handles.comm_world); code != MPI_SUCCESS) return code;
+  if (const int code = make_private_communicator(handles.comm_world, made->comm); code != MPI_SUCCESS) return code;
 
   int found = 0;
   void* bound = nullptr;
@@ -329,15 +334,46 @@ int meet() {
 
 const World* world() { return the_world; }
 
-shm::Access access_to(int rank) {
-  static std::mutex mutex;
-  static auto& heaps = *new std::map<int, std::shared_ptr<const shm::PeerHeap>>;  // by rank; null: cannot be mapped
+int meet(MPI_Comm comm, std::unique_ptr<World>& made) {
+  made = std::make_unique<World>();
+  made->comm = handles.comm_null;
+  if (const int code = introduce_all(*made, comm); code != MPI_SUCCESS) return code;
+  const auto is_here = [&](const Introduction& other) { return other.memory == made->all[0].memory; };
+  if (made->medium && std::ranges::all_of(made->all, is_here)) return MPI_SUCCESS;  // nobody needs messages
+  return make_private_communicator(comm, made->comm);
+}
+
+namespace {
+
+std::mutex ending;
+std::vector<std::unique_ptr<World>> ended;  // guarded by `ending`
+
+}  // namespace
+
+void end(std::unique_ptr<World> world) {
+  const std::lock_guard lock(ending);
+  ended.push_back(std::move(world));
+}
+
+void free_worlds() {
+  std::vector<std::unique_ptr<World>> all;
+  {
+    const std::lock_guard lock(ending);
+    all.swap(ended);
+  }
+  for (const auto& world : all) {
+    host.Group_free(&world->group);
+    if (world->comm != handles.comm_null) host.Comm_free(&world->comm);
+  }
+}
+
+shm::Access World::access_to(int other) const {
   shm::Access found;
-  if (process().settings.shared_memory.single_copy != shm::never) found.pid = the_world->readable[rank];
+  if (process().settings.shared_memory.single_copy != shm::never) found.pid = readable[other];
   if (process().settings.heap == HeapUse::off) return found;
-  const std::lock_guard lock(mutex);
-  const auto [heap, is_new] = heaps.try_emplace(rank);
-  if (is_new) heap->second = shm::PeerHeap::map(the_world->all[rank].heap);
+  const std::lock_guard lock(mutex_);
+  const auto [heap, is_new] = heaps_.try_emplace(other);
+  if (is_new) heap->second = shm::PeerHeap::map(all[other].heap);
   found.heap = heap->second;
   return found;
 }

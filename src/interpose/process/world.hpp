@@ -1,10 +1,13 @@
-// All ranks of MPI_COMM_WORLD, introduced to each other in MPI_Init: who runs where, and who can reach whose memory.
+// Ranks that have been introduced to each other: who runs where, and who can reach whose memory. Those of MPI_COMM_WORLD are in
+// MPI_Init, those of several MPI_COMM_WORLDs when they get a communicator.
 //
 // From then on every rank can say of any group of ranks who shares memory with whom, without asking.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -39,13 +42,14 @@ struct Introduction {
   bool spares;  ///< it keeps communicators that are freed
 };
 
-struct World {
+struct World : std::enable_shared_from_this<World> {
   MPI_Comm comm;    ///< private; carries all messages of all teams
-  MPI_Group group;  ///< of MPI_COMM_WORLD
+  MPI_Group group;  ///< of all
   int rank = 0;
   int size = 1;
   std::shared_ptr<std::vector<Introduction>> introductions;  ///< in simulations one of all ranks
   std::span<Introduction> all;                               ///< these
+  std::uint64_t nonce = 0;                                   ///< where others look for it
   std::optional<shm::Medium> medium;   ///< how ranks with the same memory share it; none: they cannot
   std::vector<std::int64_t> readable;  ///< by rank: its process, or 0 where this rank cannot read its memory
 
@@ -65,17 +69,26 @@ struct World {
   bool own_cpus(std::span<const int> ranks) const;
   /// Where the ranks of this group lie; as far as OMNES_LEVELS wants to know.
   Placed place(std::span<const int> ranks) const;
+  /// How this rank accesses the memory of that one, which is on its node. Maps its heap the first time.
+  shm::Access access_to(int rank) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<int, std::shared_ptr<const shm::PeerHeap>> heaps_;  ///< by rank; null: cannot be mapped
 };
 
 /// Collective over MPI_COMM_WORLD. Returns the host's error code.
 int meet();
-/// Null when the ranks have not met.
+/// The ranks of MPI_COMM_WORLD; null when they have not met.
 const World* world();
 
-/// How this rank accesses the memory of that rank of the world, which is on its node. Maps its heap the first time.
-shm::Access access_to(int rank);
+/// The same for the ranks of another communicator, which the program does not know. Collective over it.
+int meet(MPI_Comm comm, std::unique_ptr<World>& made);
+/// What such a meeting has made is not needed any more: the host hears of it at the next call of free_worlds(), which is local.
+void end(std::unique_ptr<World> world);
+void free_worlds();
 
-/// A block of tags of `world()->comm` for what this rank receives; its first tag, or -1 when there is none left.
+/// A block of tags of any world's `comm` for what this rank receives; its first tag, or -1 when there is none left.
 int take_tags();
 void return_tags(int first);
 

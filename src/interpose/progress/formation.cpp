@@ -46,7 +46,7 @@ shm::Sharing sharing(const State& state, bool blocking = false) {
 /// As the first of its node. Returns whether there was memory for it.
 bool make_segment(const State& state, Lanes& lanes, int lane_count, shm::Ticket& ticket) {
   shm::Sharing wanted = sharing(state);
-  const bool in_files = *world()->medium == shm::Medium::file;
+  const bool in_files = *state.world->medium == shm::Medium::file;
   if (in_files) wanted.own_cpus = false;  // fewer slots: /dev/shm may be small
   const shm::Geometry geometry = process().settings.shared_memory.geometry_for(wanted, lane_count);
   std::string error;
@@ -71,7 +71,7 @@ void accept(State& state, Lanes& lanes, const std::vector<Contact>& contacts) {
   }
   if (state.messages) {
     Addresses& addresses = lanes.addresses;
-    addresses.comm = world()->comm;
+    addresses.comm = state.world->comm;
     addresses.ranks = state.ranks;
     addresses.own = state.rank;
     for (const Contact& contact : contacts) addresses.tags.push_back(contact.first_tag);
@@ -100,7 +100,8 @@ void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = fal
   } else if (lanes.segment) {
     endpoint = std::make_unique<shm::Endpoint>(lanes.segment, number_here(state), 0, index);
     std::vector<shm::Access> accesses;
-    for (const int r : state.here) accesses.push_back(r == state.rank ? shm::Access{} : access_to(state.ranks[r]));
+    for (const int r : state.here)
+      accesses.push_back(r == state.rank ? shm::Access{} : state.world->access_to(state.ranks[r]));
     endpoint->know_access(accesses);
     const shm::Policy& policy = process().settings.shared_memory;
     const shm::Sharing carried = sharing(state, blocking);
@@ -169,7 +170,7 @@ bool try_agreement(State& state) {
   std::unique_ptr<Lanes> lanes;
   if (number_here(state) == 0) {
     const std::lock_guard lock(announcing);
-    shm::Bulletin bulletin = world()->bulletin(state.ranks[0]);
+    shm::Bulletin bulletin = state.world->bulletin(state.ranks[0]);
     if (!bulletin.has_room(state.id)) return false;
     lanes = lanes_all_let_go(membership);
     if (!lanes) {
@@ -181,7 +182,7 @@ bool try_agreement(State& state) {
     }
     bulletin.put(state.id, lanes->ticket, state.p - 1);
   } else {
-    const auto ticket = world()->bulletin(state.ranks[0]).take(state.id);
+    const auto ticket = state.world->bulletin(state.ranks[0]).take(state.id);
     if (!ticket) return false;
     if (ticket->nonce != 0) lanes = lanes_let_go(membership, ticket->nonce);
     if (!lanes) {
@@ -233,7 +234,7 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool w
     open_first_lanes(state, std::make_unique<Lanes>());
     return;
   }
-  if (!world()->bulletins || state.messages) state.id = 0;
+  if (!state.world->bulletins || state.messages) state.id = 0;
   if (!forms_by_host(state)) {
     // The others are on their way, if ranks wait for each other here: the engine need not hear of it.
     for (int looks = wait && state.own_cpus ? looks_at_once : 1; looks > 0; --looks)
