@@ -79,11 +79,36 @@ inline Communicator between(const Communicator& of, int tag) {
 
 }  // namespace detail
 
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define HAS_SESSIONS
+/// From the start to the end of the program.
+inline MPI_Session session = MPI_SESSION_NULL;
+
+/// Of a session, for the same ranks; null: some were started later.
+inline MPI_Comm of_session(const Communicator& of, const std::string& name) {
+  MPI_Group world, members, all, same;
+  std::vector<int> ranks(of.size), there(of.size);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  must(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+  must(MPI_Comm_group(of.handle, &members), "MPI_Comm_group");
+  must(MPI_Group_translate_ranks(members, of.size, ranks.data(), world, there.data()), "MPI_Group_translate_ranks");
+  for (MPI_Group* group : {&world, &members}) must(MPI_Group_free(group), "MPI_Group_free");
+  MPI_Comm handle = MPI_COMM_NULL;
+  if (std::find(there.begin(), there.end(), MPI_UNDEFINED) != there.end()) return handle;
+  must(MPI_Group_from_session_pset(session, "mpi://WORLD", &all), "MPI_Group_from_session_pset");
+  must(MPI_Group_incl(all, of.size, there.data(), &same), "MPI_Group_incl");
+  must(MPI_Comm_create_from_group(same, name.c_str(), MPI_INFO_NULL, MPI_ERRORS_RETURN, &handle),
+       "MPI_Comm_create_from_group");
+  for (MPI_Group* group : {&all, &same}) must(MPI_Group_free(group), "MPI_Group_free");
+  return handle;
+}
+#endif
+
 /// A communicator out of another one; that of ranks that are not in it is null. Every member calls this alike.
 inline Communicator make_communicator(const Communicator& of, Draw draw, int tag) {
   using namespace detail;
   MPI_Comm handle = MPI_COMM_NULL;
-  const int kind = draw.below(13);
+  const int kind = draw.below(14);
   if (of.kind == Communicator::Kind::between) {
     // All say the same: MPI then chooses which half comes first.
     must(MPI_Intercomm_merge(of.handle, 0, &handle), "MPI_Intercomm_merge");
@@ -132,6 +157,11 @@ inline Communicator make_communicator(const Communicator& of, Draw draw, int tag
       must(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
       return known(handle, "idup");
     }
+#ifdef HAS_SESSIONS
+    case 12:
+      if (session == MPI_SESSION_NULL) return {};
+      return known(of_session(of, "random " + where.step), "of a session");
+#endif
     default:
       must(MPI_Comm_split_type(of.handle, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &handle), "MPI_Comm_split_type");
       return known(handle, "shared");

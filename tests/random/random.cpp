@@ -6,7 +6,8 @@
 //
 // Usage: random FIRST[..LAST] [--steps N] [--only STEP,STEP...] [--say] [--single] [--limit SECONDS]
 //   FIRST..LAST  seeds, run one after the other; --only runs these steps alone, 12/1/3 being step 3 of thread 1 of step 12;
-//   --say        rank 0 tells what it does; --single: MPI_THREAD_SINGLE, threads' steps then run one after the other.
+//   --say        rank 0 tells what it does; --single: MPI_THREAD_SINGLE, threads' steps then run one after the other;
+//   --spawned    a program that runs has started this one: it goes on with that step's own steps, on a communicator of both.
 #include <csignal>
 #include <set>
 #include <thread>
@@ -21,6 +22,8 @@ struct Options {
   std::uint64_t first = 1, last = 1;
   int steps = 40, limit = 60;
   bool say = false, single = false, threads = false, reproducible = false;
+  const char* program = nullptr;
+  std::string spawned, list;
   std::set<std::string> only;
 
   /// A thread's step also runs where only some of its own steps are named.
@@ -35,7 +38,9 @@ struct Options {
 
 class Runner {
  public:
-  Runner(std::uint64_t seed, MPI_Comm world, std::string prefix) : seed_(seed), prefix_(std::move(prefix)) {
+  /// `mixed`: its ranks are of several MPI_COMM_WORLDs.
+  Runner(std::uint64_t seed, MPI_Comm world, std::string prefix, bool mixed = false)
+      : seed_(seed), prefix_(std::move(prefix)), mixed_(mixed) {
     places_[0] = {known(world, "world"), std::make_shared<bool>(false)};
   }
 
@@ -62,6 +67,7 @@ class Runner {
 
   std::uint64_t seed_;
   std::string prefix_;
+  bool mixed_;
   std::array<Place, places> places_;
   std::deque<Outstanding> outstanding_;
   std::vector<std::shared_ptr<Call>> kept_;  ///< buffers that a freed request may still use
@@ -84,13 +90,14 @@ class Runner {
     if (kind < 14 && at != 0) return free_place(place, draw);
     if (kind < 26) return complete_some(draw);
     if (kind < 29 && prefix_.empty()) return in_threads(i, draw);
+    if (kind == 29 && prefix_.empty() && may_spawn) return with_spawned(i, draw);
     if (kind < 34) return start_again(draw);
     const Communicator& comm = place.comm;
     if (comm.handle == MPI_COMM_NULL) return;
     if (comm.kind == Communicator::Kind::between) return say("on 2 groups: " + between(comm, draw));
     const detail::Shape sized{shape, std::array{300, 300, 5000, 40000, 300000}[draw.below(draw.one_in(3) ? 5 : 3)]};
     if (kind < 42) return say(on(comm) + messages(comm, sized, draw, tag, place.freed, kept_, outstanding_));
-    if (kind < 44 && windows_here()) return say(on(comm) + window(comm, draw));
+    if (kind < 44) return windows_work() ? say(on(comm) + window(comm, draw)) : void();
     if (kind < 47) return say(on(comm) + same_bits(comm, draw, options.reproducible));
     collective(place, sized, draw);
   }
@@ -100,14 +107,13 @@ class Runner {
     for (const char c : text) h = mix(h ^ static_cast<unsigned char>(c));
     return h;
   }
-  /// Open MPI crashes by itself where threads make windows at once, each on a communicator of its own (5.0.11, in two of
-  /// three runs of 4 ranks).
-  bool windows_here() const {
+  /// Not all MPIs have them among processes that were started apart. Open MPI crashes by itself where threads make some at once,
+  /// each on a communicator of its own (5.0.11, in two of three runs of 4 ranks).
+  bool windows_work() const {
 #ifdef OPEN_MPI
-    return prefix_.empty();
-#else
-    return true;
+    if (!prefix_.empty()) return false;
 #endif
+    return !mixed_;
   }
   static std::string on(const Communicator& comm) {
     return "on " + comm.name + " of " + std::to_string(comm.size) + ": ";
@@ -262,6 +268,46 @@ class Runner {
     for (MPI_Comm& comm : comms) must(MPI_Comm_free(&comm), "MPI_Comm_free");
   }
 
+  /// Together with processes that are started for it.
+  void with_spawned(int i, Draw draw) {
+    const int count = 1 + draw.below(2);
+    const std::string prefix = prefix_ + std::to_string(i) + "/";
+    std::vector<std::string> words{std::to_string(seed_), "--spawned", prefix, "--limit",
+                                   std::to_string(options.limit)};
+    if (options.single) words.push_back("--single");
+    if (!options.list.empty()) words.insert(words.end(), {"--only", options.list});
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    say("starts " + std::to_string(count));
+    MPI_Comm inter;
+    must(MPI_Comm_spawn(options.program, arguments.data(), count, MPI_INFO_NULL, 0, places_[0].comm.handle, &inter,
+                        MPI_ERRCODES_IGNORE),
+         "MPI_Comm_spawn");
+    const Where here = where;
+    together(seed_, inter, false, prefix);
+    where = here;
+  }
+
+ public:
+  static constexpr int steps_with_spawned = 15;
+  static void together(std::uint64_t seed, MPI_Comm inter, bool later, const std::string& prefix) {
+    MPI_Comm merged;
+    must(MPI_Intercomm_merge(inter, later, &merged), "MPI_Intercomm_merge");
+    must(MPI_Comm_set_errhandler(merged, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    Runner(seed, merged, prefix, true).run(steps_with_spawned);
+    must(MPI_Comm_free(&merged), "MPI_Comm_free");
+    must(MPI_Comm_disconnect(&inter), "MPI_Comm_disconnect");
+  }
+
+ private:
+  // Open MPI 4 and MPICH before 4.1 do not manage that everywhere, by themselves.
+#if (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION < 5) || (defined MPICH_NUMVERSION && MPICH_NUMVERSION < 40100000)
+  static constexpr bool may_spawn = false;
+#else
+  static constexpr bool may_spawn = true;
+#endif
+
   void end() {
     Draw draw(hash({seed_, 3}));
     if (draw.one_in(2))
@@ -300,12 +346,14 @@ Options read(int argc, char** argv) {
       read.say = true;
     } else if (word == "--single") {
       read.single = true;
+    } else if (word == "--spawned") {
+      read.spawned = value();
     } else if (word == "--steps") {
       read.steps = std::atoi(value());
     } else if (word == "--limit") {
       read.limit = std::atoi(value());
     } else if (word == "--only") {
-      const std::string list = value();
+      const std::string& list = read.list = value();
       for (std::size_t from = 0; from <= list.size();) {
         const std::size_t to = std::min(list.find(',', from), list.size());
         read.only.insert(list.substr(from, to - from));
@@ -331,13 +379,29 @@ int main(int argc, char** argv) {
   options.reproducible = reproducible && *reproducible == '1';
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  options.program = argv[0];
   std::signal(SIGALRM, out_of_time);
+  if (!options.spawned.empty()) {
+    MPI_Comm parents;
+    MPI_Comm_get_parent(&parents);
+    where.seed = options.first;
+    alarm(options.limit);
+    Runner::together(options.first, parents, true, options.spawned);
+    MPI_Finalize();
+    return 0;
+  }
+#ifdef HAS_SESSIONS
+  must(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session), "MPI_Session_init");
+#endif
   for (std::uint64_t seed = options.first; seed <= options.last; ++seed) {
     where.seed = seed;
     alarm(options.limit);
     Runner(seed, MPI_COMM_WORLD, "").run(options.steps);
   }
   alarm(0);
+#ifdef HAS_SESSIONS
+  must(MPI_Session_finalize(&session), "MPI_Session_finalize");
+#endif
   MPI_Finalize();
   if (rank == 0) std::puts("OK");
   return 0;
