@@ -214,6 +214,10 @@ int Comm_size(MPI_Comm comm, int* size) {
   *size = static_cast<int>(comm_at(comm).group.value_or(comm_at(comm).ranks).size());
   return MPI_SUCCESS;
 }
+int Comm_get_parent(MPI_Comm* parent) {
+  *parent = MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}
 int Comm_test_inter(MPI_Comm comm, int* flag) {
   const std::lock_guard lock(process().mutex);
   *flag = comm_at(comm).group.has_value();

@@ -38,7 +38,7 @@
 #define FAKE_COMMUNICATORS(X) \
   X(Init, -1) X(Init_thread, -1) X(Query_thread, -1) X(Initialized, -1) X(Finalize, -1) X(Finalized, -1) X(Abort, -1) \
   X(Get_processor_name, -1) X(Comm_rank, 0) X(Comm_size, 0) X(Comm_create, 0) X(Comm_free, -1) X(Comm_disconnect, -1) \
-  X(Comm_test_inter, 0) X(Comm_set_errhandler, 0) X(Comm_get_errhandler, 0) X(Errhandler_free, -1) X(Comm_set_name, 0) \
+  X(Comm_test_inter, 0) X(Comm_get_parent, -1) X(Comm_set_errhandler, 0) X(Comm_get_errhandler, 0) X(Errhandler_free, -1) X(Comm_set_name, 0) \
   X(Comm_call_errhandler, 0) X(Comm_create_keyval, -1) X(Comm_set_attr, 0) X(Comm_get_attr, 0) X(Comm_get_name, 0) \
   X(Comm_set_info, 0) X(Comm_group, 0) X(Group_size, -1) X(Group_translate_ranks, -1) \
   X(Group_free, -1) X(Info_get, -1) \
