@@ -1,7 +1,6 @@
 #include "topology/quota.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 
 #include "base/control_groups.hpp"
@@ -11,12 +10,12 @@ namespace omnes::inline topology {
 namespace {
 
 /// A limit of version 2, "50000 100000" or "max 100000", or the two files of version 1, where -1 is no limit.
-std::optional<double> quota_of(const std::filesystem::path& group) {
+std::optional<double> quota_of(const std::string& group) {
   double time = 0, period = 0;
-  std::ifstream(group / "cpu.max") >> time >> period;
+  std::ifstream(group + "/cpu.max") >> time >> period;
   if (period <= 0) {
-    std::ifstream(group / "cpu.cfs_quota_us") >> time;
-    std::ifstream(group / "cpu.cfs_period_us") >> period;
+    std::ifstream(group + "/cpu.cfs_quota_us") >> time;
+    std::ifstream(group + "/cpu.cfs_period_us") >> period;
   }
   if (time <= 0 || period <= 0) return std::nullopt;
   return time / period;
@@ -26,7 +25,7 @@ std::optional<double> quota_of(const std::filesystem::path& group) {
 
 std::optional<double> cpu_quota(const std::string& root) {
   std::optional<double> least;
-  for_each_control_group("cpu", root, [&](const std::filesystem::path& group) {
+  for_each_control_group("cpu", root, [&](const std::string& group) {
     const std::optional<double> quota = quota_of(group);
     if (quota) least = std::min(*quota, least.value_or(*quota));
   });

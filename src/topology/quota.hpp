@@ -10,7 +10,7 @@
 namespace omnes::inline topology {
 
 /// CPUs that this process and the others of its tightest control group may keep busy, such as 1.5; none: as many as there
-/// are. Below `root` lie proc and sys.
-std::optional<double> cpu_quota(const std::string& root = "/");
+/// are. Below `root` lie /proc and /sys.
+std::optional<double> cpu_quota(const std::string& root = "");
 
 }  // namespace omnes::inline topology

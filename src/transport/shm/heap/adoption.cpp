@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -48,10 +47,10 @@ std::size_t number_of(int what) { return static_cast<std::size_t>(std::max(sysco
 /// What the machine has, or this process and others in its control groups may have.
 std::size_t memory_of_all() {
   std::size_t least = number_of(_SC_PHYS_PAGES) * page();
-  for_each_control_group("memory", "/", [&](const std::filesystem::path& group) {
+  for_each_control_group("memory", "", [&](const std::string& group) {
     for (const char* const file : {"memory.max", "memory.limit_in_bytes"}) {  // of version 2 and 1
       std::size_t bytes = 0;
-      if (std::ifstream(group / file) >> bytes) least = std::min(least, bytes);
+      if (std::ifstream(group + "/" + file) >> bytes) least = std::min(least, bytes);
     }
   });
   return least;
