@@ -777,6 +777,7 @@ TEST_F(AdoptionTest, LittleIsAdoptedWhereControlGroupsHaveLittle) {
           mount(folder.c_str(), "/sys/fs/cgroup", nullptr, MS_BIND, nullptr) != 0)
         return no_namespace;
       std::string error;
+      adoption.reset();  // which refers to the heap
       heap = Heap::make(256 * megabyte, error);
       adoption = Adoption::make(*heap, [] { return true; });
       const Memory little(2 * megabyte), much(8 * megabyte);
