@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .. import _core
-
 
 def usable_cpus() -> int:
     """Hardware threads that this process may use."""
@@ -15,8 +13,17 @@ def usable_cpus() -> int:
 
 def are_shared(ranks: int) -> bool:
     """Whether so many ranks have to take turns: there are fewer CPUs, or their control group allows less CPU time."""
-    quota = _core.cpu_quota()
+    quota = _quota()
     return ranks > usable_cpus() or (quota is not None and ranks > quota)
+
+
+def _quota() -> float | None:
+    """CPUs that the control group may keep busy. A packed benchmark has no compiled core to ask."""
+    try:
+        from omnes import _core
+    except ImportError:
+        return None
+    return _core.cpu_quota()
 
 
 def usable_cores() -> int:
