@@ -216,11 +216,9 @@ def machine(description: str = "") -> dict[str, Any]:
 def cma_works() -> bool:
     """Whether one process may read another's memory (single copy)."""
 
-def cpu_quota(root: str = "") -> float | None:
+def cpu_quota() -> float | None:
     """
     CPUs that this process and the others of its control groups may keep busy, such as 1.5; None: no limit.
-
-    root: where proc and sys are.
     """
 
 def segment_bytes(p: int) -> int:

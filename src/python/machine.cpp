@@ -105,10 +105,9 @@ cpus: those that this process may use. text: one line per level. levels, from no
 bytes (of one; 0: none), cpus (a list for each). description: an XML file of hwloc, or words such as 'package:2
 core:4 pu:2'. Raises ValueError, also where there is no hwloc.)");
   m.def("cma_works", cma_works, "Whether one process may read another's memory (single copy).");
-  m.def("cpu_quota", cpu_quota, nb::arg("root") = "",
-        R"(CPUs that this process and the others of its control groups may keep busy, such as 1.5; None: no limit.
-
-root: where proc and sys are.)");
+  m.def(
+      "cpu_quota", [] { return cpu_quota(); },
+      "CPUs that this process and the others of its control groups may keep busy, such as 1.5; None: no limit.");
   m.def("segment_bytes", segment_bytes, nb::arg("p"),
         "Bytes of the shared-memory segment of p ranks, with the settings in force.");
 }

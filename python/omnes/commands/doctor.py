@@ -26,7 +26,7 @@ WORKS, COSTS, FAILS = "works", "costs", "fails"
 _MARKS = {WORKS: "[green]ok[/]  ", COSTS: "[yellow]slow[/]", FAILS: "[red]FAIL[/]"}
 _RANKS = 2
 _LIMIT_SECONDS = 60.0
-_SYS, _PROC = Path("/sys"), Path("/proc")
+_PROC = Path("/proc")
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _huge_pages() -> Finding:
 
 def _cpus(chosen: list[mpi.Mpi]) -> Iterator[Finding]:
     usable = cpus.usable_cpus()
-    quota = _core.cpu_quota()
+    quota = cpus.quota()
     if quota is not None and quota < usable:
         to_do = "Of more ranks those that wait sleep early, but all may be stopped: start fewer, or raise it."
         yield Finding("CPUs", COSTS, f"{usable} usable, but a limit of the control group allows {quota:g}", to_do)

@@ -13,12 +13,12 @@ def usable_cpus() -> int:
 
 def are_shared(ranks: int) -> bool:
     """Whether so many ranks have to take turns: there are fewer CPUs, or their control group allows less CPU time."""
-    quota = _quota()
-    return ranks > usable_cpus() or (quota is not None and ranks > quota)
+    allowed = quota()
+    return ranks > usable_cpus() or (allowed is not None and ranks > allowed)
 
 
-def _quota() -> float | None:
-    """CPUs that the control group may keep busy. A packed benchmark has no compiled core to ask."""
+def quota() -> float | None:
+    """CPUs that the control group may keep busy; None: no limit is known, as in a packed benchmark without the core."""
     try:
         from omnes import _core
     except ImportError:
