@@ -113,11 +113,12 @@ std::shared_ptr<const model::MachineCosts> known_machine(const Settings& setting
 }
 
 /// What becomes of a program's buffers of parts of so many bytes with OMNES_HEAP=auto; empty where that is not set.
-std::string buffers(const Question& question, const Settings& settings) {
+std::string buffers(std::size_t bytes, const Settings& settings) {
   if (settings.heap != HeapUse::automatic) return "";
-  if (!question.adopts) return "not adopted: this kernel does not say what is mapped where, as Linux 6.11 does";
+  if (!shm::Mappings().answer())
+    return "not adopted: this kernel does not say what is mapped where, as Linux 6.11 does";
   const std::string from = bytes_text(shm::Adoption::min_bytes);
-  if (question.bytes < shm::Adoption::min_bytes) return "not adopted: of parts shorter than " + from;
+  if (bytes < shm::Adoption::min_bytes) return "not adopted: of parts shorter than " + from;
   return "adopted when they come back";
 }
 
@@ -134,7 +135,6 @@ Dict choose(const std::string& name, int p, std::size_t bytes, std::size_t eleme
                     .bytes = bytes,
                     .elements = elements,
                     .commutative = commutative,
-                    .adopts = settings.heap == HeapUse::automatic && shm::Mappings().answer(),
                     .machine_file = known != nullptr,
                     .host = host};
   const Placement placement = placed(p, node.empty() ? Levels() : Levels{{"node", node}});
@@ -146,7 +146,7 @@ Dict choose(const std::string& name, int p, std::size_t bytes, std::size_t eleme
   const Answer answer = selector.choose(question, std::nullopt, model);
   nb::dict d = described(answer.choice);
   d["why"] = answer.why;
-  d["buffers"] = buffers(question, settings);
+  d["buffers"] = buffers(bytes, settings);
   return d;
 }
 

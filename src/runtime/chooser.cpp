@@ -18,7 +18,6 @@ Chooser::Chooser(TeamSetup given) : setup_(std::move(given)) {
   }
   asked_.p = setup_.p;
   asked_.lie_on(setup_.node, setup_.shares_memory);
-  asked_.adopts = setup_.adopts;
   asked_.own_cpus = setup_.own_cpus;
   asked_.host = setup_.host;
   asked_.machine_file = setup_.machine != nullptr;

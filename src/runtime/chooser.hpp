@@ -29,7 +29,6 @@ struct TeamSetup {
   std::optional<Placement> placement = {};
   bool shares_memory = true;  ///< the ranks of a node reach each other through shared memory
   shm::WaitPolicy waiting;
-  bool adopts = false;                 ///< all of them adopt buffers of the program, where they lie on one node
   bool own_cpus = true;                ///< none of them shares a CPU with another rank
   bool host = false;                   ///< there is a host to which blocking calls may be left
   const Selector* selector = nullptr;  ///< must outlive the team

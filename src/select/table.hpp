@@ -31,7 +31,6 @@ struct Question {
   bool consecutive = true;    ///< the ranks of each node are numbered consecutively
   bool shared_memory = true;  ///< the ranks of a node share it, and some node has several
   bool shared_heap = false;   ///< buffers lie in memory that a node's ranks map (OMNES_HEAP=shared)
-  bool adopts = false;        ///< buffers of the program may come to lie there (OMNES_HEAP=auto); changes no choice
   bool own_cpus = true;       ///< no two ranks share a CPU
   bool machine_file = false;  ///< a machine file of the user's says what messages cost here
   bool blocking = true;       ///< else nonblocking or persistent

@@ -347,7 +347,7 @@ TEST(Selector, AsksTheModel) {
 // Which lie in a heap for some ranks, or not yet.
 TEST(Selector, ChoosesTheSameWhetherBuffersAreAdoptedOrNot) {
   const std::string rules = table("{shared_heap=true, use='linear'}, {use='knomial'}");
-  const Question question{.operation = Operation::bcast, .p = 2, .bytes = 1 << 20, .adopts = true};
+  const Question question{.operation = Operation::bcast, .p = 2, .bytes = 1 << 20};
   for (const auto& [heap, want] : {std::pair("auto", "knomial"), {"alloc_mem", "knomial"}, {"shared", "linear"}}) {
     const std::string variable = std::string("OMNES_HEAP=") + heap;
     const Answer answer = with({variable.c_str()}, rules).choose(question);

@@ -139,10 +139,8 @@ std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const World* m
     const bool is_here = r == members.rank || (w.medium && introduction(r).memory == introduction(members.rank).memory);
     if (is_here) members.here.push_back(r);
   }
-  setup.adopts = true;
   for (int r = 0; r < members.p; ++r) {
     members.unattended = std::min(members.unattended, introduction(r).unattended);
-    setup.adopts = setup.adopts && introduction(r).adopts;
     members.spares = members.spares && introduction(r).spares;
   }
   // Alike on all ranks: a rank that needs no messages itself may be needed by others that do.

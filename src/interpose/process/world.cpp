@@ -106,7 +106,6 @@ Introduction introduce(World& w) {
   if constexpr (!simulated) me.cpu_quota = cpu_quota().value_or(0);
   me.pid = getpid();
   if (const shm::Heap* heap = own_heap()) me.heap = heap->ticket();
-  me.adopts = adoption() != nullptr;
   // Not where each communicator is to be told of by itself, nor where members may be gone.
   const Settings& settings = self.settings;
   me.spares = !settings.stats && !settings.record && settings.check == Check::off && !seldom.may_be_revoked;

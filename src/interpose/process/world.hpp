@@ -38,7 +38,6 @@ struct Introduction {
   shm::Ticket ticket;  ///< to try whether it is of use: of the first rank that has this memory
   Whereabouts whereabouts;
   Unattended unattended;
-  bool adopts;  ///< buffers of its program into its heap
   bool spares;  ///< it keeps communicators that are freed
 };
 
@@ -53,10 +52,9 @@ struct World : std::enable_shared_from_this<World> {
   std::optional<shm::Medium> medium;   ///< how ranks with the same memory share it; none: they cannot
   std::vector<std::int64_t> readable;  ///< by rank: its process, or 0 where this rank cannot read its memory
 
-  std::vector<bool>
-      shares_cpu;  ///< by rank: there are more ranks than CPUs where it may run; where they are short of time, all
-  bool yields_reach = true;    ///< the ranks that share CPUs with this one: those to which it yields them
-  bool short_of_time = false;  ///< there are more ranks here than CPUs whose time their control group may use
+  std::vector<bool> shares_cpu;  ///< by rank: there are more ranks than CPUs, or than CPU time, where it may run
+  bool yields_reach = true;      ///< the ranks that share CPUs with this one: those to which it yields them
+  bool short_of_time = false;    ///< there are more ranks here than CPUs whose time their control group may use
   /// What the ranks of this node tell each other by; null where they do not.
   std::shared_ptr<shm::Segment> bulletins;
   shm::Bulletin bulletin(int rank) const { return shm::Bulletin(bulletins->layout().slot(rank, 0)); }
