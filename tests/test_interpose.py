@@ -274,12 +274,6 @@ def test_a_rank_with_its_own_cpu_does_not_sleep(mpi, build):
     expect_ok(mpirun(mpi, 2, build("awake", mpi)))
 
 
-def test_awake_until_all_have_come(build):
-    """Though ranks share CPUs: who has not come yet does not know where to wake them, but may wait for their MPI."""
-    open_mpi = the_mpi("openmpi")
-    expect_ok(mpirun(open_mpi, 2, build("awake", open_mpi), "first", variables={"OMNES_WAIT": "yield"}))
-
-
 @pytest.fixture
 def two_cpus():
     """For jobs that this test starts."""

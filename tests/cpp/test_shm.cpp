@@ -17,6 +17,7 @@
 #include "base/processor.hpp"
 #include "transport/shm/copy.hpp"
 #include "transport/shm/endpoint.hpp"
+#include "transport/shm/sleepers.hpp"
 
 namespace omnes::shm {
 namespace {
@@ -617,7 +618,7 @@ bool run_rank(Endpoint& endpoint, const std::vector<Message>& messages) {
   std::vector<std::size_t> next(receives.size(), 0);
   std::size_t first_send = 0;
   bool right = true;
-  const WaitPolicy policy{.oversubscribed = true, .asleep = endpoint.asleep()};
+  const WaitPolicy policy{.oversubscribed = true, .sleep_word = endpoint.sleep_word()};
   Waiter waiter(policy);
   for (;;) {
     bool moved = false, all = true;
@@ -651,25 +652,31 @@ bool run_rank(Endpoint& endpoint, const std::vector<Message>& messages) {
   }
 }
 
+TEST(Endpoint, WakesWhoSleepsElsewhere) {
+  Ranks ranks(Geometry{2, 2, f});
+  SleepWord word{};
+  word.asleep = 1;
+  ranks[0].sleeps_at(1, &word);
+  Sending sending{ranks[0], {1}, pattern(8, 1)};
+  EXPECT_TRUE(sending.step());
+  EXPECT_EQ(word.asleep, 0U);
+}
+
 // A rank that waits for something else, as in the host MPI, may wait for those who sleep until this rank comes.
-TEST(Endpoint, WakesSleepersWhenAsked) {
-  Ranks ranks(Geometry{3, 2, f}), others(Geometry{2, 2, f});
-  const auto wake_all = [] {
-    for (int i = 0; i < 20; ++i) Endpoint::wake_sleepers();  // the peers of one endpoint in some of the calls
+TEST(Sleepers, AreWokenWhenAsked) {
+  SleepWord words[3]{};
+  const auto wake_all = [&] {
+    for (SleepWord& word : words) word.asleep = 1;
+    for (int i = 0; i < 20; ++i) wake_sleepers();  // which looks in some of the calls
   };
-  *ranks[1].asleep() = *ranks[2].asleep() = *others[1].asleep() = 1;
   wake_all();
-  EXPECT_EQ(*ranks[1].asleep(), 1U) << "nobody has said that peers may sleep";
-  for (Endpoint* const endpoint : {&ranks[0], &others[0]}) endpoint->let_peers_be_woken();
+  EXPECT_EQ(words[0].asleep, 1U) << "nobody has said where ranks sleep";
+  watch_sleepers({&words[0], &words[2]}, false);
   wake_all();
-  for (const Endpoint* const endpoint : {&ranks[1], &ranks[2], &others[1]}) EXPECT_EQ(*endpoint->asleep(), 0U);
-  {
-    Ranks gone(Geometry{2, 2, f});
-    gone[0].let_peers_be_woken();
-  }
-  *others[1].asleep() = 1;
-  wake_all();
-  EXPECT_EQ(*others[1].asleep(), 0U);
+  EXPECT_EQ(words[0].asleep, 0U);
+  EXPECT_EQ(words[1].asleep, 1U);
+  EXPECT_EQ(words[2].asleep, 0U);
+  watch_sleepers({}, false);
 }
 
 class ThreadsTest : public testing::TestWithParam<std::tuple<int, int, std::size_t>> {};

@@ -44,7 +44,7 @@ class WaitingTest : public testing::TestWithParam<bool> {
   /// Until it sleeps; returns how long that took, at most a second.
   std::int64_t wait_for_bed(Waiter& waiter) {
     const std::int64_t start = system_.time;
-    while (asleep_ == 0 && system_.time < start + 1000 * ms) waiter.pause();
+    while (word_.asleep == 0 && system_.time < start + 1000 * ms) waiter.pause();
     return system_.time - start;
   }
   /// The host is looked at.
@@ -57,12 +57,12 @@ class WaitingTest : public testing::TestWithParam<bool> {
   }
 
   TestSystem system_;
-  std::atomic<std::uint32_t> asleep_{0};
+  SleepWord word_{};
   std::int64_t look_takes_ = 30;  // ns
   int looks_ = 0;
   std::int64_t last_look_ = 0, longest_gap_ = 0;
   WaitPolicy policy_{.oversubscribed = GetParam(),  //
-                     .asleep = &asleep_,
+                     .sleep_word = &word_,
                      .poke = look,
                      .context = this,
                      .system = &system_};
@@ -134,7 +134,7 @@ TEST_P(WaitingTest, SleepsOnlyAmongRanksThatShareCpusAfterLongIdleTime) {
   Waiter waiter(policy_);
   const std::int64_t idle = wait_for_bed(waiter);
   if (!GetParam()) {
-    EXPECT_EQ(asleep_, 0U);
+    EXPECT_EQ(word_.asleep, 0U);
     return;
   }
   EXPECT_GE(idle, 2 * ms);
@@ -146,7 +146,7 @@ TEST_P(WaitingTest, SleepsOnlyAmongRanksThatShareCpusAfterLongIdleTime) {
   EXPECT_LE(system_.sleeps, 500);
   EXPECT_EQ(looks_ - looks_before, system_.sleeps);  // before each
   waiter.reset();
-  EXPECT_EQ(asleep_, 0U);
+  EXPECT_EQ(word_.asleep, 0U);
 }
 
 // Stock MPIs spin, and so get half of a CPU that another program wants, too.
@@ -161,7 +161,7 @@ TEST(Waiting, KeepsHalfOfItsOwnCpu) {
 }
 
 TEST_P(WaitingTest, NeverSleepsWithoutABed) {
-  policy_.asleep = nullptr;
+  policy_.sleep_word = nullptr;
   Waiter waiter(policy_);
   wait_for(waiter, 10 * ms);
   EXPECT_GT(looks_, 0);
@@ -180,7 +180,7 @@ TEST_P(WaitingTest, NeedsNoHost) {
   policy_.poke = nullptr;
   Waiter waiter(policy_);
   wait_for(waiter, 10 * ms);
-  EXPECT_EQ(asleep_, GetParam() ? 1U : 0U);
+  EXPECT_EQ(word_.asleep, GetParam() ? 1U : 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Crowded, WaitingTest, testing::Bool());
@@ -191,15 +191,27 @@ TEST_P(AmongRanksThatShareCpus, LeavesItsBedWhenItEnds) {
   {
     Waiter waiter(policy_);
     wait_for_bed(waiter);
-    EXPECT_EQ(asleep_, 1U);
+    EXPECT_EQ(word_.asleep, 1U);
   }
-  EXPECT_EQ(asleep_, 0U);
+  EXPECT_EQ(word_.asleep, 0U);
+}
+
+TEST_P(AmongRanksThatShareCpus, LeavesItToTheOtherThreadsOfItsProcess) {
+  Waiter other(policy_);
+  wait_for_bed(other);
+  {
+    Waiter waiter(policy_);
+    for (const std::int64_t start = system_.time; system_.time < start + 10 * ms;) waiter.pause();
+  }
+  EXPECT_EQ(word_.asleep, 1U);
+  other.reset();
+  EXPECT_EQ(word_.asleep, 0U);
 }
 
 TEST_P(AmongRanksThatShareCpus, StaysAwakeForAWhileWhenItHasBeenWoken) {
   Waiter waiter(policy_);
   wait_for_bed(waiter);
-  asleep_ = 0;
+  word_.asleep = 0;
   waiter.pause();  // finds its word cleared
   const int looks_before = looks_;
   const std::int64_t awake = wait_for_bed(waiter);
@@ -213,12 +225,12 @@ TEST_P(AmongRanksThatShareCpus, DoesNotYieldOnceMoreWhereTheHostHas) {
   look_takes_ = 8 * us;
   Waiter waiter(policy_);
   const std::int64_t start = system_.time;
-  while (asleep_ == 0 && system_.time < start + 10 * ms) {
+  while (word_.asleep == 0 && system_.time < start + 10 * ms) {
     const int looks_before = looks_, yields_before = system_.yields;
     waiter.pause();
     ASSERT_LE(looks_ - looks_before + system_.yields - yields_before, 1);
   }
-  EXPECT_EQ(asleep_, 1U);
+  EXPECT_EQ(word_.asleep, 1U);
   EXPECT_GT(looks_, 100);
 }
 
@@ -245,7 +257,7 @@ TEST_P(WhereYieldsDoNotReach, SleepsSoon) {
 }
 
 TEST_P(WhereYieldsDoNotReach, NapsWithoutABed) {
-  policy_.asleep = nullptr;
+  policy_.sleep_word = nullptr;
   Waiter waiter(policy_);
   wait_for(waiter, 10 * ms);
   EXPECT_GE(system_.naps, 100);
@@ -262,14 +274,14 @@ INSTANTIATE_TEST_SUITE_P(Crowded, WhereYieldsDoNotReach, testing::Values(true));
 // The real system: these end, however long that takes.
 TEST(Waiting, GoesOnWhenAnotherThreadIsReady) {
   for (int i = 0; i < 20; ++i) {
-    std::atomic<std::uint32_t> asleep{0};
+    SleepWord word{};
     std::atomic<bool> ready{false};
     std::thread other([&] {
-      while (asleep.load() == 0) std::this_thread::yield();
+      while (word.asleep.load() == 0) std::this_thread::yield();
       ready.store(true);
-      wake_sleeper(asleep);
+      wake_sleeper(word);
     });
-    const WaitPolicy policy{.oversubscribed = true, .asleep = &asleep};
+    const WaitPolicy policy{.oversubscribed = true, .sleep_word = &word};
     Waiter waiter(policy);
     while (!ready.load()) waiter.pause();
     waiter.reset();
@@ -278,10 +290,10 @@ TEST(Waiting, GoesOnWhenAnotherThreadIsReady) {
 }
 
 TEST(Waiting, ReturnsFromASleepThatNobodyEnds) {
-  std::atomic<std::uint32_t> asleep{0};
-  const WaitPolicy policy{.oversubscribed = true, .asleep = &asleep};
+  SleepWord word{};
+  const WaitPolicy policy{.oversubscribed = true, .sleep_word = &word};
   Waiter waiter(policy);
-  while (asleep == 0) waiter.pause();
+  while (word.asleep == 0) waiter.pause();
   for (int i = 0; i < 10; ++i) waiter.pause();
 }
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <ranges>
 #include <set>
 #include <string>
@@ -26,6 +27,7 @@
 #include "topology/quota.hpp"
 #include "transport/shm/cma.hpp"
 #include "transport/shm/nonce.hpp"
+#include "transport/shm/sleepers.hpp"
 
 namespace omnes::interpose {
 
@@ -162,20 +164,32 @@ bool may_make_segments(const World& w, const Introduction& mine, shm::Medium med
   return shm::Segment::has_room(bytes_of({.ranks = most, .own_cpus = false}, first_lanes));  // as formation makes it
 }
 
-/// Makes what may become the node's bulletins, or where that is not allowed, and in a file, which would take memory at
-/// once, the least segment.
-std::shared_ptr<shm::Segment> make_bulletins(const World& w, shm::Medium medium, shm::Ticket& ticket) {
+/// What the ranks of a node share from the start: as many sleep words as there are ranks, in whole slots, one behind each
+/// other; before them, a slot for each rank, their bulletins, if there are any.
+constexpr std::size_t words_in_slot = shm::Bulletin::bytes / sizeof(shm::SleepWord);
+int slots_for_words(const World& w) { return static_cast<int>((w.size + words_in_slot - 1) / words_in_slot); }
+
+/// Without bulletins where they are not allowed, and in a file, which would take memory at once.
+std::shared_ptr<shm::Segment> make_common(const World& w, shm::Medium medium, shm::Ticket& ticket) {
   std::string error;
   std::shared_ptr<shm::Segment> made;
-  const shm::Geometry bulletins{w.size, 1, shm::Bulletin::bytes};
-  if (medium == shm::Medium::nameless) made = shm::Segment::create(bulletins, medium, ticket, error);
-  return made ? made : shm::Segment::create({1, 1, shm::line_bytes}, medium, ticket, error);
+  const int words = slots_for_words(w);
+  if (medium == shm::Medium::nameless)
+    made = shm::Segment::create({w.size + words, 1, shm::Bulletin::bytes}, medium, ticket, error);
+  const std::size_t bytes = std::min(words_in_slot, static_cast<std::size_t>(w.size)) * sizeof(shm::SleepWord);
+  return made ? made : shm::Segment::create({words, 1, bytes}, medium, ticket, error);
+}
+
+shm::SleepWord* sleep_word(const World& w, int rank) {
+  const int first = w.common->geometry().p - slots_for_words(w), slot = static_cast<int>(rank / words_in_slot);
+  auto* const words = reinterpret_cast<shm::SleepWord*>(w.common->layout().slot(first + slot, 0));
+  return words + rank % words_in_slot;
 }
 
 /// Tries what the first rank with this memory offers. All ranks learn whether it worked everywhere.
 int try_medium(MPI_Comm comm, World& w, shm::Medium medium, Introduction& mine, bool& works) {
   std::string error;
-  std::shared_ptr<shm::Segment> offered = make_bulletins(w, medium, mine.ticket);
+  std::shared_ptr<shm::Segment> offered = make_common(w, medium, mine.ticket);
   if (!offered) mine.ticket.pid = 0;
   if (const int code = gather_introductions(comm, mine, w.all); code != MPI_SUCCESS) return code;
   const int first = w.first_here();
@@ -185,7 +199,8 @@ int try_medium(MPI_Comm comm, World& w, shm::Medium medium, Introduction& mine, 
   const int code = least_of_all(comm, may_make_segments(w, mine, medium) && found, works);
   if (code != MPI_SUCCESS || !works) return code;
   found->everyone_attached();
-  if (ticket.geometry.slot_bytes == shm::Bulletin::bytes) w.bulletins = std::move(found);
+  w.common = std::move(found);
+  w.has_bulletins = w.common->geometry().p > slots_for_words(w);
   return code;
 }
 
@@ -287,6 +302,12 @@ shm::WaitPolicy World::waiting(std::span<const int> ranks) const {
   return policy;
 }
 
+shm::WaitPolicy World::waiting() const {
+  std::vector<int> ranks(size);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return waiting(ranks);
+}
+
 bool World::own_cpus(std::span<const int> ranks) const {
   return std::ranges::none_of(ranks, [&](int r) { return shares_cpu[r]; });
 }
@@ -313,6 +334,19 @@ int introduce_all(World& w, MPI_Comm comm) {
   return host.Comm_group(comm, &w.group);
 }
 
+/// Only ranks that have started together know each other's words all their lives.
+void let_ranks_sleep(World& w) {
+  if (!w.common || process().settings.wait == Wait::spin) return;
+  std::vector<shm::SleepWord*> others;
+  for (int r = 0; r < w.size; ++r) {
+    const bool here = w.all[r].memory == w.all[w.rank].memory;
+    w.sleep_words.push_back(here ? sleep_word(w, r) : nullptr);
+    if (here && r != w.rank) others.push_back(w.sleep_words[r]);
+  }
+  const shm::WaitPolicy policy = w.waiting();
+  if (policy.oversubscribed) shm::watch_sleepers(others, !policy.yields_reach || process().settings.async);
+}
+
 }  // namespace
 
 int meet() {
@@ -327,6 +361,7 @@ int meet() {
   if (host.Comm_get_attr(handles.comm_world, MPI_TAG_UB, &bound, &found) != MPI_SUCCESS) found = 0;
   const int last = found ? std::max(*static_cast<int*>(bound), always) : always;
   tags = new TagPool(0, tags_per_block, last - tags_per_block);
+  let_ranks_sleep(*made);
   the_world = made.release();
   return MPI_SUCCESS;
 }

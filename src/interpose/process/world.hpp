@@ -49,20 +49,25 @@ struct World : std::enable_shared_from_this<World> {
   std::shared_ptr<std::vector<Introduction>> introductions;  ///< in simulations one of all ranks
   std::span<Introduction> all;                               ///< these
   std::uint64_t nonce = 0;                                   ///< where others look for it
-  std::optional<shm::Medium> medium;   ///< how ranks with the same memory share it; none: they cannot
-  std::vector<std::int64_t> readable;  ///< by rank: its process, or 0 where this rank cannot read its memory
+  std::optional<shm::Medium> medium;     ///< how ranks with the same memory share it; none: they cannot
+  std::shared_ptr<shm::Segment> common;  ///< the bulletins and sleep words of the ranks with this rank's memory
+  std::vector<std::int64_t> readable;    ///< by rank: its process, or 0 where this rank cannot read its memory
 
   std::vector<bool> shares_cpu;  ///< by rank: there are more ranks than CPUs, or than CPU time, where it may run
   bool yields_reach = true;      ///< the ranks that share CPUs with this one: those to which it yields them
   bool short_of_time = false;    ///< there are more ranks here than CPUs whose time their control group may use
-  /// What the ranks of this node tell each other by; null where they do not.
-  std::shared_ptr<shm::Segment> bulletins;
-  shm::Bulletin bulletin(int rank) const { return shm::Bulletin(bulletins->layout().slot(rank, 0)); }
+  bool has_bulletins = false;    ///< of the ranks of this node, by which they tell each other something
+  /// By rank: where it sleeps; null: not on this node. Empty: nobody sleeps.
+  std::vector<shm::SleepWord*> sleep_words;
+  shm::SleepWord* own_sleep_word() const { return sleep_words.empty() ? nullptr : sleep_words[rank]; }
+  shm::Bulletin bulletin(int rank) const { return shm::Bulletin(common->layout().slot(rank, 0)); }
 
   /// The first of the ranks that have this rank's memory.
   int first_here() const;
   /// How a rank of this group of ranks waits for the others that are on its node.
   shm::WaitPolicy waiting(std::span<const int> ranks) const;
+  /// The same for all of them.
+  shm::WaitPolicy waiting() const;
   /// Whether no rank of this group shares a CPU with another rank of the job, on any node.
   bool own_cpus(std::span<const int> ranks) const;
   /// Where the ranks of this group lie; as far as OMNES_LEVELS wants to know.

@@ -20,6 +20,7 @@
 #include "interpose/process/unattended.hpp"
 #include "interpose/progress/engine.hpp"
 #include "interpose/progress/until.hpp"
+#include "transport/shm/sleepers.hpp"
 
 namespace omnes::interpose {
 
@@ -51,7 +52,7 @@ std::atomic<bool> idle{false};  // the thread, if there is one, waits for news
 
 // Open MPI's own nonblocking collectives send messages from such a callback, so we may.
 int from_host() {
-  if (!poking()) shm::Endpoint::wake_sleepers();
+  if (!poking()) shm::wake_sleepers();
   if constexpr (component) return engine::progress();  // nobody else ends what the program waits for in the host
   return engine::advance(Unattended::everything);
 }
@@ -100,7 +101,7 @@ int from_host(void* /*thing*/) {
   if (!host_yields())
     pause_in_host();
   else if (!poking())
-    shm::Endpoint::wake_sleepers();
+    shm::wake_sleepers();
   return nothing_moved;
 }
 
@@ -148,8 +149,7 @@ void go_on(Unattended allowed) {
   shm::WaitPolicy policy;
   policy.oversubscribed = true;  // the program's own work goes first
   policy.yields_reach = false;
-  const auto word = engine::sleep_word();
-  policy.asleep = word.get();
+  policy.sleep_word = engine::sleep_word();
   shm::Waiter waiter(policy);
   for (int looks = 0; engine::moving() && looks < looks_at_one_word; ++looks) {
     if (engine::advance(allowed, false)) {

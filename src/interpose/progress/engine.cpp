@@ -559,12 +559,13 @@ bool advance(Unattended allowed, bool visit) {
 
 unsigned visits() { return visit_count.load(std::memory_order_relaxed); }
 
-std::shared_ptr<std::atomic<std::uint32_t>> sleep_word() {
+shm::SleepWord* sleep_word() {
   const Inside inside;
-  if (lanes.size() != 1 || !lanes[0].lane->is_open() || lanes[0].state->messages) return nullptr;
-  shm::Endpoint* const endpoint = lanes[0].lane->endpoint();
-  if (!endpoint || !endpoint->all_have_come()) return nullptr;      // who has not cannot wake this rank
-  return {lanes[0].state->shared_from_this(), endpoint->asleep()};  // which keeps the segment
+  if (lanes.empty() || !forming.empty()) return nullptr;
+  const auto wakes = [](const auto& one) {
+    return one.lane->is_open() && one.lane->endpoint() && !one.state->messages && one.state->world->own_sleep_word();
+  };
+  return std::ranges::all_of(lanes, wakes) ? lanes[0].state->world->own_sleep_word() : nullptr;
 }
 
 bool progress() {
@@ -577,10 +578,8 @@ bool pending(MPI_Request request) { return known.has(request); }
 template <class Condition>
 static void progress_while(Condition condition) {
   shm::WaitPolicy policy = waiting();
-  std::shared_ptr<std::atomic<std::uint32_t>> word;
   if (policy.oversubscribed) {
-    word = sleep_word();
-    policy.asleep = word.get();
+    policy.sleep_word = sleep_word();
   } else if (process().settings.async) {
     policy.oversubscribed = true;  // the thread that this one waits for may be on the same CPU
   }
@@ -643,9 +642,7 @@ void drain() {
 
 const shm::WaitPolicy& waiting() {
   static const shm::WaitPolicy policy = [] {
-    std::vector<int> all(world()->size);
-    for (int r = 0; r < world()->size; ++r) all[r] = r;
-    shm::WaitPolicy all_here = world()->waiting(all);
+    shm::WaitPolicy all_here = world()->waiting();
     all_here.poke = poke;
     return all_here;
   }();

@@ -101,8 +101,8 @@ void drain();
 
 /// Whether some data are still to move.
 bool moving();
-/// The sleep word on which a thread can wait for what comes next; null when several things may come, or by other ways.
-std::shared_ptr<std::atomic<std::uint32_t>> sleep_word();
+/// The sleep word on which a thread can wait for what comes next; null when something may come by other ways.
+shm::SleepWord* sleep_word();
 
 /// How threads wait for several things at once.
 const shm::WaitPolicy& waiting();

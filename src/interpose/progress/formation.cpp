@@ -113,7 +113,8 @@ void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = fal
     }
     const shm::WaitPolicy& waiting = state.team->waiting();
     if ((waiting.oversubscribed && !waiting.yields_reach) || process().settings.async) endpoint->fence_wakes();
-    if (waiting.oversubscribed) endpoint->let_peers_be_woken();
+    for (std::size_t i = 0; i < state.here.size() && !state.world->sleep_words.empty(); ++i)
+      endpoint->sleeps_at(static_cast<int>(i), state.world->sleep_words[state.ranks[state.here[i]]]);
   }
   MessagePort port;
   if (state.messages) {
@@ -136,13 +137,6 @@ constexpr std::int64_t longest_sleep_unless_woken = 50'000;
 // would take five times as long for it. Where ranks share CPUs, they would wait for each other meanwhile.
 constexpr std::size_t touched_first = 256 * 1024;
 
-/// Where this rank may sleep once all have come: who has not, and needs an answer of the host here first, does not know where.
-void sleep_at(const shm::Endpoint& endpoint, shm::WaitPolicy& waiting) {
-  waiting.asleep = endpoint.asleep();
-  waiting.by = &endpoint;
-  waiting.can_be_woken = [](const void* by) { return static_cast<const shm::Endpoint*>(by)->all_have_come(); };
-}
-
 void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   open(state, *lanes, blocking_lane, state.team->lane(), true);
   static std::atomic<bool> touched = false;
@@ -151,8 +145,7 @@ void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   if (number_here(state) == 0 && lanes->segment && lanes->segment->waits_for_all()) keep_reachable(lanes->segment);
   shm::WaitPolicy waiting = state.team->waiting();
   // Only where nothing but shared memory can bring news a rank may sleep.
-  if (lanes->segment && !state.messages && process().settings.wait != Wait::spin)
-    sleep_at(*state.team->lane().endpoint(), waiting);
+  if (lanes->segment && !state.messages) waiting.sleep_word = state.world->own_sleep_word();
   if (!has_hook()) waiting.longest_sleep = longest_sleep_unless_woken;
   waiting.poke = poke;
   state.team->wait_so(waiting);
@@ -234,7 +227,7 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool w
     open_first_lanes(state, std::make_unique<Lanes>());
     return;
   }
-  if (!state.world->bulletins || state.messages) state.id = 0;
+  if (!state.world->has_bulletins || state.messages) state.id = 0;
   if (!forms_by_host(state)) {
     // The others are on their way, if ranks wait for each other here: the engine need not hear of it.
     for (int looks = wait && state.own_cpus ? looks_at_once : 1; looks > 0; --looks)

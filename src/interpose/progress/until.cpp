@@ -27,7 +27,7 @@ void wait_for_host_by_tests() {
 
 void pause_in_host() {
   if (poking()) return;
-  shm::Endpoint::wake_sleepers();
+  shm::wake_sleepers();
   if (waits_for_host_by_tests) waiter_in_host().pause();
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "interpose/progress/engine.hpp"
+#include "transport/shm/sleepers.hpp"
 
 namespace omnes::interpose {
 
@@ -42,7 +43,7 @@ int until(Test test) {
       if (flag || code != MPI_SUCCESS) return code;
       if (waits_for_host_by_tests) {
         has_not_waited_in_host();
-        shm::Endpoint::wake_sleepers();  // who is to answer may sleep, and not every host calls us
+        shm::wake_sleepers();  // who is to answer may sleep, and not every host calls us
       }
     }
     waiter.pause();

@@ -66,6 +66,7 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
   std::atomic_ref(self.pid).store(getpid(), std::memory_order_relaxed);
 
   for (int q = 0; q < geometry_.p; ++q) {
+    peers_[q].sleep_word = layout_.sleep_word(q);
     if (q == rank) continue;
     others_.push_back(q);
     Consumed& own = *layout_.consumed(rank, q);
@@ -76,7 +77,6 @@ Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t fir
     peer.published_in = Inbox{layout_.publish_ring(q), &own.published, publish_lines - 1, first};
     peer.out = Outbox{layout_.pair_ring(rank, q), first, first};
     peer.consumed = layout_.consumed(q, rank);
-    peer.asleep = &layout_.sleep_word(q)->asleep;
   }
 }
 

@@ -88,7 +88,6 @@ class alignas(line_bytes) Endpoint {
   /// A new segment is what all channels start from: ranks that have not come yet are ranks that have sent and taken nothing. Where `first`, the number that channels start from, is not 0, every rank's constructor must have
   /// returned (a barrier) before any other call; it is equal on all ranks, and at least one lap of a ring before 2^32: unwritten lines show 0.
   Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first = 0, int lane = 0);
-  ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
@@ -145,24 +144,14 @@ class alignas(line_bytes) Endpoint {
 
   /// Makes sure that no sleeper is missed, at the price of a fence for each message: for ranks that sleep often.
   void fence_wakes() { fence_wakes_ = true; }
-  /// Peers may sleep: wake_sleepers() is to look at them, too, as long as this endpoint lives.
-  void let_peers_be_woken();
-  /// For who waits for something that does not come through endpoints: a peer that sleeps may have to do it. Once in some
-  /// calls it looks at the peers of one endpoint of this process, and next at those of another. Never waits.
-  static void wake_sleepers() {
-    if (looks_.endpoints.load(std::memory_order_relaxed) == 0) [[likely]]
-      return;
-    if (const std::uint32_t calls = looks_.calls_to_go.load(std::memory_order_relaxed); calls > 0)
-      looks_.calls_to_go.store(calls - 1, std::memory_order_relaxed);
-    else
-      wake_next_sleepers();
-  }
+  /// A rank sleeps at this word, which all ranks know by then, instead of the segment's own.
+  void sleeps_at(int rank, SleepWord* word) { peers_[rank].sleep_word = word; }
 
   int rank() const { return rank_; }
   int p() const { return geometry_.p; }
   const Geometry& geometry() const { return geometry_; }
-  /// Where this rank sleeps: for WaitPolicy::asleep.
-  std::atomic<std::uint32_t>* asleep() const { return &layout_.sleep_word(rank_)->asleep; }
+  /// Where this rank sleeps: for WaitPolicy::sleep_word.
+  SleepWord* sleep_word() const { return peers_[rank_].sleep_word; }
 
   /// To one or several readers (distinct, not this rank). Complete when the data are buffered; a single copy when all
   /// readers have taken them.
@@ -230,7 +219,7 @@ class alignas(line_bytes) Endpoint {
   struct alignas(line_bytes) Peer {
     // What a small message needs to one reader and from it, in one line,
     Outbox out;
-    std::atomic<std::uint32_t>* asleep = nullptr;  // the peer's sleep word
+    SleepWord* sleep_word = nullptr;  // the peer's
     Inbox in;
     Consumed* consumed = nullptr;  // the peer's counters about this rank
     // and from one that publishes, in another.
@@ -286,33 +275,15 @@ class alignas(line_bytes) Endpoint {
     inline_up_to_ = std::clamp(copied_from, inline_bytes + 1, inline_message_bytes + 1) - 1;
   }
 
-  /// At sleepers; in one cache line.
-  struct alignas(line_bytes) Looks {
-    std::atomic<int> endpoints{0};              // of this process whose peers may sleep
-    std::atomic<std::uint32_t> calls_to_go{0};  // two threads that count at once count one call
-  };
-  static Looks looks_;
-  static void wake_next_sleepers();
   void wake(int rank) {
     if (fence_wakes_) [[unlikely]]
       std::atomic_thread_fence(std::memory_order_seq_cst);
-    wake_without_fence(rank);
+    wake_if_asleep(*peers_[rank].sleep_word);
   }
-  /// Returns whether it slept.
-  bool wake_without_fence(int rank) {
-    std::atomic<std::uint32_t>& asleep = *peers_[rank].asleep;
-    if (asleep.load(std::memory_order_relaxed) == 0) [[likely]]
-      return false;
-    wake_sleeper(asleep);
-    return true;
-  }
-  /// Returns whether any slept.
-  bool wake_others() {
+  void wake_others() {
     if (fence_wakes_) [[unlikely]]
       std::atomic_thread_fence(std::memory_order_seq_cst);
-    bool any = false;
-    for (const std::int32_t rank : others_) any |= wake_without_fence(rank);
-    return any;
+    for (const std::int32_t rank : others_) wake_if_asleep(*peers_[rank].sleep_word);
   }
 
   template <class Into>
@@ -378,7 +349,6 @@ class alignas(line_bytes) Endpoint {
   std::uint32_t pair_lines_;
   bool fence_wakes_ = false;
   std::uint8_t left_over_ = 0;
-  bool listed_ = false;  // among those whose peers may sleep
   Outbox published_;
   std::vector<std::int32_t> others_;
   std::vector<Peer> peers_;

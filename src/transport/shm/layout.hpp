@@ -15,6 +15,7 @@
 #include "base/assert.hpp"
 #include "transport/shm/copy.hpp"
 #include "transport/shm/geometry.hpp"
+#include "transport/shm/waiting.hpp"
 
 namespace omnes::shm {
 
@@ -98,10 +99,7 @@ struct alignas(line_bytes) Identity {
   std::uint32_t left;    ///< region 0 only: ranks that have done with a segment of a pool
 };
 
-/// Where the owner sleeps: 1 while it does (see waiting.hpp).
-struct alignas(line_bytes) SleepWord {
-  std::atomic<std::uint32_t> asleep;
-};
+static_assert(sizeof(SleepWord) == line_bytes);
 
 /// Addresses within one mapping of a segment.
 class Layout {

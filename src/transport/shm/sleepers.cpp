@@ -1,52 +1,43 @@
-// Waking peers for something else than messages of an endpoint: the list of the endpoints whose peers may sleep.
-#include <algorithm>
-#include <mutex>
-#include <vector>
+// Looking at all who may sleep.
+#include "transport/shm/sleepers.hpp"
 
-#include "transport/shm/endpoint.hpp"
+#include <algorithm>
+#include <utility>
 
 namespace omnes::shm {
 
 namespace {
 
-// Programs that test for messages in a loop ask with each turn on their CPU, and the lock, the fence and the words of all
-// peers make a turn 3 to 5 % longer: so many calls go without a look, unless the last one found somebody asleep.
+// Programs that test for messages in a loop ask with each turn on their CPU, and the fence and the words of all ranks make
+// a turn 3 to 5 % longer: so many calls go without a look, unless the last one found somebody asleep.
 constexpr std::uint32_t max_calls_without = 3;
 
-struct List {
-  std::mutex mutex;
-  std::vector<Endpoint*> endpoints;
-  std::size_t next = 0;
-  std::uint32_t without = 0;  // calls between the last look and the next one
+struct Watched {
+  std::vector<SleepWord*> others;
+  bool fence = false;
+  std::atomic<std::uint32_t> without{0};  // calls between the last look and the next one
 };
-auto& list = *new List;  // never destroyed: threads of the host may look at it until the process ends
+auto& watched = *new Watched;  // never destroyed: threads of the host may look at it until the process ends
 
 }  // namespace
 
-Endpoint::Looks Endpoint::looks_;
+SleeperLooks sleeper_looks;
 
-void Endpoint::let_peers_be_woken() {
-  const std::lock_guard lock(list.mutex);
-  if (listed_) return;
-  listed_ = true;
-  list.endpoints.push_back(this);
-  ++looks_.endpoints;
+void watch_sleepers(std::vector<SleepWord*> others, bool fence) {
+  watched.others = std::move(others);
+  watched.fence = fence;
+  sleeper_looks.any.store(!watched.others.empty(), std::memory_order_release);
 }
 
-Endpoint::~Endpoint() {
-  if (!listed_) return;
-  const std::lock_guard lock(list.mutex);
-  std::erase(list.endpoints, this);
-  --looks_.endpoints;
-}
-
-void Endpoint::wake_next_sleepers() {
-  const std::unique_lock lock(list.mutex, std::try_to_lock);
-  if (!lock.owns_lock() || list.endpoints.empty()) return;
-  if (++list.next >= list.endpoints.size()) list.next = 0;
-  const bool any = list.endpoints[list.next]->wake_others();
-  list.without = any ? 0 : std::min(list.without + 1, max_calls_without);
-  looks_.calls_to_go.store(list.without, std::memory_order_relaxed);
+void wake_all_sleepers() {
+  if (watched.fence) [[unlikely]]
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  bool any = false;
+  for (SleepWord* const word : watched.others) any |= wake_if_asleep(*word);
+  const std::uint32_t before = watched.without.load(std::memory_order_relaxed);
+  const std::uint32_t without = any ? 0 : std::min(before + 1, max_calls_without);
+  watched.without.store(without, std::memory_order_relaxed);
+  sleeper_looks.calls_to_go.store(without, std::memory_order_relaxed);
 }
 
 }  // namespace omnes::shm

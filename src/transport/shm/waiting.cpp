@@ -119,9 +119,10 @@ void Waiter::yield_or_sleep() {
   System& system = *policy_.system;
   if (announced_) {
     look_at_host();
-    system.sleep(*policy_.asleep, policy_.longest_sleep);
-    if (policy_.asleep->load(std::memory_order_relaxed) == 0) {  // woken: look, then announce anew
-      announced_ = false;
+    std::atomic<std::uint32_t>& asleep = policy_.sleep_word->asleep;
+    system.sleep(asleep, policy_.longest_sleep);
+    if (asleep.load(std::memory_order_relaxed) == 0) {  // woken: look, then announce anew
+      withdraw();
       idle_yields_ = 0;
       sleep_from_ = system.now() + awake_when_woken;
       next_look_ = 0;
@@ -144,9 +145,7 @@ void Waiter::yield_or_sleep() {
   const bool in_vain = !policy_.yields_reach && idle_yields_ >= max_idle_yields;
   if (!in_vain && after <= sleep_from_) return;
   if (may_sleep()) {
-    announced_ = true;
-    policy_.asleep->store(1, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    announce();
   } else if (in_vain) {
     look_at_host();
     system.nap(nap);
@@ -154,8 +153,7 @@ void Waiter::yield_or_sleep() {
 }
 
 bool Waiter::may_sleep() const {
-  if (!policy_.asleep || (policy_.others && policy_.others->load(std::memory_order_relaxed) > 0)) return false;
-  return !policy_.can_be_woken || policy_.can_be_woken(policy_.by);
+  return policy_.sleep_word && !(policy_.others && policy_.others->load(std::memory_order_relaxed) > 0);
 }
 
 void Waiter::look_at_host() {
@@ -171,14 +169,23 @@ void Waiter::look_at_host() {
   next_look_ = found_something ? after : after + std::min(between, longest_between_looks);
 }
 
-void Waiter::withdraw() {
-  announced_ = false;
-  policy_.asleep->store(0, std::memory_order_relaxed);
+void Waiter::announce() {
+  announced_ = true;
+  policy_.sleep_word->threads.fetch_add(1, std::memory_order_relaxed);
+  policy_.sleep_word->asleep.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-void wake_sleeper(std::atomic<std::uint32_t>& asleep) {
-  asleep.store(0, std::memory_order_relaxed);
-  syscall(SYS_futex, &asleep, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+// What another thread announces between the two is lost: it finds the word cleared when it is about to sleep, and looks.
+void Waiter::withdraw() {
+  announced_ = false;
+  if (policy_.sleep_word->threads.fetch_sub(1, std::memory_order_relaxed) == 1)
+    policy_.sleep_word->asleep.store(0, std::memory_order_relaxed);
+}
+
+void wake_sleeper(SleepWord& word) {
+  word.asleep.store(0, std::memory_order_relaxed);
+  syscall(SYS_futex, &word.asleep, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 }  // namespace omnes::shm

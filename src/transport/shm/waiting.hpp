@@ -7,6 +7,7 @@
 // The host: short waits leave it alone. Later it is looked at (poked) as often as takes an eighth of the time, by what a
 // look takes as measured, and half of the time in long waits with a CPU of its own; at once again after a look that found
 // something to do; before each sleep; and all the time where the clock stands still, as some tools make it.
+// A process sleeps at one word, wherever it waits, so that every rank of its node can wake it.
 // Why no wake-up is lost for long: going to sleep is two pauses, one that announces it (asleep = 1), and, if the poll
 // between them still finds nothing, one that sleeps while the announcement stands. A writer stores its sequence number,
 // then looks at `asleep`, and if it stands clears it and wakes the sleeper. The sleeper has a fence between announcing
@@ -19,6 +20,12 @@
 #include <cstdint>
 
 namespace omnes::shm {
+
+/// Where the threads of a process sleep, in memory that the ranks of its node share.
+struct alignas(64) SleepWord {
+  std::atomic<std::uint32_t> asleep;   ///< 1 while a thread sleeps or is about to; who wakes it clears it
+  std::atomic<std::uint32_t> threads;  ///< of the owner, that have announced it
+};
 
 /// The CPU and the clock as a waiter uses them. Tests have one of their own, in which time passes as they say.
 class System {
@@ -36,11 +43,9 @@ class System {
 };
 
 struct WaitPolicy {
-  bool oversubscribed = false;                     ///< the ranks of this node outnumber the CPUs that they may run on
-  bool yields_reach = true;                        ///< false: a yield may not hand the CPU to the other ranks
-  std::atomic<std::uint32_t>* asleep = nullptr;    ///< own sleep word; null: never sleep
-  bool (*can_be_woken)(const void* by) = nullptr;  ///< no sleep while it says no; null: it can
-  const void* by = nullptr;
+  bool oversubscribed = false;               ///< the ranks of this node outnumber the CPUs that they may run on
+  bool yields_reach = true;                  ///< false: a yield may not hand the CPU to the other ranks
+  SleepWord* sleep_word = nullptr;           ///< own; null: never sleep
   const std::atomic<int>* others = nullptr;  ///< of things that may come by other ways: while there are any, no sleep
   std::int64_t sleep_after = 2'000'000;      ///< ns of yielding; time slices are longer, computing phases much longer
   std::int64_t longest_sleep = 500'000;      ///< ns: what a lost wake-up may cost, and whom nobody wakes for the host
@@ -77,6 +82,7 @@ class Waiter {
   bool is_time_to_look(std::int64_t now) const { return now >= next_look_ || now == stands_at_; }
   bool may_sleep() const;
   void look_at_host();
+  void announce();
   void withdraw();
 
   const WaitPolicy& policy_;
@@ -93,6 +99,13 @@ class Waiter {
 };
 
 /// Wakes all who sleep on this word: its owner's threads.
-void wake_sleeper(std::atomic<std::uint32_t>& asleep);
+void wake_sleeper(SleepWord& word);
+/// Returns whether anybody slept.
+inline bool wake_if_asleep(SleepWord& word) {
+  if (word.asleep.load(std::memory_order_relaxed) == 0) [[likely]]
+    return false;
+  wake_sleeper(word);
+  return true;
+}
 
 }  // namespace omnes::shm

@@ -194,7 +194,7 @@ Run asleep(bool fences, bool both) {
       WaitPolicy policy;
       policy.oversubscribed = true;
       policy.yields_reach = false;
-      policy.asleep = self.asleep();
+      policy.sleep_word = self.sleep_word();
       policy.system = &system;
       const auto take = [&](int message) {
         Transfer transfer;

@@ -1,0 +1,36 @@
+// Waking the other ranks of the node for something else than messages of an endpoint.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "transport/shm/waiting.hpp"
+
+namespace omnes::shm {
+
+/// Where the other ranks of this node sleep; none: they never do. `fence`: they sleep often, and none is to be missed.
+/// Once in a process, before any of them sleeps.
+void watch_sleepers(std::vector<SleepWord*> others, bool fence);
+
+/// Not to be used but by wake_sleepers().
+void wake_all_sleepers();
+/// In one cache line.
+struct alignas(64) SleeperLooks {
+  std::atomic<bool> any{false};               ///< whether there is anybody to look at
+  std::atomic<std::uint32_t> calls_to_go{0};  ///< without a look; two threads that count at once count one call
+};
+extern SleeperLooks sleeper_looks;
+
+/// For who waits for something that does not come through endpoints: a rank that sleeps may have to do it. Looks at all of
+/// them once in some calls. Never waits.
+inline void wake_sleepers() {
+  if (!sleeper_looks.any.load(std::memory_order_acquire)) [[likely]]
+    return;
+  if (const std::uint32_t calls = sleeper_looks.calls_to_go.load(std::memory_order_relaxed); calls > 0)
+    sleeper_looks.calls_to_go.store(calls - 1, std::memory_order_relaxed);
+  else
+    wake_all_sleepers();
+}
+
+}  // namespace omnes::shm
