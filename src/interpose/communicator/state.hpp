@@ -50,8 +50,7 @@ struct State : Members, std::enable_shared_from_this<State> {
   bool own_choices = false;  ///< the program has forced some, for this communicator
 
   // Where operations run, from the first one on.
-  std::uint64_t id =
-      0;  ///< of the communicator, see origins.hpp; by it lanes are agreed on in shared memory; 0: by an exchange of the host
+  std::uint64_t id = 0;  ///< of the communicator, see origins.hpp; by it lanes are agreed on in shared memory; 0: none
   std::atomic<bool> unclean = false;     ///< an operation has failed: nobody shall use the lanes after it
   std::uint8_t calls_before = 0;         ///< which were left to the host, see too_new()
   bool begun = false;                    ///< the exchange; by the program's calls on the communicator, one at a time

@@ -192,7 +192,9 @@ bool try_agreement(State& state) {
 
 }  // namespace
 
-bool forms_by_host(const State& state) { return state.id == 0; }
+bool forms_by_host(const State& state) {
+  return state.id == 0 || state.messages || !state.world->has_bulletins;
+}
 
 bool try_formation(State& state) {
   if (state.formed) return true;
@@ -227,7 +229,6 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool w
     open_first_lanes(state, std::make_unique<Lanes>());
     return;
   }
-  if (!state.world->has_bulletins || state.messages) state.id = 0;
   if (!forms_by_host(state)) {
     // The others are on their way, if ranks wait for each other here: the engine need not hear of it.
     for (int looks = wait && state.own_cpus ? looks_at_once : 1; looks > 0; --looks)
