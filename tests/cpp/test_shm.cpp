@@ -1,6 +1,7 @@
 // Endpoints of one segment, driven step by step or by threads: messages of all sizes, sets, publishes, full queues,
 // wrapping numbers.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -677,6 +678,32 @@ TEST(Sleepers, AreWokenWhenAsked) {
   EXPECT_EQ(words[1].asleep, 1U);
   EXPECT_EQ(words[2].asleep, 0U);
   watch_sleepers({}, false);
+}
+
+TEST(Sleepers, SayWhetherOthersAreOnTheSameCpu) {
+  cpu_set_t usable;
+  ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &usable)) cpus.push_back(cpu);
+  if (cpus.size() < 2) GTEST_SKIP() << "one CPU";
+  const auto go_to = [](int cpu) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  };
+  SleepWord words[3]{};
+  SleepWord* const all[] = {&words[0], nullptr, &words[1], &words[2]};
+  go_to(cpus[0]);
+  EXPECT_TRUE(share_cpu(words[0], all)) << "where the others are is not known";
+  go_to(cpus[1]);
+  EXPECT_TRUE(share_cpu(words[1], all)) << "where the last one is is not known";
+  EXPECT_TRUE(share_cpu(words[2], all));
+  go_to(cpus[0]);
+  EXPECT_FALSE(share_cpu(words[0], all));
+  EXPECT_TRUE(share_cpu(words[2], all));
+  sched_setaffinity(0, sizeof usable, &usable);
 }
 
 class ThreadsTest : public testing::TestWithParam<std::tuple<int, int, std::size_t>> {};

@@ -29,8 +29,9 @@ class TestSystem final : public System {
     ++sleeps;
     if (word == 1) time += at_most;
   }
+  std::int64_t& yield_from() override { return none_before; }
 
-  std::int64_t time = 0;
+  std::int64_t time = 0, none_before = 0;
   bool stands_still = false;       // as long as it does not sleep
   std::int64_t yield_takes = 300;  // ns; nobody else wants the CPU
   int yields = 0, naps = 0, sleeps = 0;
@@ -158,6 +159,23 @@ TEST(Waiting, KeepsHalfOfItsOwnCpu) {
   while (system.time < 1000 * ms) waiter.pause();
   EXPECT_GE(system.yields, 100);
   EXPECT_LE(system.yields, 126);
+}
+
+// Also in short waits one after the other; but where it is another rank that wants the CPU, this one may be waiting for it each time.
+TEST(Waiting, KeepsHalfOfItsOwnCpuFromStrangersOnly) {
+  for (const bool shared : {false, true}) {
+    TestSystem system;
+    system.yield_takes = 4 * ms;
+    const WaitPolicy policy{.shares_cpu = [](const void* shared) { return *static_cast<const bool*>(shared); },
+                            .by = &shared,
+                            .system = &system};
+    while (system.time < 1000 * ms) {
+      Waiter waiter(policy);
+      for (const std::int64_t end = system.time + 60 * us; system.time < end;) waiter.pause();
+    }
+    EXPECT_GE(system.yields, shared ? 240 : 100);
+    EXPECT_LE(system.yields, shared ? 250 : 126);
+  }
 }
 
 TEST_P(WaitingTest, NeverSleepsWithoutABed) {

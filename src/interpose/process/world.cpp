@@ -401,6 +401,8 @@ void free_worlds() {
   }
 }
 
+bool World::shares_cpu_now() const { return shm::share_cpu(*own_sleep_word(), sleep_words); }
+
 shm::Access World::access_to(int other) const {
   shm::Access found;
   if (process().settings.shared_memory.single_copy != shm::never) found.pid = readable[other];

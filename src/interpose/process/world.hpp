@@ -59,6 +59,8 @@ struct World : std::enable_shared_from_this<World> {
   bool has_bulletins = false;    ///< of the ranks of this node, by which they tell each other something
   /// By rank: where it sleeps; null: not on this node. Empty: nobody sleeps.
   std::vector<shm::SleepWord*> sleep_words;
+  /// Says on which CPU this thread is, and whether another rank may be on the same.
+  bool shares_cpu_now() const;
   shm::SleepWord* own_sleep_word() const { return sleep_words.empty() ? nullptr : sleep_words[rank]; }
   shm::Bulletin bulletin(int rank) const { return shm::Bulletin(common->layout().slot(rank, 0)); }
 

@@ -146,6 +146,10 @@ void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   shm::WaitPolicy waiting = state.team->waiting();
   // Only where nothing but shared memory can bring news a rank may sleep.
   if (lanes->segment && !state.messages) waiting.sleep_word = state.world->own_sleep_word();
+  if (waiting.sleep_word) {
+    waiting.by = state.world;
+    waiting.shares_cpu = [](const void* by) { return static_cast<const World*>(by)->shares_cpu_now(); };
+  }
   if (!has_hook()) waiting.longest_sleep = longest_sleep_unless_woken;
   waiting.poke = poke;
   state.team->wait_so(waiting);

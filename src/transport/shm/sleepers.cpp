@@ -1,6 +1,8 @@
 // Looking at all who may sleep.
 #include "transport/shm/sleepers.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -38,6 +40,17 @@ void wake_all_sleepers() {
   const std::uint32_t without = any ? 0 : std::min(before + 1, max_calls_without);
   watched.without.store(without, std::memory_order_relaxed);
   sleeper_looks.calls_to_go.store(without, std::memory_order_relaxed);
+}
+
+// What is read needs no order: it may have changed anyway.
+bool share_cpu(SleepWord& own, std::span<SleepWord* const> words) {
+  const int here = sched_getcpu() + 1;
+  own.cpu.store(here, std::memory_order_relaxed);
+  return std::ranges::any_of(words, [&](const SleepWord* word) {
+    if (!word || word == &own) return false;
+    const int there = word->cpu.load(std::memory_order_relaxed);
+    return there == here || there == 0;
+  });
 }
 
 }  // namespace omnes::shm

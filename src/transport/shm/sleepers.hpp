@@ -1,8 +1,9 @@
-// Waking the other ranks of the node for something else than messages of an endpoint.
+// Waking the other ranks of the node for something else than messages of an endpoint; and where they run.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "transport/shm/waiting.hpp"
@@ -32,5 +33,8 @@ inline void wake_sleepers() {
   else
     wake_all_sleepers();
 }
+
+/// Says which CPU this thread is on, and whether one of those may be on the same. `own` may be among them.
+bool share_cpu(SleepWord& own, std::span<SleepWord* const> words);
 
 }  // namespace omnes::shm

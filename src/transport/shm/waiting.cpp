@@ -64,6 +64,10 @@ class RealSystem final : public System {
     // Not FUTEX_PRIVATE: the waker is another process.
     syscall(SYS_futex, &word, FUTEX_WAIT, 1, &time_out, nullptr, 0);
   }
+  std::int64_t& yield_from() override {
+    static thread_local std::int64_t from = 0;
+    return from;
+  }
 };
 
 }  // namespace
@@ -106,13 +110,17 @@ std::int64_t Waiter::time_after_yield(std::int64_t before) {
   return after;
 }
 
-// Now and then, as some other program, or a rank that nobody knew of, may want this CPU. One that takes it for long gets no more than half.
+// Now and then, as some other program, or a rank that nobody knew of, may want this CPU. One that takes it for long gets no more than half. Where
+// the other ranks are on other CPUs, that holds over all waits: if each wait on a busy machine yielded, ranks would be away by turns, for a
+// time slice each, and each would wait for one that is not there. A rank on the same CPU gets it each time.
 void Waiter::yield_alone() {
   pauses_ = bare_polls + spins_before_looks;  // spins again
+  const bool to_strangers = policy_.shares_cpu != nullptr && !policy_.shares_cpu(policy_.by);
   const std::int64_t before = policy_.system->now();
-  if (before < yield_from_) return;
+  std::int64_t& yield_from = policy_.system->yield_from();
+  if (before < (to_strangers ? yield_from : yield_from_)) return;
   const std::int64_t after = time_after_yield(before);
-  yield_from_ = after + std::min(after - before, longest_turn);
+  yield_from = yield_from_ = after + std::min(after - before, longest_turn);
 }
 
 void Waiter::yield_or_sleep() {

@@ -25,6 +25,7 @@ namespace omnes::shm {
 struct alignas(64) SleepWord {
   std::atomic<std::uint32_t> asleep;   ///< 1 while a thread sleeps or is about to; who wakes it clears it
   std::atomic<std::uint32_t> threads;  ///< of the owner, that have announced it
+  std::atomic<int> cpu;                ///< where the owner was when it last waited for long, and 1; 0: not known
 };
 
 /// The CPU and the clock as a waiter uses them. Tests have one of their own, in which time passes as they say.
@@ -36,6 +37,8 @@ class System {
   virtual void nap(std::int64_t ns) = 0;
   /// Until somebody wakes those who sleep on this word, at most so many ns; not at all if it is 0 already.
   virtual void sleep(std::atomic<std::uint32_t>& word, std::int64_t at_most) = 0;
+  /// ns; before that this thread yields its CPU to no strangers: the last ones kept it for long.
+  virtual std::int64_t& yield_from() = 0;
   static System& real();
 
  protected:
@@ -46,6 +49,8 @@ struct WaitPolicy {
   bool oversubscribed = false;               ///< the ranks of this node outnumber the CPUs that they may run on
   bool yields_reach = true;                  ///< false: a yield may not hand the CPU to the other ranks
   SleepWord* sleep_word = nullptr;           ///< own; null: never sleep
+  bool (*shares_cpu)(const void* by) = nullptr;  ///< another rank may want the CPU that this one is on; null: it may
+  const void* by = nullptr;
   const std::atomic<int>* others = nullptr;  ///< of things that may come by other ways: while there are any, no sleep
   std::int64_t sleep_after = 2'000'000;      ///< ns of yielding; time slices are longer, computing phases much longer
   std::int64_t longest_sleep = 500'000;      ///< ns: what a lost wake-up may cost, and whom nobody wakes for the host

@@ -176,9 +176,10 @@ class ExploredSystem final : public System {
   void yield() override {}
   void nap(std::int64_t) override { explorer::pause(); }
   void sleep(std::atomic<std::uint32_t>& word, std::int64_t at_most) override { System::real().sleep(word, at_most); }
+  std::int64_t& yield_from() override { return none_before_; }
 
  private:
-  std::int64_t now_ = 1;
+  std::int64_t now_ = 1, none_before_ = 0;
 };
 
 /// The reader sleeps while it waits; `both`: then the sender waits for an answer.
