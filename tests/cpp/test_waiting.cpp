@@ -178,6 +178,18 @@ TEST(Waiting, KeepsHalfOfItsOwnCpuFromStrangersOnly) {
   }
 }
 
+// Who has many messages under way looks at all of them between two pauses.
+TEST(Waiting, YieldsItsOwnCpuAfterATimeWhateverItsPollsTake) {
+  TestSystem system;
+  const WaitPolicy policy{.system = &system};
+  Waiter waiter(policy);
+  while (system.yields == 0) {
+    system.time += 300;
+    waiter.pause();
+  }
+  EXPECT_LE(system.time, 100 * us);
+}
+
 TEST_P(WaitingTest, NeverSleepsWithoutABed) {
   policy_.sleep_word = nullptr;
   Waiter waiter(policy_);

@@ -97,6 +97,7 @@ class Waiter {
   std::uint32_t idle_yields_ = 0;  // in a row
   std::int64_t sleep_from_ = 0;    // ns; the time from which it may sleep
   std::int64_t waits_since_ = 0;   // ns; with a CPU of its own
+  std::int64_t spins_since_ = 0;   // ns; the same; the start, or the last time that it would have yielded
   std::int64_t yield_from_ = 0;    // ns; the same
   std::int64_t next_look_ = 0;     // ns; at the host
   std::int64_t stands_at_ = -1;    // ns; what a clock says that stands still; -1: it goes
