@@ -63,6 +63,16 @@ def test_buffers_that_come_back_are_adopted(mpi, build, setting, tmp_path):
         assert f"adopted {adopted['buffers']} buffers" in said and f"found again by {adopted['uses']} calls" in said
 
 
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_buffers_are_adopted_once_and_cost_nothing_later(mpi, build, ranks, tmp_path):
+    wanted = says_where_memory_is_mapped()
+    variables = {"OMNES_HEAP": "auto", "OMNES_STATS": str(tmp_path)}
+    run = mpirun(mpi, ranks, build("settled", mpi), str(int(wanted)), variables=variables)
+    assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
+    if wanted:  # each of two buffers, of some operations only a part at first
+        assert 2 * ranks <= statistics.merge(tmp_path)["adopted"]["buffers"] <= 4 * ranks
+
+
 @pytest.mark.parametrize("allocator", ["jemalloc", "mimalloc", "tcmalloc_minimal"])
 def test_buffers_of_other_allocators_are_adopted(build, allocator):
     """They discard pages, and count on zeros in them afterwards."""
