@@ -49,10 +49,13 @@ def test_a_platform_may_be_a_file(tmp_path):
     assert platforms.parse(str(path)).hosts == ("a0.z", "a1.z", "a5.z", "b")
 
 
-def test_ranks_lie_in_blocks_or_are_dealt_out():
+def test_ranks_lie_in_blocks_or_are_dealt_out_or_shuffled():
     platform = platforms.parse("fat-tree:4x2")
     assert platform.host_of_each_rank(4, 2, "block") == ["node-0", "node-0", "node-1", "node-1"]
     assert platform.host_of_each_rank(4, 2, "cyclic") == ["node-0", "node-1", "node-0", "node-1"]
+    shuffled = platforms.host_numbers(64, 4, "random")
+    assert shuffled == platforms.host_numbers(64, 4, "random") != sorted(shuffled)
+    assert sorted(shuffled) == platforms.host_numbers(64, 4, "block")
 
 
 def test_more_ranks_than_files_may_be_open_are_refused(monkeypatch):

@@ -7,6 +7,7 @@ other down on it.
 from __future__ import annotations
 
 import math
+import random
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,6 +152,10 @@ def _from_file(text: str) -> Platform:
 
 
 def host_numbers(ranks: int, ppn: int, placement: str) -> list[int]:
-    """Block: one host is filled after the other. Cyclic: ranks are dealt out to as many hosts."""
+    """Block: one host is filled after the other. Cyclic: ranks are dealt out to as many hosts. Random: shuffled block,
+    always in the same way."""
     used = math.ceil(ranks / ppn)
-    return [rank // ppn if placement == "block" else rank % used for rank in range(ranks)]
+    hosts = [rank % used if placement == "cyclic" else rank // ppn for rank in range(ranks)]
+    if placement == "random":
+        random.Random(0).shuffle(hosts)
+    return hosts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import resource
 import select
 import shutil
@@ -19,6 +20,7 @@ from omnes.launching import libraries
 from omnes.simulation.platforms import Platform
 
 SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
+_NO_ALGORITHMS = ("automatic",)  # but all of them, one after the other
 _OTHER_FILES = 64  # that a simulation opens, beside one for each rank
 
 
@@ -29,7 +31,7 @@ class Machine:
     platform: Platform
     ranks: int
     ppn: int
-    placement: str  # block or cyclic
+    placement: str  # block, cyclic or random
 
 
 def require(with_omnes: bool = True) -> None:
@@ -102,6 +104,16 @@ def run(
             errors.seek(0)
             said = [line for line in errors.read().splitlines() if line.strip() and not line.startswith(" ")]
             raise OmnesError(f"the simulation failed: {said[0] if said else f'exit code {code}'}")
+
+
+def named(program: Path, machine: Machine, operation: str) -> list[str]:
+    """What SimGrid calls its algorithms for the operation, selectors among them: it says so of a name that is none."""
+    try:
+        list(run(program, [], machine, SELECTORS[0], {}, [f"smpi/{operation}:?"], 60))
+    except OmnesError as refusal:
+        if found := re.search(r"Valid algorithms: (.*)\.", refusal.format_message()):
+            return [name for name in found[1].split(", ") if name not in _NO_ALGORITHMS]
+    raise OmnesError(f"SimGrid does not say which algorithms it has for {operation}")
 
 
 def _lines(process: subprocess.Popen[bytes], patience: float) -> Iterator[str]:
