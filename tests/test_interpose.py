@@ -252,8 +252,20 @@ def test_what_goes_to_the_host_is_counted(mpi, build, tmp_path):
     expect_ok(mpirun(mpi, 3, build("lifecycle", mpi), "2", variables={"OMNES_STATS": str(tmp_path)}))
     for report in reports(tmp_path, 3):
         passed = {(entry["operation"], entry["reason"]) for entry in report["passed"]}
-        to_others = {(name, "intercommunicator") for name in ["allreduce", "barrier", "bcast"]}
-        assert to_others | {("barrier", "during MPI_Comm_free")} == passed
+        assert passed == {("barrier", "during MPI_Comm_free")}
+
+
+@pytest.mark.parametrize("variables", [SHARED, MESSAGES, NODES], ids=["shared", "messages", "nodes"])
+def test_collectives_between_groups(mpi, build, variables):
+    length = ["quick"] if variables == MESSAGES else []
+    expect_ok(mpirun(mpi, 3, build("between", mpi), *length, variables=variables))
+
+
+def test_only_errors_between_groups_go_to_the_host(mpi, build, tmp_path):
+    expect_ok(mpirun(mpi, 3, build("between", mpi), "quick", variables={"OMNES_STATS": str(tmp_path)}))
+    for report in reports(tmp_path, 3):
+        passed = {(entry["operation"], entry["reason"]) for entry in report["passed"]}
+        assert passed <= {("bcast", "invalid root"), ("bcast", "negative count")}
 
 
 @pytest.mark.parametrize("variables", [SHARED, MESSAGES], ids=["shared", "messages"])

@@ -59,19 +59,23 @@ void recv_reduce_in_order(Builder& b, int from, Blocks a, Blocks into) {
 }
 
 void reduce_from_left(Builder& b, Blocks own, Blocks into, bool published) {
-  const int rank = b.rank();
+  reduce_from_left(b, {0, b.p()}, own, into, published);
+}
+
+void reduce_from_left(Builder& b, Range group, Blocks own, Blocks into, bool published) {
+  const int rank = b.rank(), first = group.first;
   Blocks sum = own;
-  if (rank == 1) {
-    b.recv_reduce_first(0, own, into, published);
+  if (rank == first + 1) {
+    b.recv_reduce_first(first, own, into, published);
     sum = into;
-  } else if (rank > 1) {
+  } else if (rank > first + 1) {
     const Blocks below = own == into ? b.temp(into.count, into.first) : into;
-    b.recv(0, below, published);
-    for (int from = 1; from < rank; ++from) b.recv_reduce(from, below, below, published);
+    b.recv(first, below, published);
+    for (int from = first + 1; from < rank; ++from) b.recv_reduce(from, below, below, published);
     b.reduce(below, own, into);
     sum = into;
   }
-  for (int from = rank + 1; from < b.p(); ++from) {
+  for (int from = rank + 1; from < first + group.count; ++from) {
     b.recv_reduce(from, sum, into, published);
     sum = into;
   }

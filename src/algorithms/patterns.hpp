@@ -32,6 +32,9 @@ void recv_reduce_in_order(Builder& b, int from, Blocks a, Blocks into);
 /// count.
 void reduce_from_left(Builder& b, Blocks own, Blocks into, bool published = false);
 
+/// The same for a group of ranks that this one is in.
+void reduce_from_left(Builder& b, Range group, Blocks own, Blocks into, bool published = false);
+
 /// Sends every other rank `part(rank)`, and combines what this one is sent with its own: into <- x0 ∘ x1 ∘ ..., as above.
 void reduce_scatter_from_left(Builder& b, const std::function<Blocks(int rank)>& part, Blocks into);
 

@@ -20,6 +20,7 @@ std::string describe(const Algorithm& algorithm, const Problem& problem, bool in
   if (rooted(algorithm.operation)) text += " root=" + std::to_string(problem.root);
   if (problem.radix != 0) text += " k=" + std::to_string(problem.radix);
   if (problem.segments != 1) text += " segments=" + std::to_string(problem.segments);
+  if (problem.first_group > 0) text += " first_group=" + std::to_string(problem.first_group);
   return in_place ? text + " in place" : text;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "algorithms/between.hpp"
 #include "model/advise.hpp"
 #include "runtime/sizes.hpp"
 #include "schedule/hierarchy.hpp"
@@ -43,7 +44,8 @@ Plan Chooser::plan_of(const Call& call, const Choice& choice, const Renumbered& 
   problem.operation = call.operation;
   problem.p = setup_.p;
   problem.rank = setup_.rank;
-  problem.root = call.root;
+  problem.root = call.neighbors ? 0 : call.root;
+  problem.first_group = setup_.first_group;
   problem.in_place = call.in_place;
   problem.radix = choice.radix;
   problem.hierarchy = asked_.hierarchy;
@@ -68,8 +70,10 @@ std::shared_ptr<Prepared> Chooser::make(const Call& call, const Key& key, ByteRa
   question.bytes = common_bytes(call);
   question.commutative = key.commutative();
   question.kernel = !reduces(call.operation) || key.combining().direct;
-  const Answer answer = setup_.selector->choose(question, forced_[static_cast<int>(call.operation)],
-                                                [this](const Question& asked_now) { return advise(asked_now); });
+  const Answer answer = setup_.first_group > 0 && call.operation != Operation::barrier
+                            ? choose_between(question)
+                            : setup_.selector->choose(question, forced_[static_cast<int>(call.operation)],
+                                                      [this](const Question& asked_now) { return advise(asked_now); });
   sizes = answer.sizes;
 
   auto prepared = std::make_shared<Prepared>();
@@ -100,9 +104,30 @@ std::shared_ptr<Prepared> Chooser::make(const Call& call, const Key& key, ByteRa
   return prepared;
 }
 
+/// Between groups no table says anything, and ranks know how many bytes there are only where they take part. Flat: the fewest rounds.
+Answer Chooser::choose_between(const Question& question) const {
+  constexpr int many = 64;  // ranks: to send to, or hear of, each of a group takes as long as a tree's rounds
+  constexpr std::size_t few_bytes = 8 * 1024;   // as in the table's rules for allreduce on one node
+  constexpr std::size_t bytes_for_each = 1024;  // of a slice, which is a message
+  constexpr std::size_t segment = 32 * 1024;    // a slot
+  if (among_neighbors(question.operation))
+    return {.choice = {find_algorithm(question.operation, "linear")}, .why = "between groups"};
+  const std::vector<const Algorithm*> known = between_groups(question.operation);  // flat first, tree last
+  const bool near = question.one_node() && question.p <= many;
+  if (!reduces(question.operation)) {
+    if (near) return {.choice = {known.front()}, .why = "between groups on one node"};
+    return {.choice = {.algorithm = known.back(), .segment = segment}, .why = "between groups"};
+  }
+  const std::size_t most = std::max(few_bytes, near ? 0 : bytes_for_each * question.p);
+  const bool flat = near || setup_.selector->reproducible();
+  if (question.bytes > most)
+    return {.choice = {.algorithm = known[1], .segment = segment}, .why = "long, between groups", .sizes = {most + 1}};
+  return {.choice = {flat ? known.front() : known.back()}, .why = "short, between groups", .sizes = {0, most}};
+}
+
 /// Whether ranks are renumbered may depend on sizes: then it is the same for all of a class, by its smallest.
 Renumbered Chooser::renumber(const Choice& choice, const Call& call, const Key& key, ByteRange& sizes) {
-  if (!renumbering_) return {};
+  if (!renumbering_ || setup_.first_group > 0) return {};
   std::optional<std::size_t> bytes = known_bytes(call);
   if (bytes && renumbering_->depends_on_sizes()) {
     const ByteRange size_class = model::size_class(*bytes);
@@ -124,7 +149,7 @@ Advice Chooser::advise(const Question& question) {
 std::string Chooser::reason(const Renumbered& renumbered) const {
   if (renumbered.mapping) return "; renumbered: " + renumbered.why;
   const Remap wanted = setup_.selector->remap();
-  const bool asked_for = wanted == Remap::exchange || wanted == Remap::reorder;
+  const bool asked_for = !setup_.first_group && (wanted == Remap::exchange || wanted == Remap::reorder);
   return asked_for && renumbering_ ? "; not renumbered: " + renumbered.why : std::string();
 }
 

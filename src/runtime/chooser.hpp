@@ -25,6 +25,7 @@ struct TeamSetup {
   int rank = 0;
   /// For every rank the node it is on (any number, equal for ranks that share memory). Empty: all on one.
   std::vector<int> node;
+  int first_group = 0;  ///< see Problem; a barrier is one of all ranks
   /// Where the ranks lie, for hierarchical algorithms and renumbering; equal on all ranks. Not given: what `node` says.
   std::optional<Placement> placement = {};
   bool shares_memory = true;  ///< the ranks of a node reach each other through shared memory
@@ -51,6 +52,7 @@ class Chooser {
  private:
   Plan plan_of(const Call& call, const Choice& choice, const Renumbered& renumbered, Combining combining,
                ByteRange& sizes) const;
+  Answer choose_between(const Question& question) const;
   Renumbered renumber(const Choice& choice, const Call& call, const Key& key, ByteRange& sizes);
   Advice advise(const Question& question);
   std::string reason(const Renumbered& renumbered) const;

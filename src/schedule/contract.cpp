@@ -49,7 +49,10 @@ std::optional<Origin> initial(const Problem& problem, int pieces, Buffer buffer,
 Promise promised(const Problem& problem, int pieces, int block) {
   const int part = block / pieces, piece = block % pieces;
   switch (regular(problem.operation)) {
-    case bcast: return {problem.root, block};
+    case bcast:
+      return {.rank = problem.root,
+              .block = block,
+              .nothing = problem.rank != problem.root && !contributors_to(problem.rank, problem).has(problem.root)};
     case gather:
     case allgather: return {part, piece};
     case scatter: return {problem.root, problem.rank * pieces + piece};
@@ -59,7 +62,10 @@ Promise promised(const Problem& problem, int pieces, int block) {
     case exscan: return {.block = block, .combined = problem.rank, .nothing = problem.rank == 0};
     case neighbor_allgather: return {problem.neighbors.sources[part], piece};
     case neighbor_alltoall: return {problem.neighbors.sources[part], problem.neighbors.ports[part] * pieces + piece};
-    default: return {.block = block, .combined = problem.p};
+    default: {
+      const Range all = contributors_to(problem.rank, problem);
+      return {.rank = all.first, .block = block, .combined = all.count};
+    }
   }
 }
 

@@ -23,12 +23,13 @@ int contributed_blocks(const Problem& problem, int pieces);
 std::optional<Origin> initial(const Problem& problem, int pieces, Buffer buffer, int block);
 
 /// What a block of `recv` must hold at the end: a block of one contribution, or that block of the contributions of the
-/// first `combined` ranks combined; or nothing is promised (exscan at rank 0).
+/// `combined` ranks from `rank` on combined; or nothing is promised (exscan at rank 0).
 struct Promise {
   int rank = 0;
   int block = 0;
   int combined = 0;  ///< 0: the block of `rank` alone
   bool nothing = false;
+  bool operator==(const Promise&) const = default;
 };
 Promise promised(const Problem& problem, int pieces, int block);
 

@@ -68,6 +68,15 @@ bool among_neighbors(Operation operation) {
   return regular(operation) == neighbor_allgather || regular(operation) == neighbor_alltoall;
 }
 
+Range group_of(int rank, int p, int first_group) {
+  return rank < first_group ? Range{0, first_group} : Range{first_group, p - first_group};
+}
+
+Range other_group(int rank, int p, int first_group) {
+  if (first_group == 0) return {0, p};
+  return rank < first_group ? Range{first_group, p - first_group} : Range{0, first_group};
+}
+
 int blocks_in(const Problem& problem, int pieces, Buffer buffer) {
   const bool at_root = problem.rank == problem.root;
   const bool sends = buffer == Buffer::send;

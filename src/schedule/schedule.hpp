@@ -105,6 +105,9 @@ struct Problem {
   int radix = 0;             ///< tree arity and the like; 0 = the algorithm's default
   int segments = 1;          ///< pipelining: each natural unit of the algorithm is cut into so many blocks
   Neighbors neighbors = {};  ///< meaningful where among_neighbors(operation)
+  /// Bcast, reduce, allreduce between two groups (an intercommunicator's): so many ranks are the first one, the others the second. Each
+  /// group gets what the other contributes. 0: all are one group.
+  int first_group = 0;
   std::shared_ptr<const Hierarchy> hierarchy = {};  ///< where ranks lie; null: nothing is known
   Composition composition = {};                     ///< levels that are not listed have defaults
   bool operator==(const Problem&) const = default;
@@ -159,6 +162,21 @@ struct Schedule {
   std::span<const std::uint32_t> deps_of(const Op& op) const { return {deps.data() + op.first_dep, op.dep_count}; }
   bool operator==(const Schedule&) const = default;
 };
+
+/// Consecutive ranks.
+struct Range {
+  int first = 0;
+  int count = 0;
+  bool has(int rank) const { return rank >= first && rank < first + count; }
+};
+/// The group of that one of p ranks, and the other one; where `first_group` is 0, all are one group, which both are.
+Range group_of(int rank, int p, int first_group);
+Range other_group(int rank, int p, int first_group);
+inline Range group_of(int rank, const Problem& problem) { return group_of(rank, problem.p, problem.first_group); }
+/// Those whose contributions that rank gets.
+inline Range contributors_to(int rank, const Problem& problem) {
+  return other_group(rank, problem.p, problem.first_group);
+}
 
 /// Blocks that a rank's buffer has for this problem (see the table in docs/design.md); temp is the schedule's own.
 int blocks_in(const Problem& problem, int pieces, Buffer buffer);

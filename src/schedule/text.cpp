@@ -165,6 +165,7 @@ void read_head(Line& line, Schedule& schedule) {
     line.expect("place");
     problem.in_place = true;
   }
+  if (line.accept("first_group")) problem.first_group = line.natural("first_group");
   if (!among_neighbors(problem.operation)) return;
   problem.neighbors.sources = read_list(line, "sources");
   problem.neighbors.ports = read_list(line, "ports");
@@ -295,6 +296,7 @@ std::string to_text(const Schedule& schedule) {
   field("segments", problem.segments);
   field("pieces", schedule.pieces);
   if (problem.in_place) text += " in place";
+  if (problem.first_group > 0) field("first_group", problem.first_group);
   if (among_neighbors(problem.operation))
     text += list("sources", problem.neighbors.sources) + list("ports", problem.neighbors.ports) +
             list("destinations", problem.neighbors.destinations);

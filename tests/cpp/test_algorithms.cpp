@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "algorithms/between.hpp"
 #include "algorithms/proof.hpp"
 
 namespace omnes {
@@ -33,6 +34,25 @@ TEST_P(Algorithms, ProvedForSmallGroupsAndEveryRoot) {
 
 TEST_P(Algorithms, ProvedForLargerGroups) {
   for (const int p : {31, 32, 33}) prove_all(*GetParam(), p, {0, 1, p / 2, p - 1});
+}
+
+/// Of all sizes of the two groups of an intercommunicator.
+TEST(BetweenGroups, AreProved) {
+  for (const Operation operation : {Operation::bcast, Operation::reduce, Operation::allreduce})
+    for (const Algorithm* algorithm : between_groups(operation))
+      for (int p = 2; p <= 11; ++p)
+        for (int first = 1; first < p; ++first)
+          for (int root = 0; root < (rooted(operation) ? p : 1); ++root)
+            for (const int radix : algorithm->default_radix > 0 ? std::vector{2, 3} : std::vector{0})
+              for (const int segments : {1, 3}) {
+                const Problem problem{.operation = operation,
+                                      .p = p,
+                                      .root = root,
+                                      .radix = radix,
+                                      .segments = segments,
+                                      .first_group = first};
+                EXPECT_EQ(prove_on(*algorithm, problem, false), "");
+              }
 }
 
 std::string test_name(const testing::TestParamInfo<const Algorithm*>& info) {

@@ -62,6 +62,23 @@ static void use_all_kinds(MPI_Comm merged) {
   MPI_Group_free(&group);
 }
 
+static void use_between(MPI_Comm inter) {
+  int own, rank, others, sum = 0;
+  MPI_Comm_size(inter, &own);
+  MPI_Comm_rank(inter, &rank);
+  MPI_Comm_remote_size(inter, &others);
+  int* all = calloc((size_t)others, sizeof(int));
+  for (int call = 0; call < calls; ++call) {
+    const int mine = rank + call;
+    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, inter);
+    expect(sum, others * (others - 1) / 2 + others * call, "Allreduce", "between");
+    MPI_Allgather(&mine, 1, MPI_INT, all, 1, MPI_INT, inter);
+    for (int r = 0; r < others; ++r) expect(all[r], r + call, "Allgather", "between");
+    MPI_Barrier(inter);
+  }
+  free(all);
+}
+
 // Two communicators of both groups at once, one of a duplicate. `own`: of this group; `later`: it was started by the other.
 static void meet(MPI_Comm inter, MPI_Comm own, int later) {
   MPI_Comm merged, other, twin;
@@ -75,6 +92,7 @@ static void meet(MPI_Comm inter, MPI_Comm own, int later) {
   MPI_Comm_free(&twin);
   use(own, "one's own");
   MPI_Comm_free(&merged);
+  use_between(inter);
 }
 
 static MPI_Comm start(const char* program, char** arguments, int processes, MPI_Comm comm) {

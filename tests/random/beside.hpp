@@ -137,7 +137,7 @@ inline std::string window(const Communicator& comm, Draw draw) {
   return std::array{"Win_allocate", "Win_create", "Win_allocate_shared"}[kind];
 }
 
-/// On intercommunicators, which are left to the host.
+/// On intercommunicators.
 inline std::string between(const Communicator& comm, Draw draw) {
   const int operation = draw.below(3);
   int mine = comm.rank + 1, got = -1, wanted = comm.remote * (comm.remote + 1) / 2;

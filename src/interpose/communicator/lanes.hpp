@@ -45,6 +45,9 @@ struct Formation {
   Contact mine;
   std::vector<Contact> all;
   MPI_Request request;
+  /// Of an intercommunicator: whose collectives bring what the other group has; its first rank then says what it has got of this one.
+  std::vector<int> bytes, displacements;
+  bool has_own_group = true;
 };
 
 /// Segments that some rank may not have found yet: kept reachable by their makers, even when the team is gone.

@@ -16,16 +16,47 @@ int size_of(MPI_Comm comm) {
   return p;
 }
 
-std::vector<int> ranks_in(const World& world, MPI_Comm comm, int p) {
-  MPI_Group ours;
-  check_raised(host.Comm_group(comm, &ours));
+namespace {
+
+/// Of a group of p ranks that `get(&group)` brings.
+template <class Get>
+std::vector<int> translated(const World& world, int p, Get get) {
+  MPI_Group group;
+  check_raised(get(&group));
   std::vector<int> ranks(p), in_world(p);
   std::iota(ranks.begin(), ranks.end(), 0);
-  const int code = host.Group_translate_ranks(ours, p, ranks.data(), world.group, in_world.data());
-  host.Group_free(&ours);
+  const int code = host.Group_translate_ranks(group, p, ranks.data(), world.group, in_world.data());
+  host.Group_free(&group);
   check_raised(code);
   if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) in_world.clear();
   return in_world;
+}
+
+}  // namespace
+
+std::vector<int> ranks_in(const World& world, MPI_Comm comm, int p) {
+  return translated(world, p, [&](MPI_Group* group) { return host.Comm_group(comm, group); });
+}
+
+BothGroups ranks_of_both(const World& world, MPI_Comm comm) {
+#ifdef OMNES_ABI_SMPI
+  (void)world, (void)comm;
+  return {};
+#else
+  int own_size = 0, remote_size = 0;
+  check_raised(host.Comm_size(comm, &own_size));
+  check_raised(host.Comm_remote_size(comm, &remote_size));
+  std::vector<int> first = ranks_in(world, comm, own_size);
+  std::vector<int> second =
+      translated(world, remote_size, [&](MPI_Group* group) { return host.Comm_remote_group(comm, group); });
+  if (first.empty() || second.empty()) return {};
+  const bool in_first = *std::ranges::min_element(first) < *std::ranges::min_element(second);
+  if (!in_first) first.swap(second);
+  BothGroups both{std::move(first), 0, in_first};
+  both.first_group = static_cast<int>(both.ranks.size());
+  both.ranks.insert(both.ranks.end(), second.begin(), second.end());
+  return both;
+#endif
 }
 
 std::vector<int> ranks_in_world(MPI_Comm comm, int p) { return ranks_in(*world(), comm, p); }

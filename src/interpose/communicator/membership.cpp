@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "interpose/communicator/origins.hpp"
+#include "interpose/communicator/record.hpp"
 #include "interpose/communicator/report.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
@@ -25,7 +26,7 @@ constexpr std::size_t max_idle = 64;
 
 struct All {
   std::mutex mutex;  ///< taken before a membership's own
-  std::map<std::pair<const World*, std::vector<int>>, std::shared_ptr<Membership>> by_ranks;
+  std::map<std::pair<const World*, std::vector<int>>, std::shared_ptr<Membership>> by_ranks;  ///< by key_of()
   std::atomic<int> idle = 0;              ///< states and lanes, of all memberships
   std::atomic<int> most = idle_at_first;  ///< before they are looked through
   static constexpr int idle_at_first = 512;
@@ -97,31 +98,67 @@ void tidy(Membership& m, int number) {
 
 }  // namespace
 
+namespace {
+
+/// What tells memberships of one world apart: their ranks, and of those of intercommunicators also how many are in the first group.
+std::vector<int> key_of(const Members& members) {
+  std::vector<int> key = members.ranks;
+  if (members.first_group > 0) key.push_back(-members.first_group);
+  return key;
+}
+
+/// Who they are in that world. Returns whether they are in it. Throws Failure.
+bool look_up(Members& members, const World& world, MPI_Comm comm, int p) {
+  members.world = &world;
+  check_raised(host.Comm_rank(comm, &members.rank));
+  if (p > 0) {
+    members.ranks = ranks_in(world, comm, p);
+  } else {
+    BothGroups both = ranks_of_both(world, comm);
+    members.ranks = std::move(both.ranks);
+    members.first_group = both.first_group;
+    if (!both.in_first) members.rank += both.first_group;
+  }
+  members.p = static_cast<int>(members.ranks.size());
+  return members.p > 0;
+}
+
+/// The one of these members; null: they are new.
+std::shared_ptr<Membership> membership_of(const Members& members) {
+  const std::lock_guard lock(all().mutex);
+  const auto found = all().by_ranks.find({members.world, key_of(members)});
+  return found == all().by_ranks.end() ? nullptr : found->second;
+}
+
+bool have_one_twice(std::vector<int> ranks) {
+  std::ranges::sort(ranks);
+  return std::ranges::adjacent_find(ranks) != ranks.end();
+}
+
+}  // namespace
+
 std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const World* met, const char*& passed) {
-  if (p == 0) {
+  if (p == 0 && (checking() || recording())) {
     passed = "intercommunicator";
     return nullptr;
   }
   Members members;
-  members.p = p;
-  members.world = world();
-  members.ranks = ranks_in_world(comm, members.p);
-  if (members.ranks.empty() && met) {
-    members.world = met;
-    members.ranks = ranks_in(*met, comm, members.p);
-  }
-  if (members.ranks.empty()) {
+  if (!look_up(members, *world(), comm, p) && !(met && look_up(members, *met, comm, p))) {
     passed = "ranks of several MPI_COMM_WORLDs";
     return nullptr;
   }
-  if (std::shared_ptr<Membership> known = membership_of(*members.world, members.ranks)) return known;
-  check_raised(host.Comm_rank(comm, &members.rank));
+  if (members.first_group > 0 && have_one_twice(members.ranks)) {
+    passed = "intercommunicator of groups that overlap";
+    return nullptr;
+  }
+  if (std::shared_ptr<Membership> known = membership_of(members)) return known;
   const World& w = *members.world;
   const auto introduction = [&](int rank) -> const Introduction& { return w.all[members.ranks[rank]]; };
 
   TeamSetup setup;
   setup.p = members.p;
   setup.rank = members.rank;
+  setup.first_group = members.first_group;
   setup.selector = &*process().selector;
   setup.machine = process().machine;
   setup.waiting = w.waiting(members.ranks);
@@ -150,13 +187,7 @@ std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const World* m
   membership->members = std::move(members);
   membership->setup = std::move(setup);
   const std::lock_guard lock(all().mutex);
-  return all().by_ranks.try_emplace({&w, membership->members.ranks}, membership).first->second;
-}
-
-std::shared_ptr<Membership> membership_of(const World& world, const std::vector<int>& ranks) {
-  const std::lock_guard lock(all().mutex);
-  const auto found = all().by_ranks.find({&world, ranks});
-  return found == all().by_ranks.end() ? nullptr : found->second;
+  return all().by_ranks.try_emplace({&w, key_of(membership->members)}, membership).first->second;
 }
 
 std::shared_ptr<Membership> membership_of(const Kin& kin) {

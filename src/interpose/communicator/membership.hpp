@@ -28,8 +28,6 @@ struct Membership {
 /// The one of the members of this communicator, found out by asking the host; `p` as of size_of(); `met`: where they have met, if they
 /// are of several MPI_COMM_WORLDs. Null where they can have no team: `passed` says why; alike on all ranks. Local. Throws Failure.
 std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const World* met, const char*& passed);
-/// The one of these members; null: they are new.
-std::shared_ptr<Membership> membership_of(const World& world, const std::vector<int>& ranks);
 /// The one of the kin's members, found by whoever was asked first; null: nobody was.
 std::shared_ptr<Membership> membership_of(const Kin& kin);
 void keep_membership(const std::shared_ptr<Membership>& membership, Kin& kin);

@@ -194,8 +194,9 @@ void Repeats::find_range(Repeat& repeat) {
 bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
                        const void* recv, bool has_arrays) {
   const Call& call = job.call;
-  // Arrays of the neighborhoods have as many elements as the rank has neighbors, not p.
-  if (call.neighbors && has_arrays) return false;
+  // Arrays of the neighborhoods have as many elements as the rank has neighbors, not p. What runs as one with unequal parts is another
+  // operation, with other arguments.
+  if (call.neighbors && (has_arrays || unequal(call.operation))) return false;
   // The counts of reduce_scatter are those of what is sent, though they come last.
   repeat.reads_sent = !call.send_counts.empty();
   repeat.reads_received = !call.recv_counts.empty() || call.operation == Operation::reduce_scatter;

@@ -139,6 +139,11 @@ std::shared_ptr<State> State::shared(std::unique_ptr<State> state) {
           }};
 }
 
+State* state_kept_with(MPI_Comm comm) {
+  const Origin origin = origin_of(comm);
+  return origin.has_state() ? origin.state.get() : by_attribute(comm);
+}
+
 Found state_of(MPI_Comm comm, Form form) {
   const std::uint64_t generation = StateCache::generation(comm);
   if (comm == handles.comm_null) return {nullptr, "null communicator"};
@@ -162,8 +167,15 @@ int free_communicator(MPI_Comm comm, const std::function<int()>& free) {
   const MPI_Comm before = std::exchange(being_freed, comm);
   Origin origin = take_origin(comm);
   if (origin.state) part(comm, *origin.state);
-  if (origin.id == 0)
-    origin.met.reset();  // what it has needed goes first: ranks wait for each other to be disconnected
+#ifndef OMNES_ABI_SMPI
+  if (origin.id == 0 && origin.met) {  // what it has needed goes first: ranks wait for each other to be disconnected
+    void* attribute = nullptr;
+    int found = 0;
+    if (host.Comm_get_attr(comm, keyval, &attribute, &found) == MPI_SUCCESS && found)
+      host.Comm_delete_attr(comm, keyval);
+    origin.met.reset();
+  }
+#endif
   free_worlds();
   const int code = free();
   being_freed = before;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct State : Members, std::enable_shared_from_this<State> {
     if (!edges) edges = edges_of(comm, rank);
     return edges.get();
   }
+
+  std::map<int, Neighbors> neighbors_between;  ///< of an intercommunicator: see describe/between.cpp
 
   std::uint64_t check_id = 0;   ///< see Origin::check
   std::shared_ptr<void> check;  ///< what OMNES_CHECK knows of the communicator
@@ -96,6 +99,9 @@ extern OMNES_FAST_THREAD_LOCAL StateCache state_cache;
 /// The communicator's state if this thread knows it and its lanes are open, else null. This is the fast path.
 inline State* known_state(MPI_Comm comm) { return state_cache.find(comm); }
 #endif
+
+/// Its state, if it has one. Throws Failure.
+State* state_kept_with(MPI_Comm comm);
 
 /// Calls `free`, by which the host frees the communicator, and lets its state go unless that fails. Returns its code.
 int free_communicator(MPI_Comm comm, const std::function<int()>& free);

@@ -67,9 +67,11 @@ void Job::combines_spread(const View& own, const View* result) {
   needs_ |= spreading;
 }
 
-void Job::combines_in_place(void* buffer, std::size_t bytes) {
+void Job::keeps_part(void* buffer, std::size_t bytes, std::size_t start, std::size_t all) {
   moved_to_ = buffer;
   moved_bytes_ = bytes;
+  moved_from_ = start;
+  moved_of_ = all;
   needs_ |= moving;
 }
 
@@ -124,8 +126,8 @@ void Job::load_slowly(bool in_rows) {
       part.pack(landed + static_cast<std::size_t>(rank_) * part.bytes);
     }
   }
-  if (needs_ & spreading) load_spread(call, send_, has_result_ ? &recv_ : nullptr, op, rooms_);
-  if (needs_ & moving) call.recv = rooms_[1].room(std::max<std::size_t>(moved_bytes_, 1));
+  if (needs_ & spreading) load_spread(call, send_, has_result_ ? &recv_ : nullptr, result_elements_, op, rooms_);
+  if (needs_ & moving) call.recv = rooms_[1].room(std::max<std::size_t>(moved_of_, 1));
 }
 
 void Job::land_slowly(bool in_rows) {
@@ -138,8 +140,8 @@ void Job::land_slowly(bool in_rows) {
       recv_.land(landed);
     }
   }
-  if (needs_ & spreading && has_result_) land_spread(call, recv_, op, rooms_);
-  if (needs_ & moving && moved_bytes_ > 0) std::memcpy(moved_to_, landed, moved_bytes_);
+  if (needs_ & spreading && has_result_) land_spread(call, recv_, kept_from_, op, rooms_);
+  if (needs_ & moving && moved_bytes_ > 0) std::memcpy(moved_to_, landed + moved_from_, moved_bytes_);
 }
 
 template <class Do>

@@ -39,7 +39,14 @@ struct Job {
   /// Operands with gaps (see reducing.cpp); `result` is null on ranks that get none.
   void combines_spread(const View& own, const View* result);
   /// The result of this rank's bytes goes to where the operands start.
-  void combines_in_place(void* buffer, std::size_t bytes);
+  void combines_in_place(void* buffer, std::size_t bytes) { keeps_part(buffer, bytes, 0, bytes); }
+  /// Of a result of so many bytes, some go to `buffer`: those from `start` on.
+  void keeps_part(void* buffer, std::size_t bytes, std::size_t start, std::size_t all);
+  /// The same for combines_spread(): a result like the contribution, of which elements from `start` on are kept.
+  void keeps_spread_part(std::size_t start) {
+    kept_from_ = start;
+    result_elements_ = send_.count;
+  }
 
   /// For operations that go on after their call: each load() copies this rank's contribution, if it is small. Programs
   /// must leave it alone until the end, but some do not, and every MPI forgives them, as it has sent it when the call returns. `p`: ranks.
@@ -101,7 +108,8 @@ struct Job {
   std::size_t copied_bytes_ = 0;
   bool copies_received_ = false;  ///< the contribution lies in the receive buffer
   void* moved_to_ = nullptr;
-  std::size_t moved_bytes_ = 0;
+  std::size_t moved_bytes_ = 0, moved_from_ = 0, moved_of_ = 0;
+  std::size_t kept_from_ = 0, result_elements_ = 0;  ///< 0: as many as go to the program
 };
 
 }  // namespace omnes::interpose

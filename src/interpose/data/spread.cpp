@@ -46,7 +46,8 @@ bool as_one(const View& view) { return view.gapless || view.info->kind == TypeCl
 
 bool straight(const View& view) { return as_one(view) && !view.device; }
 
-void load_spread(Call& call, const View& own, const View* result, const Operator& op, Staging* rooms) {
+void load_spread(Call& call, const View& own, const View* result, std::size_t elements, const Operator& op,
+                 Staging* rooms) {
   const std::size_t bytes = own.count * op.stride;
   if (call.in_place) {
     call.send = nullptr;
@@ -54,22 +55,24 @@ void load_spread(Call& call, const View& own, const View* result, const Operator
     spread(own, op, static_cast<std::byte*>(call.recv));
   } else {
     std::byte* send = rooms[0].room(bytes, own.device, own.address);
-    spread(own, op, send);
+    if (own.count > 0) spread(own, op, send);
     call.send = send;
-    if (result) call.recv = rooms[1].room(result->count * op.stride, result->device, result->address);
+    if (elements == 0 && result) elements = result->count;
+    if (result) call.recv = rooms[1].room(elements * op.stride, result->device, result->address);
   }
 }
 
-void land_spread(const Call& call, const View& result, const Operator& op, Staging* rooms) {
+void land_spread(const Call& call, const View& result, std::size_t start, const Operator& op, Staging* rooms) {
   if (result.count == 0) return;
+  std::byte* const received = static_cast<std::byte*>(call.recv) + start * op.stride;
   if (as_one(result)) {
     devices::Copies copies;
-    copies.write(result.device, result.address, static_cast<const std::byte*>(call.recv), result.count * op.stride);
+    copies.write(result.device, result.address, received, result.count * op.stride);
     copies.finish();
     return;
   }
   std::byte* packed = rooms[2].room(result.bytes, result.device, result.address);
-  pack_spread(result, op, static_cast<std::byte*>(call.recv), packed);
+  pack_spread(result, op, received, packed);
   result.unpack(packed);
 }
 

@@ -12,8 +12,10 @@ namespace omnes::interpose {
 
 /// True when the elements can be combined in the program's buffers.
 bool straight(const View& view);
-/// Copies the operands to the staging `rooms`; `result` is null where there is none.
-void load_spread(Call& call, const View& own, const View* result, const Operator& op, Staging* rooms);
-void land_spread(const Call& call, const View& result, const Operator& op, Staging* rooms);
+/// Copies the operands to the staging `rooms`; `result` is null where there is none. It has as many elements, unless they are given.
+void load_spread(Call& call, const View& own, const View* result, std::size_t elements, const Operator& op,
+                 Staging* rooms);
+/// `start`: the first element of what was received that is the result's.
+void land_spread(const Call& call, const View& result, std::size_t start, const Operator& op, Staging* rooms);
 
 }  // namespace omnes::interpose

@@ -1,4 +1,5 @@
 // Operations that move data as they are. Reductions are in reducing.cpp.
+#include "interpose/describe/between.hpp"
 #include "interpose/describe/describe.hpp"
 
 #include "interpose/describe/aliases.hpp"
@@ -42,6 +43,7 @@ using Kept = Job::Kept;
 const char* barrier(State&, Job&) { return nullptr; }
 
 const char* bcast(State& state, Job& job, void* buffer, MPI_Count count, MPI_Datatype type, int root) {
+  if (state.first_group > 0) return between::bcast(state, job, buffer, count, type, root);
   if (!state.has(root)) return invalid_root;
   View data;
   if (const char* reason = data.set(buffer, count, type)) return reason;
@@ -53,6 +55,7 @@ const char* bcast(State& state, Job& job, void* buffer, MPI_Count count, MPI_Dat
 }
 
 const char* gather(State& state, Job& job, const Exchange& a, int root) {
+  if (state.first_group > 0) return between::gather(state, job, a, root);
   if (!state.has(root)) return invalid_root;
   const bool at_root = state.rank == root;
   const bool in_place = at_root && a.send == MPI_IN_PLACE;
@@ -67,6 +70,7 @@ const char* gather(State& state, Job& job, const Exchange& a, int root) {
 }
 
 const char* scatter(State& state, Job& job, const Exchange& a, int root) {
+  if (state.first_group > 0) return between::scatter(state, job, a, root);
   if (!state.has(root)) return invalid_root;
   const bool at_root = state.rank == root;
   const bool in_place = at_root && a.recv == MPI_IN_PLACE;
@@ -81,6 +85,7 @@ const char* scatter(State& state, Job& job, const Exchange& a, int root) {
 }
 
 const char* allgather(State& state, Job& job, const Exchange& a) {
+  if (state.first_group > 0) return between::allgather(state, job, a);
   const bool in_place = a.send == MPI_IN_PLACE;
   View own, part;
   if (const char* reason = set(state, Operation::allgather, a, in_place ? nullptr : &own, 0, &part, state.rank))
@@ -92,6 +97,7 @@ const char* allgather(State& state, Job& job, const Exchange& a) {
 }
 
 const char* alltoall(State& state, Job& job, const Exchange& a) {
+  if (state.first_group > 0) return between::alltoall(state, job, a);
   const bool in_place = a.send == MPI_IN_PLACE;
   View send, recv;
   if (const char* reason = set(state, Operation::alltoall, a, in_place ? nullptr : &send, 0, &recv, 0)) return reason;

@@ -4,6 +4,7 @@
 
 #include "interpose/data/spread.hpp"
 #include "interpose/describe/aliases.hpp"
+#include "interpose/describe/between.hpp"
 #include "interpose/describe/describe.hpp"
 
 namespace omnes::interpose {
@@ -90,39 +91,45 @@ const char* combine_parts(State& state, Job& job, Operation operation, const voi
 
 const char* reduce(State& state, Job& job, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
                    int root) {
+  if (state.first_group > 0) return between::reduce(state, job, send, recv, count, type, op, root);
   if (!state.has(root)) return invalid_root;
   return combine(state, job, Operation::reduce, root, send, recv, count, type, op);
 }
 
 const char* allreduce(State& state, Job& job, const void* send, void* recv, MPI_Count count, MPI_Datatype type,
                       MPI_Op op) {
+  if (state.first_group > 0) return between::allreduce(state, job, send, recv, count, type, op);
   return combine(state, job, Operation::allreduce, 0, send, recv, count, type, op);
 }
 
 const char* scan(State& state, Job& job, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op) {
+  if (state.first_group > 0) return between::none;
   return combine(state, job, Operation::scan, 0, send, recv, count, type, op);
 }
 
 const char* exscan(State& state, Job& job, const void* send, void* recv, MPI_Count count, MPI_Datatype type,
                    MPI_Op op) {
+  if (state.first_group > 0) return between::none;
   return combine(state, job, Operation::exscan, 0, send, recv, count, type, op);
 }
 
 const char* reduce_scatter_block(State& state, Job& job, const void* send, void* recv, MPI_Count count,
                                  MPI_Datatype type, MPI_Op op) {
   if (count < 0) return negative_count;
-  job.counts.assign(state.p, static_cast<std::size_t>(count));
+  job.counts.assign(state.own_group().count, static_cast<std::size_t>(count));
+  if (state.first_group > 0) return between::reduce_scatter(state, job, send, recv, type, op);
   return combine_parts(state, job, Operation::reduce_scatter_block, send, recv, type, op);
 }
 
 const char* reduce_scatter(State& state, Job& job, const void* send, void* recv, Integers counts, MPI_Datatype type,
                            MPI_Op op) {
   if (!counts) return "null counts";
-  job.counts.resize(state.p);
-  for (int r = 0; r < state.p; ++r) {
+  job.counts.resize(state.own_group().count);
+  for (int r = 0; r < state.own_group().count; ++r) {
     if (counts[r] < 0) return negative_count;
     job.counts[r] = static_cast<std::size_t>(counts[r]);
   }
+  if (state.first_group > 0) return between::reduce_scatter(state, job, send, recv, type, op);
   return combine_parts(state, job, Operation::reduce_scatter, send, recv, type, op);
 }
 

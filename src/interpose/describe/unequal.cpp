@@ -3,6 +3,7 @@
 // A rank knows only its own parts, so there is no count for which a rank could leave without the others, except in
 // allgatherv.
 #include "interpose/describe/aliases.hpp"
+#include "interpose/describe/between.hpp"
 #include "interpose/describe/describe.hpp"
 #include "interpose/host/failure.hpp"
 
@@ -29,6 +30,7 @@ void moves(Job& job, Operation operation, std::size_t own_bytes, bool in_place, 
 }  // namespace
 
 const char* gatherv(State& state, Job& job, const Exchange& own_arguments, const Parted& parts_arguments, int root) {
+  if (state.first_group > 0) return between::gatherv(state, job, own_arguments, parts_arguments, root);
   if (!state.has(root)) return invalid_root;
   const bool at_root = state.rank == root;
   const bool in_place = at_root && own_arguments.send == MPI_IN_PLACE;
@@ -51,6 +53,7 @@ const char* gatherv(State& state, Job& job, const Exchange& own_arguments, const
 }
 
 const char* scatterv(State& state, Job& job, const Parted& parts_arguments, const Exchange& own_arguments, int root) {
+  if (state.first_group > 0) return between::scatterv(state, job, parts_arguments, own_arguments, root);
   if (!state.has(root)) return invalid_root;
   const bool at_root = state.rank == root;
   const bool in_place = at_root && own_arguments.recv == MPI_IN_PLACE;
@@ -73,6 +76,7 @@ const char* scatterv(State& state, Job& job, const Parted& parts_arguments, cons
 }
 
 const char* allgatherv(State& state, Job& job, const Exchange& own_arguments, const Parted& parts_arguments) {
+  if (state.first_group > 0) return between::allgatherv(state, job, own_arguments, parts_arguments);
   const bool in_place = own_arguments.send == MPI_IN_PLACE;
   View own;
   PartedView parts;
@@ -94,6 +98,7 @@ const char* allgatherv(State& state, Job& job, const Exchange& own_arguments, co
 
 const char* alltoallv(State& state, Job& job, Operation operation, const Parted& send_arguments,
                       const Parted& recv_arguments) {
+  if (state.first_group > 0) return between::alltoallv(state, job, operation, send_arguments, recv_arguments);
   const bool in_place = send_arguments.buffer == MPI_IN_PLACE;
   PartedView send, recv;
   if (!in_place)

@@ -316,10 +316,12 @@ template <class... Arguments>
 }
 
 /// Why the operation, started now or later, might stop while a rank blocks inside the host; null: it would go on. Alike on all ranks.
-const char* would_stop(const State& state, const Job& job) {
+const char* would_stop(const State& state, Operation operation, const Job& job) {
   const Reduction* const reduction = job.call.reduction;
-  const bool calls_host = state.messages || (reduction && reduction->context);
-  const bool calls_program = reduction && job.op.is_programs;
+  // Between groups, who has nothing to do in a reduce does not know by what others combine.
+  const bool may_combine = state.first_group > 0 && operation == Operation::reduce;
+  const bool calls_host = state.messages || may_combine || (reduction && reduction->context);
+  const bool calls_program = may_combine || (reduction && job.op.is_programs);
   if (calls_program && state.unattended < Unattended::everything)
     return "this MPI has no hook by which the program's reductions would go on while a call of it blocks";
   if (calls_host && state.unattended < Unattended::host_calls)
@@ -337,7 +339,7 @@ int requested(const Made& call, On on, Describe describe, Pass pass) {
     auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), comm);
     if (const char* reason = describe(state, pending->job)) return refused(state, comm, reason);
     state.taking_part = true;
-    if (const char* reason = would_stop(state, pending->job)) return reason;
+    if (const char* reason = would_stop(state, call.operation, pending->job)) return reason;
     if (recording()) record::call(state, comm, call.form, pending->job);
     pending->job.hold();
     pending->job.copy_small_contribution(state.p);

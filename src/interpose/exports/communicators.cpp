@@ -12,6 +12,7 @@
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
+#include "interpose/progress/formation.hpp"
 
 namespace omnes::interpose {
 
@@ -48,6 +49,10 @@ int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
   const record::Within within;
   if (recording()) record::freed(handle);
   if (checking()) check::freed(handle);
+  try {
+    if (handle != handles.comm_null) end_exchanges(handle);
+  } catch (const Failure&) {  // those who wait for it hear of it
+  }
   retire(handle);
   spares::leave(handle);
   return free_communicator(handle, [&] { return call_host(host.*function, comm); });

@@ -419,7 +419,7 @@ void get_ready(Pending& pending, Form form, Lane& lane) {
     pending.flight.go_on = go_on;
   } else {  // they stay the same for all starts
     const Call exchange = exchange_of_counts(pending.job.call, all_counts.data());
-    gather_from_all(exchange.send, exchange.recv, exchange.count * exchange.element, pending.comm);
+    gather_from_all(*pending.state, exchange.send, exchange.recv, exchange.count * exchange.element, pending.comm);
     set_second_stage(pending, all_counts);
   }
 }

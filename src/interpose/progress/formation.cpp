@@ -196,6 +196,40 @@ bool try_agreement(State& state) {
 
 }  // namespace
 
+namespace {
+
+/// Between groups: what the first rank of each has got of the other one is what that one needs of itself. Of `sizes` bytes of each
+/// rank in `all`.
+int begin_own_group(const State& state, void* all, std::size_t size, std::vector<int>& bytes,
+                    std::vector<int>& displacements, MPI_Comm comm, MPI_Request* request) {
+  const Range own = state.own_group(), remote = state.remote_group();
+  const auto of = [&](Range group) { return static_cast<int>(size) * group.count; };
+  const auto from = [&](Range group) { return static_cast<std::byte*>(all) + size * group.first; };
+  bytes.assign(remote.count, 0);
+  displacements.assign(remote.count, 0);
+  bytes.front() = of(own);
+  return host.Iallgatherv(from(remote), state.rank == own.first ? of(remote) : 0, handles.byte, from(own), bytes.data(),
+                          displacements.data(), handles.byte, comm, request);
+}
+
+/// Brings `size` bytes of each rank of the other group to its place in `all`, as the collective of an intercommunicator does.
+int begin_remote_group(const State& state, const void* mine, void* all, std::size_t size, MPI_Comm comm,
+                       MPI_Request* request) {
+  const int bytes = static_cast<int>(size);
+  std::byte* const into =
+      static_cast<std::byte*>(all) + size * (state.first_group > 0 ? state.remote_group().first : 0);
+  return host.Iallgather(mine, bytes, handles.byte, into, bytes, handles.byte, comm, request);
+}
+
+void exchange_own_group(const State& state, Formation& formation) {
+  const InsideHost guard;
+  formation.has_own_group = true;
+  check_raised(begin_own_group(state, formation.all.data(), sizeof(Contact), formation.bytes, formation.displacements,
+                               formation.comm, &formation.request));
+}
+
+}  // namespace
+
 bool forms_by_host(const State& state) {
   return state.id == 0 || state.messages || !state.world->has_bulletins;
 }
@@ -210,6 +244,10 @@ bool try_formation(State& state) {
     if (!by_host) return try_agreement(state);
     check_raised(host.Test(&state.formation->request, &flag, MPI_STATUS_IGNORE));
     if (!flag) return false;
+    if (!state.formation->has_own_group) {
+      exchange_own_group(state, *state.formation);
+      return false;
+    }
     const std::unique_ptr<Formation> ended = std::move(state.formation);
     accept(state, *ended->lanes, ended->all);
     open_first_lanes(state, std::move(ended->lanes));
@@ -252,11 +290,11 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool w
   formation->lanes = std::make_unique<Lanes>();
   formation->mine = make_contact(state, *formation->lanes, first_lanes);
   formation->all.resize(state.p);
-  constexpr int bytes = sizeof(Contact);
+  formation->has_own_group = state.first_group == 0;
   {
     const InsideHost guard;
-    check_raised(host.Iallgather(&formation->mine, bytes, handles.byte, formation->all.data(), bytes, handles.byte,
-                                 comm, &formation->request));
+    check_raised(
+        begin_remote_group(state, &formation->mine, formation->all.data(), sizeof(Contact), comm, &formation->request));
   }
   state.formation = std::move(formation);
   engine::forms(shared);
@@ -300,20 +338,34 @@ void open_lanes(State& state, MPI_Comm comm, bool wait) {
     state_cache.put(comm, &state, StateCache::generation(comm));  // nobody frees it while it is in a call
 }
 
+void end_exchanges(MPI_Comm comm) {
+  if (under_way.load(std::memory_order_relaxed) == 0) return;  // formations count
+  State* const state = state_kept_with(comm);
+  if (state && state->first_group > 0 && state->begun && !state->formed) end_formation(*state, comm);
+}
+
 void open_nonblocking(State& state) { open(state, *state.lanes, nonblocking_lane, state.nonblocking); }
 
-void gather_from_all(const void* mine, void* all, std::size_t bytes, MPI_Comm comm) {
-  const int count = static_cast<int>(bytes);
-  run_by_host([&](MPI_Request* request) {
-    return host.Iallgather(mine, count, handles.byte, all, count, handles.byte, comm, request);
-  });
+void gather_from_all(const State& state, const void* mine, void* all, std::size_t bytes, MPI_Comm comm) {
+  run_by_host([&](MPI_Request* request) { return begin_remote_group(state, mine, all, bytes, comm, request); });
+  if (state.first_group == 0) return;
+  std::vector<int> of_each, displacements;
+  run_by_host(
+      [&](MPI_Request* request) { return begin_own_group(state, all, bytes, of_each, displacements, comm, request); });
 }
 
 State::Own& take_lane(State& state, MPI_Comm comm) {
-  const auto least_of_all = [comm](const int* mine, int* all, int count) {
-    run_by_host([&](MPI_Request* request) {
-      return host.Iallreduce(mine, all, count, handles.integer, handles.min, comm, request);
-    });
+  const auto least_of_all = [&](const int* mine, int* all, int count) {
+    const auto least = [&](const int* own) {
+      run_by_host([&](MPI_Request* request) {
+        return host.Iallreduce(own, all, count, handles.integer, handles.min, comm, request);
+      });
+    };
+    least(mine);
+    if (state.first_group == 0) return;
+    std::vector<int> so_far(all, all + count);  // of the other group, which then brings that of this one back
+    for (int i = 0; i < count; ++i) so_far[i] = std::min(so_far[i], mine[i]);
+    least(so_far.data());
   };
   if (state.free.empty() && !state.own.empty()) {
     std::vector<int> mine, all(state.own.size());
@@ -330,7 +382,7 @@ State::Own& take_lane(State& state, MPI_Comm comm) {
     if (state.p > 1) {
       const Contact mine = make_contact(state, *lanes, lanes_per_block);
       std::vector<Contact> all(state.p);
-      gather_from_all(&mine, all.data(), sizeof mine, comm);
+      gather_from_all(state, &mine, all.data(), sizeof mine, comm);
       int accepted = 1, by_all = 0;
       try {
         accept(state, *lanes, all);

@@ -20,9 +20,10 @@ class Outcome {
       for (int block = 0; block < group_.blocks_in(rank, Buffer::recv); ++block) {
         const Value value = held(rank, block);
         std::string wrong = check_block(value, promised(group_.of(rank).problem, group_.pieces(), block));
-        if (wrong.empty() && group_.operation() == Operation::allreduce && value != held(0, block))
-          wrong =
-              "is associated as " + values_.to_text(value) + ", but on rank 0 as " + values_.to_text(held(0, block));
+        const int first = group_of(rank, group_.of(rank).problem).first;
+        if (wrong.empty() && group_.operation() == Operation::allreduce && value != held(first, block))
+          wrong = "is associated as " + values_.to_text(value) + ", but on rank " + std::to_string(first) + " as " +
+                  values_.to_text(held(first, block));
         if (!wrong.empty()) return Finding{rank, -1, to_text(recv_blocks(block)), wrong};
       }
     return std::nullopt;
@@ -43,8 +44,7 @@ class Outcome {
   /// Each contribution that is promised once, and in rank order if claimed.
   std::string check_combination(Value value, const Promise& promise) {
     const auto known = good_.find(value);
-    if (known != good_.end() && known->second.block == promise.block && known->second.combined == promise.combined)
-      return {};
+    if (known != good_.end() && known->second == promise) return {};
     const auto wanted = static_cast<std::uint64_t>(promise.combined);
     const std::string ends = "ends with " + values_.to_text(value);
     if (values_.terms(value) != wanted)
@@ -55,8 +55,8 @@ class Outcome {
       return ends + ": the operands are not in rank order";
     if (claims_.from_left && !values_.from_left(value)) return ends + ": not combined from the left";
     std::sort(operands.begin(), operands.end(), in_rank_order);
-    for (int rank = 0; rank < promise.combined; ++rank)
-      if (operands[rank] != Origin{rank, promise.block})
+    for (int i = 0; i < promise.combined; ++i)
+      if (operands[i] != Origin{promise.rank + i, promise.block})
         return ends + ": not each rank's block " + std::to_string(promise.block) + " once";
     good_[value] = promise;
     return {};

@@ -175,6 +175,9 @@ std::optional<Finding> check_heads(std::span<const Schedule> schedules) {
     if (problem.rank != static_cast<int>(rank)) return fail(rank, "is the schedule of rank " + str(problem.rank));
     if (problem.operation != first.problem.operation) return fail(rank, "is of another operation than rank 0's");
     if (problem.root != first.problem.root) return fail(rank, "has another root than rank 0's");
+    if (problem.first_group != first.problem.first_group) return fail(rank, "has other groups than rank 0's");
+    if (problem.first_group < 0 || problem.first_group >= problem.p)
+      return fail(rank, "has a first group of " + str(problem.first_group) + " ranks of " + str(problem.p));
     if (auto finding = check_neighbors(schedules, rank)) return finding;
     if (problem.root < 0 || problem.root >= problem.p)
       return fail(rank, "root " + str(problem.root) + " is not in 0.." + str(problem.p - 1));

@@ -225,6 +225,14 @@ int Comm_test_inter(MPI_Comm comm, int* flag) {
 }
 
 int Comm_dup(MPI_Comm parent, MPI_Comm* child) {
+  if (Comm twin = comm_at(parent); twin.group) {
+    Barrier(parent);
+    const std::lock_guard lock(process().mutex);
+    twin.attributes.clear();
+    twin.context = context_of_child(twin.context, twin.collectives, 1);
+    twin.collectives = 0;
+    return made(child, std::move(twin), parent);
+  }
   return now(parent, {}, child, [](Comm& made, const Comm& of) { made.topology = of.topology; });
 }
 int Comm_idup(MPI_Comm parent, MPI_Comm* child, MPI_Request* request) {
@@ -492,6 +500,16 @@ int Comm_group(MPI_Comm comm, MPI_Group* group) {
   *group = process().groups.add(comm_at(comm).group.value_or(comm_at(comm).ranks));
   return MPI_SUCCESS;
 }
+int Comm_remote_size(MPI_Comm comm, int* size) {
+  const std::lock_guard lock(process().mutex);
+  *size = static_cast<int>(comm_at(comm).ranks.size());
+  return MPI_SUCCESS;
+}
+int Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
+  const std::lock_guard lock(process().mutex);
+  *group = process().groups.add(comm_at(comm).ranks);
+  return MPI_SUCCESS;
+}
 int Group_size(MPI_Group group, int* size) {
   const std::lock_guard lock(process().mutex);
   *size = static_cast<int>(process().groups.at(group).size());
@@ -550,6 +568,15 @@ int Comm_create_keyval(MPI_Comm_copy_attr_function*, MPI_Comm_delete_attr_functi
 int Comm_set_attr(MPI_Comm handle, int keyval, void* value) {
   const std::lock_guard lock(process().mutex);
   return set_attribute(comm_at(handle).attributes, handle, keyval, value);
+}
+int Comm_delete_attr(MPI_Comm handle, int keyval) {
+  const std::lock_guard lock(process().mutex);
+  auto& attributes = comm_at(handle).attributes;
+  const auto found = attributes.find(keyval);
+  if (found == attributes.end()) return raised(handle, MPI_ERR_KEYVAL);
+  delete_attribute(handle, keyval, found->second);
+  comm_at(handle).attributes.erase(keyval);
+  return MPI_SUCCESS;
 }
 int Comm_get_attr(MPI_Comm handle, int keyval, void* value, int* flag) {
   const std::lock_guard lock(process().mutex);

@@ -40,7 +40,7 @@
   X(Get_processor_name, -1) X(Comm_rank, 0) X(Comm_size, 0) X(Comm_create, 0) X(Comm_free, -1) X(Comm_disconnect, -1) \
   X(Comm_test_inter, 0) X(Comm_get_parent, -1) X(Comm_set_errhandler, 0) X(Comm_get_errhandler, 0) X(Errhandler_free, -1) X(Comm_set_name, 0) \
   X(Comm_call_errhandler, 0) X(Comm_create_keyval, -1) X(Comm_set_attr, 0) X(Comm_get_attr, 0) X(Comm_get_name, 0) \
-  X(Comm_set_info, 0) X(Comm_group, 0) X(Group_size, -1) X(Group_translate_ranks, -1) \
+  X(Comm_set_info, 0) X(Comm_group, 0) X(Comm_remote_size, 0) X(Comm_remote_group, 0) X(Comm_delete_attr, 0) X(Group_size, -1) X(Group_translate_ranks, -1) \
   X(Group_free, -1) X(Info_get, -1) \
   X(Add_error_class, -1) X(Add_error_code, -1) X(Add_error_string, -1) \
   X(Comm_dup, 0) X(Comm_dup_with_info, 0) X(Comm_idup, 0) X(Comm_idup_with_info, 0) X(Comm_split_type, 0) \

@@ -237,7 +237,7 @@ inline void all_makers() {
   end();
 }
 
-/// Two groups: the host serves what is between them; merged, they are as any other.
+/// Two groups; merged, they are as any other.
 inline void all_between_groups() {
   begin();
   int p, rank;
@@ -261,6 +261,28 @@ inline void all_between_groups() {
     MPI(Wait(&request, MPI_STATUS_IGNORE));
     if (sum != expected) fake::fail("the other group's sum is %d, not %d, nonblocking", sum, expected);
     MPI(Barrier(between));
+    const int others = color == 0 ? p / 2 : (p + 1) / 2;
+    std::vector<int> all(others), parts(others);
+    for (int form = 0; form < 2; ++form) {
+      if (form == 0) {
+        MPI(Allgather(&mine, 1, MPI_INT, all.data(), 1, MPI_INT, between));
+      } else {
+        MPI(Iallgather(&mine, 1, MPI_INT, all.data(), 1, MPI_INT, between, &request));
+        MPI(Wait(&request, MPI_STATUS_IGNORE));
+      }
+      for (int r = 0; r < others; ++r)
+        if (all[r] != 2 * r + 2 - color) fake::fail("allgather between groups brought %d", all[r]);
+      for (int& part : all) part = mine;
+      MPI(Alltoall(all.data(), 1, MPI_INT, parts.data(), 1, MPI_INT, between));
+      for (int r = 0; r < others; ++r)
+        if (parts[r] != 2 * r + 2 - color) fake::fail("alltoall between groups brought %d", parts[r]);
+    }
+    MPI_Comm twin;
+    MPI(Comm_dup(between, &twin));
+    MPI(Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, twin, &request));
+    MPI(Comm_free(&twin));
+    MPI(Wait(&request, MPI_STATUS_IGNORE));
+    if (sum != expected) fake::fail("the other group's sum is %d, not %d, freed", sum, expected);
     MPI(Intercomm_merge(between, color, &merged));
     try_out(merged, false);
     MPI(Comm_free(&merged));
