@@ -139,12 +139,23 @@ inline std::string window(const Communicator& comm, Draw draw) {
 
 /// On intercommunicators.
 inline std::string between(const Communicator& comm, Draw draw) {
-  const int operation = draw.below(3);
+  const int operation = draw.below(5);
   int mine = comm.rank + 1, got = -1, wanted = comm.remote * (comm.remote + 1) / 2;
   MPI_Request request;
   if (operation == 0) {
     must(MPI_Barrier(comm.handle), "MPI_Barrier");
     return "Barrier";
+  }
+  if (operation > 2) {  // everybody gets the same from each of the others
+    const int n = 1 + draw.below(draw.one_in(3) ? 3000 : 40), copies = operation == 3 ? 1 : comm.remote;
+    std::vector<int> sent(static_cast<std::size_t>(n) * copies, mine), all(static_cast<std::size_t>(n) * comm.remote);
+    if (operation == 3)
+      must(MPI_Allgather(sent.data(), n, MPI_INT, all.data(), n, MPI_INT, comm.handle), "MPI_Allgather");
+    else
+      must(MPI_Alltoall(sent.data(), n, MPI_INT, all.data(), n, MPI_INT, comm.handle), "MPI_Alltoall");
+    for (int i = 0; i < n * comm.remote; ++i)
+      if (all[i] != i / n + 1) fail("from rank %d of the other group: element %d is %d", i / n, i % n, all[i]);
+    return operation == 3 ? "Allgather" : "Alltoall";
   }
   if (operation == 1) {
     must(MPI_Iallreduce(&mine, &got, 1, MPI_INT, MPI_SUM, comm.handle, &request), "MPI_Iallreduce");
