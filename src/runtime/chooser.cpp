@@ -44,7 +44,7 @@ Plan Chooser::plan_of(const Call& call, const Choice& choice, const Renumbered& 
   problem.operation = call.operation;
   problem.p = setup_.p;
   problem.rank = setup_.rank;
-  problem.root = call.neighbors ? 0 : call.root;
+  problem.root = among_neighbors(call.operation) ? 0 : call.root;
   problem.first_group = setup_.first_group;
   problem.in_place = call.in_place;
   problem.radix = choice.radix;
