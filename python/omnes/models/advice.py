@@ -1,10 +1,11 @@
 """What omnes would gain a recorded program, and what it could not.
 
 A profile of the stock MPI says how long its collectives move data, without waiting for late ranks. The model says how
-long what omnes chooses would take for the same calls in a loop. In a program calls take longer than in a loop: caches are
-cold, and what others have written comes late. Of what the stock MPI's calls took beyond the model, a part stays, as
-measured in real programs. The difference is the gain; waiting, computation and the rest of MPI stay. A profile of omnes says the same of itself: there the gain is that of the algorithms that the model holds for
-the fastest over those that ran.
+long what omnes chooses would take for the same calls in a loop. In a program calls take longer than in a loop: caches
+are cold, and what others have written comes late. Of what the stock MPI's calls took beyond the model, a part stays, as
+measured in real programs. The difference is the gain; waiting, computation and the rest of MPI stay. A profile of omnes
+says the same of itself: there the gain is that of the algorithms that the model holds for the fastest over those that
+ran.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from omnes.terminal.units import format_share
 MATTERS = 0.02  # of the time: less is lost in the noise of a program's own runs
 _LONG = 64 * 1024  # bytes; from here on single copies pay off, which a shared heap makes shorter
 _ELEMENT = 8  # bytes
-# Of what calls of the stock MPI take beyond the model, how much they take on omnes: seven programs of 2 ranks on a Zen 5.
-# Short calls touch nearly as many cold lines; long ones copy less.
+# Of what calls of the stock MPI take beyond the model, how much they take on omnes: seven programs of 2 ranks on a
+# Zen 5. Short calls touch nearly as many cold lines; long ones copy less.
 _STAYS_SHORT, _STAYS_LONG, _STAYS_LONG_FROM = 0.6, 0.3, 4096  # bytes
 
 

@@ -230,9 +230,7 @@ void exchange_own_group(const State& state, Formation& formation) {
 
 }  // namespace
 
-bool forms_by_host(const State& state) {
-  return state.id == 0 || state.messages || !state.world->has_bulletins;
-}
+bool forms_by_host(const State& state) { return state.id == 0 || state.messages || !state.world->has_bulletins; }
 
 bool try_formation(State& state) {
   if (state.formed) return true;

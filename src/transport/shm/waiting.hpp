@@ -46,9 +46,9 @@ class System {
 };
 
 struct WaitPolicy {
-  bool oversubscribed = false;               ///< the ranks of this node outnumber the CPUs that they may run on
-  bool yields_reach = true;                  ///< false: a yield may not hand the CPU to the other ranks
-  SleepWord* sleep_word = nullptr;           ///< own; null: never sleep
+  bool oversubscribed = false;                   ///< the ranks of this node outnumber the CPUs that they may run on
+  bool yields_reach = true;                      ///< false: a yield may not hand the CPU to the other ranks
+  SleepWord* sleep_word = nullptr;               ///< own; null: never sleep
   bool (*shares_cpu)(const void* by) = nullptr;  ///< another rank may want the CPU that this one is on; null: it may
   const void* by = nullptr;
   const std::atomic<int>* others = nullptr;  ///< of things that may come by other ways: while there are any, no sleep
