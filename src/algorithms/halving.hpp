@@ -6,13 +6,8 @@
 
 namespace omnes::inline algorithms {
 
-/// A range of the message's pieces.
-struct Range {
-  int first, count;
-};
-
 /// With the message cut into fold.members pieces: combines all contributions, in rank order, so that each leader
-/// holds one piece of the result in `into`, which is the returned range. The distance doubles from 1, so that
+/// holds one piece of the result in `into`, which is the returned range of pieces. The distance doubles from 1, so that
 /// members combine neighbouring ranges. A rank that does not lead only hands its contribution over. `own` may be
 /// `into`.
 Range reduce_scatter_halving(Builder& b, const Folding& fold, Blocks own, Blocks into);
