@@ -108,6 +108,10 @@ State* by_attribute(MPI_Comm comm) {
   return found ? static_cast<State*>(attribute) : nullptr;
 }
 
+State* kept_with(const Origin& origin, MPI_Comm comm) {
+  return origin.has_state() ? origin.state.get() : by_attribute(comm);
+}
+
 }  // namespace
 
 State::State() = default;
@@ -139,16 +143,13 @@ std::shared_ptr<State> State::shared(std::unique_ptr<State> state) {
           }};
 }
 
-State* state_kept_with(MPI_Comm comm) {
-  const Origin origin = origin_of(comm);
-  return origin.has_state() ? origin.state.get() : by_attribute(comm);
-}
+State* state_kept_with(MPI_Comm comm) { return kept_with(origin_of(comm), comm); }
 
 Found state_of(MPI_Comm comm, Form form) {
   const std::uint64_t generation = StateCache::generation(comm);
   if (comm == handles.comm_null) return {nullptr, "null communicator"};
   const Origin origin = origin_of(comm);
-  State* state = origin.has_state() ? origin.state.get() : by_attribute(comm);
+  State* state = kept_with(origin, comm);
   if (state == &state_of_one() && form != Form::blocking) state = nullptr;
   if (!state) {
     if (origin.of_session) return {nullptr, "communicator of a session"};

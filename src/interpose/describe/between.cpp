@@ -64,25 +64,38 @@ void runs_among(Job& job, Operation operation, const Neighbors& neighbors, int k
 
 // Neighbors and plans are told apart by keys: 0 for those between all; of a root, 2 * root + 1 to it, and one more from it.
 
-void runs_between_all(State& state, Job& job, Operation operation, std::size_t own_bytes) {
+/// `Sent`: a View or PartedView.
+template <class Sent>
+void runs_between_all(State& state, Job& job, Operation operation, std::size_t own_bytes, Sent send, PartedView recv) {
   const Range remote = state.remote_group();
   runs_among(job, operation, neighbors(state, 0, remote, number_of(state), remote), 0, own_bytes);
+  job.sends(std::move(send));
+  job.receives(std::move(recv));
 }
 
 /// Where contributions go to the root: each sends it one part.
-void runs_to_root(State& state, Job& job, Operation operation, Role role, std::size_t own_bytes) {
+void runs_to_root(State& state, Job& job, Operation operation, Role role, std::size_t own_bytes, const View& own,
+                  PartedView parts) {
   const Range to = role.is_root ? Range{} : Range{role.root, 1};
   const Range from = role.is_root ? state.remote_group() : Range{};
   const int key = 2 * role.root + 1;
   runs_among(job, operation, neighbors(state, key, from, 0, to), key, own_bytes);
+  if (role.is_root)
+    job.receives(std::move(parts));
+  else
+    job.sends(own);
 }
 
 /// Where parts come from the root.
-void runs_from_root(State& state, Job& job, Operation operation, Role role) {
+void runs_from_root(State& state, Job& job, Operation operation, Role role, PartedView parts) {
   const Range to = role.is_root ? state.remote_group() : Range{};
   const Range from = role.is_root ? Range{} : Range{role.root, 1};
   const int key = 2 * role.root + 2;
   runs_among(job, operation, neighbors(state, key, from, number_of(state), to), key, 0);
+  if (role.is_root)
+    job.sends(std::move(parts));
+  else
+    job.receives(std::move(parts));
 }
 
 /// Who contributes gives `send`, who gets a result `recv`.
@@ -178,11 +191,8 @@ const char* gather(State& state, Job& job, const Exchange& a, int root) {
         role.is_root ? parts.set_equal(a.recv, a.recv_count, a.recv_type, numbers(state.remote_group().count))
                      : own.set(a.send, a.send_count, a.send_type);
     if (reason) return reason;
-    runs_to_root(state, job, Operation::neighbor_allgather, role, role.is_root ? parts.bytes()[0] : own.bytes);
-    if (role.is_root)
-      job.receives(std::move(parts));
-    else
-      job.sends(own);
+    const std::size_t own_bytes = role.is_root ? parts.bytes()[0] : own.bytes;
+    runs_to_root(state, job, Operation::neighbor_allgather, role, own_bytes, own, std::move(parts));
     return nullptr;
   });
 }
@@ -195,11 +205,7 @@ const char* gatherv(State& state, Job& job, const Exchange& own_arguments, const
                                    ? parts.set(parts_arguments, state.remote_group().count)
                                    : own.set(own_arguments.send, own_arguments.send_count, own_arguments.send_type);
     if (reason) return reason;
-    runs_to_root(state, job, Operation::neighbor_allgatherv, role, own.bytes);
-    if (role.is_root)
-      job.receives(std::move(parts));
-    else
-      job.sends(own);
+    runs_to_root(state, job, Operation::neighbor_allgatherv, role, own.bytes, own, std::move(parts));
     return nullptr;
   });
 }
@@ -211,11 +217,7 @@ const char* scatter(State& state, Job& job, const Exchange& a, int root) {
         role.is_root ? parts.set_equal(a.send, a.send_count, a.send_type, numbers(state.remote_group().count))
                      : parts.set_equal(a.recv, a.recv_count, a.recv_type, {0});
     if (reason) return reason;
-    runs_from_root(state, job, Operation::neighbor_alltoall, role);
-    if (role.is_root)
-      job.sends(std::move(parts));
-    else
-      job.receives(std::move(parts));
+    runs_from_root(state, job, Operation::neighbor_alltoall, role, std::move(parts));
     return nullptr;
   });
 }
@@ -226,11 +228,7 @@ const char* scatterv(State& state, Job& job, const Parted& parts_arguments, cons
     const char* const reason = role.is_root ? parts.set(parts_arguments, state.remote_group().count)
                                             : parts.set_equal(a.recv, a.recv_count, a.recv_type, {0});
     if (reason) return reason;
-    runs_from_root(state, job, Operation::neighbor_alltoallv, role);
-    if (role.is_root)
-      job.sends(std::move(parts));
-    else
-      job.receives(std::move(parts));
+    runs_from_root(state, job, Operation::neighbor_alltoallv, role, std::move(parts));
     return nullptr;
   });
 }
@@ -241,9 +239,7 @@ const char* allgather(State& state, Job& job, const Exchange& a) {
   if (const char* reason = own.set(a.send, a.send_count, a.send_type)) return reason;
   if (const char* reason = parts.set_equal(a.recv, a.recv_count, a.recv_type, numbers(state.remote_group().count)))
     return reason;
-  runs_between_all(state, job, Operation::neighbor_allgatherv, own.bytes);
-  job.sends(own);
-  job.receives(std::move(parts));
+  runs_between_all(state, job, Operation::neighbor_allgatherv, own.bytes, own, std::move(parts));
   return nullptr;
 }
 
@@ -253,9 +249,7 @@ const char* allgatherv(State& state, Job& job, const Exchange& own_arguments, co
   if (const char* reason = own.set(own_arguments.send, own_arguments.send_count, own_arguments.send_type))
     return reason;
   if (const char* reason = parts.set(parts_arguments, state.remote_group().count)) return reason;
-  runs_between_all(state, job, Operation::neighbor_allgatherv, own.bytes);
-  job.sends(own);
-  job.receives(std::move(parts));
+  runs_between_all(state, job, Operation::neighbor_allgatherv, own.bytes, own, std::move(parts));
   return nullptr;
 }
 
@@ -264,9 +258,7 @@ const char* alltoall(State& state, Job& job, const Exchange& a) {
   PartedView send, recv;
   if (const char* reason = send.set_equal(a.send, a.send_count, a.send_type, all)) return reason;
   if (const char* reason = recv.set_equal(a.recv, a.recv_count, a.recv_type, all)) return reason;
-  runs_between_all(state, job, Operation::neighbor_alltoallv, 0);
-  job.sends(std::move(send));
-  job.receives(std::move(recv));
+  runs_between_all(state, job, Operation::neighbor_alltoallv, 0, std::move(send), std::move(recv));
   return nullptr;
 }
 
@@ -276,9 +268,8 @@ const char* alltoallv(State& state, Job& job, Operation operation, const Parted&
   if (const char* reason = send.set(send_parts, all)) return reason;
   if (const char* reason = recv.set(recv_parts, all)) return reason;
   const bool typed = operation == Operation::alltoallw;
-  runs_between_all(state, job, typed ? Operation::neighbor_alltoallw : Operation::neighbor_alltoallv, 0);
-  job.sends(std::move(send));
-  job.receives(std::move(recv));
+  runs_between_all(state, job, typed ? Operation::neighbor_alltoallw : Operation::neighbor_alltoallv, 0,
+                   std::move(send), std::move(recv));
   return nullptr;
 }
 

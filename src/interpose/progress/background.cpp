@@ -144,7 +144,7 @@ void stand_in(Unattended allowed) {
   }
 }
 
-/// Until nothing is left to do, or another word is better to sleep on.
+/// Until nothing is left to do, or it is to be asked anew whether the thread may sleep.
 void go_on(Unattended allowed) {
   shm::WaitPolicy policy;
   policy.oversubscribed = true;  // the program's own work goes first

@@ -113,8 +113,9 @@ void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = fal
     }
     const shm::WaitPolicy& waiting = state.team->waiting();
     if ((waiting.oversubscribed && !waiting.yields_reach) || process().settings.async) endpoint->fence_wakes();
-    for (std::size_t i = 0; i < state.here.size() && !state.world->sleep_words.empty(); ++i)
-      endpoint->sleeps_at(static_cast<int>(i), state.world->sleep_words[state.ranks[state.here[i]]]);
+    if (const auto& words = state.world->sleep_words; !words.empty())
+      for (std::size_t i = 0; i < state.here.size(); ++i)
+        endpoint->sleeps_at(static_cast<int>(i), words[state.ranks[state.here[i]]]);
   }
   MessagePort port;
   if (state.messages) {
