@@ -201,7 +201,7 @@ def read(file: Path) -> dict[tuple[str, cells.SimulatedCell], dict[str, Outcome]
     found: dict[tuple[str, cells.SimulatedCell], dict[str, Outcome]] = defaultdict(dict)
     for line in files.read(files.packed(file)).splitlines():
         one = json.loads(line)
-        cell = cells.SimulatedCell(**{name: one[name] for name in cells.SimulatedCell.__dataclass_fields__})
+        cell = cells.SimulatedCell.of(one)
         found[one["platform"], cell][one["contender"]] = one.get("seconds", one.get("failed"))
     return found
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from omnes import _core
 from omnes.errors import OmnesError, from_core
@@ -31,6 +32,11 @@ class SimulatedCell:
     ranks: int
     ppn: int
     placement: str
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> SimulatedCell:
+        """That of a line of results. Raises KeyError, TypeError."""
+        return cls(**{name: record[name] for name in cls.__dataclass_fields__})
 
     def memory(self) -> int:
         """Bytes that the simulation needs for data, roughly."""
@@ -115,7 +121,7 @@ class Results:
         for number, line in enumerate(files.read(self.path).splitlines(), 1):
             try:
                 record = json.loads(line)
-                cell = SimulatedCell(**{name: record[name] for name in SimulatedCell.__dataclass_fields__})
+                cell = SimulatedCell.of(record)
                 if record["platform"] == self.platform and record.get("library", self.library) == self.library:
                     self.of[cell, record["contender"]] = record["seconds"] if "seconds" in record else record["failed"]
             except (ValueError, KeyError, TypeError):
