@@ -119,9 +119,10 @@ bool Executor::advance() {
   test_messages();
   bool moved = false;
   std::size_t kept = 0;
-  // active_ may grow during the pass: released steps are tried at once.
+  // active_ may grow during the pass: released steps are tried in it, in the schedule's order.
   for (std::size_t at = 0; at < active_.size(); ++at) {
     const std::uint32_t i = active_[at];
+    next_to_try_ = at + 1;
     const Step& step = steps[i];
     const Outcome outcome = move(step, moving_[i]);
     if (outcome != Outcome::busy && !moving_[i].started) {
@@ -137,6 +138,7 @@ bool Executor::advance() {
     }
   }
   active_.resize(kept);
+  next_to_try_ = at_the_end;
   copies_left_ = false;
   return moved;
 }
@@ -149,11 +151,15 @@ void Executor::release(std::uint32_t first, std::uint32_t count) {
   }
 }
 
+// Before later ones: were a message tried after all copies of its pass, its reader would wait for them.
 void Executor::activate(std::uint32_t step) {
   if (step < tried_) return;  // done in order
   if (step > tried_) moving_[step] = Moving{};
   OMNES_ASSERT(step < plan_->steps.size() && held_back_ > 0);
-  active_.push_back(step);
+  const auto first = static_cast<std::ptrdiff_t>(std::min(next_to_try_, active_.size()));
+  const auto later =
+      std::find_if(active_.begin() + first, active_.end(), [step](std::uint32_t other) { return other > step; });
+  active_.insert(later, step);
   --held_back_;
 }
 
@@ -199,27 +205,38 @@ inline Executor::Outcome Executor::move(const Step& step, Moving& moving) {
 // What long messages are sent from and received into, of the program's buffers; not where others' data may lie between.
 void Executor::tell_buffers() {
   buffers_told_ = true;
-  if (plan_->has_gaps) return;
-  struct Span {
-    std::size_t begin = SIZE_MAX, end = 0;
-  } spans[2];
-  std::size_t longest = 0;
-  for (const Step& step : plan_->steps) {
-    const bool sends = step.kind == OpKind::send, receives = step.kind == OpKind::recv || step.staged;
-    if (step.route != Route::shm || !(sends || receives) || step.bytes == 0) continue;
-    const Region& region = sends ? step.a : step.staged ? step.b : step.dst;
-    if (region.buffer == Buffer::temp) continue;
-    Span& span = spans[static_cast<int>(region.buffer)];
-    longest = std::max(longest, step.bytes);
-    span.begin = std::min(span.begin, region.offset);
-    span.end = std::max(span.end, region.offset + step.bytes);
-  }
-  if (longest < buffers_matter_from_) return;
   for (const Buffer buffer : {Buffer::send, Buffer::recv}) {
-    const Span& span = spans[static_cast<int>(buffer)];
-    if (span.begin < span.end)
-      endpoint_->use_buffer(bases_.of[static_cast<int>(buffer)] + span.begin, span.end - span.begin);
+    Span all{SIZE_MAX, 0};
+    std::size_t longest = 0;
+    told_.clear();
+    const auto add = [&](const Region& region, std::size_t bytes) {
+      if (region.buffer != buffer || bytes == 0) return false;
+      all = {std::min(all.begin, region.offset), std::max(all.end, region.offset + bytes)};
+      if (plan_->has_gaps) told_.push_back({region.offset, region.offset + bytes});
+      return true;
+    };
+    for (const Step& step : plan_->steps) {
+      const bool sends = step.kind == OpKind::send, receives = step.kind == OpKind::recv || step.staged;
+      if (step.route == Route::shm && (sends || receives)) {
+        if (add(sends ? step.a : step.staged ? step.b : step.dst, step.bytes)) longest = std::max(longest, step.bytes);
+      } else if (plan_->has_gaps && step.kind == OpKind::copy) {
+        add(step.a, step.bytes);
+        add(step.dst, step.bytes);
+      }
+    }
+    if (longest >= buffers_matter_from_ && !have_gap(told_))
+      endpoint_->use_buffer(bases_.of[static_cast<int>(buffer)] + all.begin, all.end - all.begin);
   }
+}
+
+bool Executor::have_gap(std::vector<Span>& spans) {
+  std::ranges::sort(spans, {}, &Span::begin);
+  std::size_t end = SIZE_MAX;
+  return std::ranges::any_of(spans, [&](const Span& span) {
+    const bool gap = span.begin > end;
+    end = end == SIZE_MAX ? span.end : std::max(end, span.end);
+    return gap;
+  });
 }
 
 inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {

@@ -86,6 +86,10 @@ class Executor {
   Outcome send(const Step& step, Moving& moving);
   Outcome receive(const Step& step, Moving& moving);
   void tell_buffers();
+  struct Span {  // of a buffer
+    std::size_t begin, end;
+  };
+  static bool have_gap(std::vector<Span>& spans);
   /// The first error stays.
   void note(int code) {
     if (error_ == 0) error_ = code;
@@ -114,8 +118,11 @@ class Executor {
   std::size_t tried_ = 0;  // steps before this one were done in order; it may have been tried
   std::vector<std::uint32_t> waits_for_;
   std::vector<std::uint32_t> active_;
-  std::size_t held_back_ = 0;  // steps that have not become active yet
+  static constexpr std::size_t at_the_end = SIZE_MAX;
+  std::size_t next_to_try_ = at_the_end;  // of active_, while a pass is under way
+  std::size_t held_back_ = 0;             // steps that have not become active yet
   std::vector<PortRequest*> awaited_;
+  std::vector<Span> told_;
 };
 
 }  // namespace omnes::inline runtime

@@ -94,6 +94,7 @@ class ThreadPort {
     return port;
   }
   void before_receiving(std::function<void()> call) { before_receiving_ = std::move(call); }
+  void before_sending(std::function<void()> call) { before_sending_ = std::move(call); }
 
  private:
   struct Pending {
@@ -106,6 +107,7 @@ class ThreadPort {
     bool done = false;
   };
   int isend(int to, ChannelKind channel, const void* data, std::size_t bytes, PortRequest* request) {
+    before_sending_();
     pending_.push_back({mailbox_.post(rank_, to, channel, data, bytes), 0, channel, 0, nullptr, 0});
     request->handle = pending_.size() - 1;
     return 0;
@@ -136,7 +138,7 @@ class ThreadPort {
   int rank_;
   bool waits_;
   std::deque<Pending> pending_;
-  std::function<void()> before_receiving_ = [] {};
+  std::function<void()> before_receiving_ = [] {}, before_sending_ = [] {};
 };
 
 // Multiplication of 2 x 2 matrices modulo 2^64: associative, not commutative, and exact.
@@ -577,6 +579,92 @@ TEST(Adoption, IsOverBeforeMessagesOfOtherNodesCome) {
   for (auto& thread : threads) thread.join();
   EXPECT_GT(adoption->tally().buffers, 0U);
   EXPECT_EQ(moved_late, 0);
+}
+
+// Of parts with displacements: where no gap is between them, this rank's own part among them.
+TEST(Adoption, OfPartsThatLieInARow) {
+  constexpr int p = 3, root = 1;
+  constexpr std::size_t part = std::size_t{512} << 10;
+  for (const std::size_t gap : {std::size_t{0}, std::size_t{4096}}) {
+    std::string error;
+    const auto heap = shm::Heap::make(std::size_t{64} << 20, error);
+    const auto adoption = shm::Adoption::make(*heap, [] { return true; });
+    if (!adoption) GTEST_SKIP() << "this kernel does not say where memory is mapped (Linux 6.11 does)";
+    const Selector selector({});
+    const auto segment = shm::Segment::in_process({.p = p}, error);
+    std::vector<std::unique_ptr<shm::Endpoint>> endpoints(p);
+    for (int r = 0; r < p; ++r) endpoints[r] = std::make_unique<shm::Endpoint>(segment, r);
+    endpoints[root]->set_direct_copy_from(100, heap.get());
+    endpoints[root]->adopt_by(adoption.get());
+    std::vector<std::thread> threads;
+    for (int r = 0; r < p; ++r) {
+      threads.emplace_back([&, r] {
+        Team team(setup_of(r, std::vector<int>(p), selector, true));
+        team.lane().open(std::move(endpoints[r]), {});
+        const std::vector<std::size_t> counts(p, part), starts{0, part + gap, 2 * (part + gap)};
+        std::vector<char> all(p * (part + gap)), own(part);
+        Call call;
+        call.operation = Operation::scatterv;
+        call.root = root;
+        call.recv = own.data();
+        call.count = part;
+        call.element = 1;
+        if (r == root) {
+          call.send = all.data();
+          call.send_counts = counts;
+          call.send_starts = starts;
+        }
+        for (int round = 0; round < 100; ++round) {
+          for (int i = 0; i < p; ++i)
+            std::fill_n(all.begin() + static_cast<std::ptrdiff_t>(starts[i]), part, round + i);
+          EXPECT_EQ(team.run(call), 0);
+          EXPECT_EQ(std::ranges::count(own, static_cast<char>(round + r)), part);
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(adoption->tally().buffers > 0, gap == 0);
+  }
+}
+
+// What a step releases goes before later copies: else the reader of a segment would wait for all of them.
+TEST(Order, ReleasedMessagesGoBeforeLaterCopies) {
+  constexpr int p = 2;
+  constexpr std::size_t bytes = 8192;
+  const std::vector<int> node{0, 1};
+  const char* const forced[] = {"OMNES_SCAN=linear:segment=1K", nullptr};
+  const Selector selector{Settings::from(forced)};
+  Mailbox mailbox;
+  int sent = 0, late = 0;
+  std::vector<std::thread> threads;
+  for (int r = 0; r < p; ++r) {
+    threads.emplace_back([&, r] {
+      ThreadPort port(mailbox, r, false);
+      Team team(setup_of(r, node, selector, false));
+      team.lane().open(nullptr, port.port());
+      const std::vector<char> send(bytes, 1);
+      std::vector<char> recv(bytes);
+      if (r == 0) {
+        port.before_sending([&] {
+          ++sent;
+          late += recv.back() != 0;
+        });
+      }
+      const Reduction sum{.fn = kernel(ReduceOp::sum, Element::i8)};
+      Call call;
+      call.operation = Operation::scan;
+      call.send = send.data();
+      call.recv = recv.data();
+      call.count = bytes;
+      call.element = 1;
+      call.reduction = &sum;
+      EXPECT_EQ(team.run(call), 0);
+      EXPECT_EQ(std::ranges::count(recv, static_cast<char>(r + 1)), bytes);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(sent, 8);
+  EXPECT_EQ(late, 0);
 }
 
 // On nodes that ranks were dealt to in turns, and on some of unequal sizes; what is renumbered is known from the team.
