@@ -39,6 +39,7 @@ SETTINGS: dict[str, dict[str, str]] = {
     "default": {},
     "messages": {"OMNES_TRANSPORT": "mpi"},
     "heap": {"OMNES_HEAP": "shared"},
+    "not adopting": {"OMNES_HEAP": "alloc_mem"},
     "nodes": NODES,
     "few slots": {"OMNES_SLOTS": "8", "OMNES_SLOT_BYTES": "4K"},
     "single copies": {"OMNES_SINGLE_COPY": "4K", "OMNES_DIRECT_COPY": "4K"},

@@ -13,7 +13,7 @@ import pytest
 from lab.applications import applications_page, description, installing, measuring
 from lab.applications.description import Check, Figure
 from lab.applications.measuring import WALL, Key, Measured, Records
-from lab.applications.running import ADOPTING, HEAP, OMNES, STOCK, Case, RunFailed, run
+from lab.applications.running import HEAP, NOT_ADOPTING, OMNES, STOCK, Case, RunFailed, run
 from launching import LIMIT, ROOT, compile_c
 from omnes.bench.confidence import known, ratios
 from omnes.errors import OmnesError
@@ -130,7 +130,7 @@ def test_records_outlive_interruptions_and_make_the_page(tmp_path):
     records.add("campaign", None, begun="2026-01-01T00:00", machine={**facts, "system": "Linux", "load": 0.0})
     key = Key("tiny", "Open MPI", 2)
     for number in range(6):
-        for way, seconds in ((STOCK, 2.0), (OMNES, 1.0), (ADOPTING, 0.5)):
+        for way, seconds in ((STOCK, 2.0), (OMNES, 1.0), (NOT_ADOPTING, 0.5)):
             records.add("run", key, way=way, round=number, figures={WALL: 3 * seconds, "loop": seconds})
     records.add("failed", key, way=HEAP, what="it crawls")
     operations = {"allreduce": {"calls": 100, "seconds": 0.5, "bytes": 800}}

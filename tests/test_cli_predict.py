@@ -74,10 +74,11 @@ def test_explain_names_choice_rule_runner_up_and_the_excluded(monkeypatch):
 
 def test_explain_knows_that_buffers_are_adopted(monkeypatch):
     case = ("allreduce", "-n", "2", "--json", "-b")
+    monkeypatch.setenv("OMNES_HEAP", "alloc_mem")
     before = json.loads(omnes("explain", *case, "512K").output)
     monkeypatch.setenv("OMNES_HEAP", "shared")
     shared = json.loads(omnes("explain", *case, "512K").output)
-    monkeypatch.setenv("OMNES_HEAP", "auto")
+    monkeypatch.delenv("OMNES_HEAP")
     long, short = (json.loads(omnes("explain", *case, size).output) for size in ("512K", "128K"))
     assert before["buffers"] == shared["buffers"] == "" and before["why"] != shared["why"]
     assert short["buffers"].startswith("not adopted: ")

@@ -48,10 +48,10 @@ def test_all_reductions_read_in_place(mpi, build, forced):
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("setting", ["auto", "alloc_mem"])
+@pytest.mark.parametrize("setting", [{}, {"OMNES_HEAP": "alloc_mem"}], ids=["by default", "alloc_mem"])
 def test_buffers_that_come_back_are_adopted(mpi, build, setting, tmp_path):
-    wanted = setting == "auto" and says_where_memory_is_mapped()
-    variables = {"OMNES_HEAP": setting, "OMNES_DIRECT_COPY": "16K", "OMNES_STATS": str(tmp_path)}
+    wanted = not setting and says_where_memory_is_mapped()
+    variables = {**setting, "OMNES_DIRECT_COPY": "16K", "OMNES_STATS": str(tmp_path)}
     run = mpirun(mpi, 3, build("adopted", mpi), str(int(wanted)), variables=variables)
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
     adopted = statistics.merge(tmp_path)["adopted"]
@@ -66,7 +66,7 @@ def test_buffers_that_come_back_are_adopted(mpi, build, setting, tmp_path):
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_buffers_are_adopted_once_and_cost_nothing_later(mpi, build, ranks, tmp_path):
     wanted = says_where_memory_is_mapped()
-    variables = {"OMNES_HEAP": "auto", "OMNES_STATS": str(tmp_path)}
+    variables = {"OMNES_STATS": str(tmp_path)}
     run = mpirun(mpi, ranks, build("settled", mpi), str(int(wanted)), variables=variables)
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
     if wanted:  # each of two buffers, of some operations only a part at first
@@ -80,7 +80,7 @@ def test_buffers_of_other_allocators_are_adopted(build, allocator):
     if library is None:
         pytest.skip(f"no {allocator} here")
     wanted = str(int(says_where_memory_is_mapped()))
-    variables = {"OMNES_HEAP": "auto", "OMNES_DIRECT_COPY": "16K", "LD_PRELOAD": library}
+    variables = {"OMNES_DIRECT_COPY": "16K", "LD_PRELOAD": library}
     of = the_mpi("openmpi")
     run = mpirun(of, 3, build("adopted", of), wanted, variables=variables)
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
@@ -89,14 +89,14 @@ def test_buffers_of_other_allocators_are_adopted(build, allocator):
 @pytest.mark.parametrize("what", [[], ["keys"]])
 def test_rare_things_mean_the_same_for_adopted_buffers(mpi, build, what):
     wanted = str(int(says_where_memory_is_mapped()))
-    variables = {"OMNES_HEAP": "auto", "OMNES_DIRECT_COPY": "16K"}
+    variables = {"OMNES_DIRECT_COPY": "16K"}
     run = mpirun(mpi, 2, build("special", mpi), wanted, *what, variables=variables)
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr
 
 
 def test_what_becomes_of_adopted_buffers_has_to_be_seen(mpi, build):
     """UCX overwrites the code of madvise: then nothing is adopted."""
-    run = mpirun(mpi, 2, build("overwritten", mpi), variables={"OMNES_HEAP": "auto", "OMNES_DIRECT_COPY": "16K"})
+    run = mpirun(mpi, 2, build("overwritten", mpi), variables={"OMNES_DIRECT_COPY": "16K"})
     if "SKIP" in run.stdout:
         pytest.skip("this processor's code is not known to the test")
     assert (run.returncode, run.stdout) == (0, "OK\n"), run.stdout + run.stderr

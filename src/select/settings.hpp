@@ -16,7 +16,8 @@
 namespace omnes::inline select {
 
 enum class Transport { automatic, mpi };
-/// What lies in memory that the ranks of a node map: nothing; what MPI_Alloc_mem returns; large allocations, too.
+/// What lies in memory that the ranks of a node map: nothing; what MPI_Alloc_mem returns; buffers that come back, too; or
+/// large allocations.
 enum class HeapUse { off, alloc_mem, automatic, shared };
 enum class Wait { automatic, spin, yield };
 /// Whether ranks play others of an algorithm that lie better for it, and how blocks come to where they belong then.
@@ -55,7 +56,7 @@ struct Settings {
   /// OMNES_SLOTS, OMNES_SLOT_BYTES: of a rank's queue. OMNES_SINGLE_COPY, OMNES_DIRECT_COPY: the bytes starting at
   /// which messages are read by a system call ("off": never), or in place, where they lie in a heap.
   shm::Policy shared_memory;
-  HeapUse heap = HeapUse::alloc_mem;  ///< OMNES_HEAP=off|alloc_mem|auto|shared
+  HeapUse heap = HeapUse::automatic;  ///< OMNES_HEAP=off|alloc_mem|auto|shared
   bool off = false;                   ///< OMNES_OFF=1: leave everything to the host MPI
   Wait wait = Wait::automatic;        ///< OMNES_WAIT=spin|yield|auto
   Remap remap = Remap::automatic;     ///< OMNES_REMAP=off|exch|reorder|auto

@@ -28,6 +28,7 @@ std::string complaint(const char* variable) {
 TEST(Settings, HaveDefaults) {
   const Settings settings = read({"PATH=/bin", "OMNES", "HOME=/", "NOT_OMNES_SLOTS=3"});
   EXPECT_EQ(settings.transport, Transport::automatic);
+  EXPECT_EQ(settings.heap, HeapUse::automatic);
   EXPECT_EQ(settings.wait, Wait::automatic);
   EXPECT_EQ(settings.fake_nodes, 1);
   for (const auto& [ranks, slots] : {std::pair(2, 8), {4, 8}, {8, 16}, {16, 32}, {32, 32}, {64, 16}, {512, 8}})

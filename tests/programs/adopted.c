@@ -1,4 +1,4 @@
-// A program that uses the same buffers again and again, with OMNES_HEAP=auto, and does all that programs do with their memory:
+// A program that uses the same buffers again and again, which adopts them, and does all that programs do with their memory:
 // frees and resizes it, forks, discards and moves pages, reads what it sends from another thread.
 // As argument 1 where buffers have to come into a heap, 0 where they must not.
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-// A program that uses the same two buffers of 1 MiB in call after call, with OMNES_HEAP=auto: once they are adopted, calls cost no page faults.
+// A program that uses the same two buffers of 1 MiB in call after call: once they are adopted, calls cost no page faults.
 // As argument 1 where buffers have to come into a heap, 0 where they must not.
 #include <sys/resource.h>
 

@@ -1,5 +1,5 @@
 // A program that does to adopted buffers what few programs do to memory: discards it in the newer ways, forks without handlers, has
-// children not see it. With OMNES_HEAP=auto all means what it means on the stock MPI.
+// children not see it. All means what it means on the stock MPI.
 // As first argument 1 where buffers have to come into a heap, 0 where they must not.
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -8,23 +8,24 @@ from typing import Any
 
 from lab.applications.description import Description, Figure
 from lab.applications.measuring import WALL, Key, Measured, Records
-from lab.applications.running import ADOPTING, HEAP, OMNES, STOCK
+from lab.applications.running import HEAP, NOT_ADOPTING, OMNES, STOCK
 from omnes.bench.confidence import LEAST, Known, known, ratios
 from omnes.terminal import files
 from omnes.terminal.units import format_about, geometric_mean
 
 _HOW = f"""\
 Programs as Debian packages them, or built from their own source: the stock MPI, omnes preloaded (`{OMNES}`), and omnes
-with `OMNES_HEAP=auto` (`{ADOPTING}`) or `OMNES_HEAP=shared` (`{HEAP}`). They run in turn, once in each round. A ratio
-compares two runs of one round: above 1, omnes is faster; it is the median, with the interval that holds it with 95 %
-confidence, **bold** where 1 is outside. With fewer than {LEAST} rounds there is no such interval, and the least and the
+with `OMNES_HEAP=alloc_mem` (`{NOT_ADOPTING}`) or `OMNES_HEAP=shared` (`{HEAP}`). They run in turn, once in each round.
+A ratio compares two runs of one round: above 1, omnes is faster; it is the median, with the interval that
+holds it with 95 % confidence,
+**bold** where 1 is outside. With fewer than {LEAST} rounds there is no such interval, and the least and the
 greatest ratio stand there, in parentheses. A figure is the program's own; wall time is from the launch to the end of
 the job. All runs passed the program's checks, many of which compare numbers with the stock MPI's.
 
 Ranks that have a core each are bound to it. Where ranks share cores, Open MPI yields by itself, and MPICH is told to,
 on both sides. Each rank has one thread."""
 _MAX_OPERATIONS = 4
-_WAYS = (OMNES, ADOPTING, HEAP)
+_WAYS = (OMNES, NOT_ADOPTING, HEAP)
 _WALL = Figure(WALL, "")
 
 

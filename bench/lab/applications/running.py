@@ -21,11 +21,11 @@ from omnes.launching.processes import last_words, to_the_end
 from omnes.traces import statistics
 
 # How a program is run: the name of the way, and what is set; no variables: without omnes.
-STOCK, OMNES, ADOPTING, HEAP = "stock", "omnes", "omnes auto", "omnes heap"
+STOCK, OMNES, NOT_ADOPTING, HEAP = "stock", "omnes", "omnes alloc_mem", "omnes heap"
 WAYS: Mapping[str, Mapping[str, str] | None] = {
     STOCK: None,
     OMNES: COMPILED_IN,
-    ADOPTING: {**COMPILED_IN, "OMNES_HEAP": "auto"},
+    NOT_ADOPTING: {**COMPILED_IN, "OMNES_HEAP": "alloc_mem"},
     HEAP: {**COMPILED_IN, "OMNES_HEAP": "shared"},
 }
 

@@ -133,7 +133,8 @@ def command(
     session.begin()
     tuned = _tune_settings(session, of_settings) if of_settings else []
     found = session.run(todo)
-    shared_heap = os.environ.get("OMNES_HEAP") == "shared"
+    heap = os.environ.get("OMNES_HEAP", "auto")
+    shared_heap = None if heap == "auto" else heap == "shared"
     heads = rules.head(host.describe(), chosen.name, _groups(todo, bound), session.own_settings)
     files.write(output, rules.toml(found, heads, shared_heap, cutoffs.toml(tuned)))
     with from_core():  # what was written is what omnes reads

@@ -79,7 +79,7 @@ def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 def _adopted(ranks: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """What OMNES_HEAP=auto did with buffers, of all ranks; None where it was not set, or none could do it."""
+    """What OMNES_HEAP=auto did with buffers, of all ranks; None where it is not set, or none could do it."""
     of_ranks = [rank["adopted"] for rank in ranks if "adopted" in rank]
     return {name: sum(one[name] for one in of_ranks) for name in of_ranks[0]} if of_ranks else None
 
@@ -239,8 +239,8 @@ def show(report: dict[str, Any], console: Console) -> None:
     if report["levels"]:
         levels = ", ".join(f"{level['level']} ({level['units']})" for level in report["levels"])
         console.print(f"Levels of the machine, and units of each: {levels}")
-    if report.get("adopted"):
-        console.print(adopted(report["adopted"]), highlight=False)
+    if (of_all := report.get("adopted")) and of_all["buffers"] + of_all["refused"] > 0:
+        console.print(adopted(of_all), highlight=False)
     for note in report["notes"]:
         console.print(f"note: {escape(note)}")
     if report["reports"] < report["ranks"]:

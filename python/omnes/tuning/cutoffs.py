@@ -41,7 +41,7 @@ class Setting:
         return f"OMNES_{self.name.upper()}"
 
     def job(self, base: JobSpec, value: str) -> JobSpec:
-        heap = {"OMNES_HEAP": "shared"} if self.with_heap else {}
+        heap = {"OMNES_HEAP": "shared" if self.with_heap else "alloc_mem"}
         return JobSpec(value, base.mpi, True, {**base.variables, **heap, self.variable: value}, options=base.options)
 
 

@@ -26,7 +26,7 @@ class Rule:
     choice: str
     found: tuple[Found, ...]  # ascending in size
 
-    def conditions(self, shared_heap: bool) -> dict[str, str]:
+    def conditions(self, shared_heap: bool | None) -> dict[str, str]:
         with_sizes = self.found[0].case.knows_size
         low, high = self.found[0].case.low, self.found[-1].case.high
         nodes = str(self.ranks.nodes)
@@ -35,7 +35,7 @@ class Rule:
             "min_ranks": str(self.ranks.count),
             "max_ranks": str(self.ranks.count),
             **where,
-            "shared_heap": str(shared_heap).lower(),
+            **({} if shared_heap is None else {"shared_heap": str(shared_heap).lower()}),
             **({"min_bytes": _quoted_bytes(low)} if with_sizes and low else {}),
             **({"max_bytes": _quoted_bytes(high)} if with_sizes else {}),
         }
@@ -68,8 +68,11 @@ def _no_slower(found: Found, name: str) -> bool:
     return name in seconds and seconds[name] <= seconds[found.default]
 
 
-def toml(found: Sequence[Found], heads: Iterable[str], shared_heap: bool, settings: Sequence[str] = ()) -> str:
-    """The file: what it was measured on, the rules by operation, settings, and all medians for omnes explain."""
+def toml(found: Sequence[Found], heads: Iterable[str], shared_heap: bool | None, settings: Sequence[str] = ()) -> str:
+    """The file: what it was measured on, the rules by operation, settings, and all medians for omnes explain.
+
+    shared_heap: what they hold for; None: for either, as where buffers are adopted.
+    """
     made = rules(found)
     lines = [f"# {head}" for head in heads]
     lines += [

@@ -185,7 +185,7 @@ const std::map<std::string, Variables> settings = {
     {"off", {{"OMNES_OFF", "1"}}},
     {"by_thread", {{"OMNES_ASYNC", "1"}}},
     {"without_heap", {{"OMNES_HEAP", "off"}}},
-    {"adopting", {{"OMNES_HEAP", "auto"}}},
+    {"without_adopting", {{"OMNES_HEAP", "alloc_mem"}}},
     {"without_single_copies", {{"OMNES_SINGLE_COPY", "off"}, {"OMNES_DIRECT_COPY", "1G"}}},
     {"small_slots", {{"OMNES_SLOTS", "4"}, {"OMNES_SLOT_BYTES", "4K"}, {"OMNES_SINGLE_COPY", "1K"}}},
     {"reproducible", {{"OMNES_REPRODUCIBLE", "1"}}},
