@@ -627,6 +627,45 @@ TEST(Adoption, OfPartsThatLieInARow) {
   }
 }
 
+// Of two ranks, results that are sent on stay where they are: else both would take each other's lines back in each call.
+TEST(Adoption, NotOfResultsThatTwoRanksExchange) {
+  constexpr int p = 2;
+  constexpr std::size_t elements = std::size_t{1} << 20;
+  std::string error;
+  const auto heap = shm::Heap::make(std::size_t{64} << 20, error);
+  const auto adoption = shm::Adoption::make(*heap, [] { return true; });
+  if (!adoption) GTEST_SKIP() << "this kernel does not say where memory is mapped (Linux 6.11 does)";
+  const Selector selector({});
+  const Reduction sum{.fn = kernel(ReduceOp::sum, Element::i8)};
+  const auto segment = shm::Segment::in_process({.p = p}, error);
+  std::vector<std::unique_ptr<shm::Endpoint>> endpoints(p);
+  for (int r = 0; r < p; ++r) endpoints[r] = std::make_unique<shm::Endpoint>(segment, r);
+  endpoints[0]->set_direct_copy_from(100, heap.get());
+  endpoints[0]->adopt_by(adoption.get());
+  std::vector<std::thread> threads;
+  for (int r = 0; r < p; ++r) {
+    threads.emplace_back([&, r] {
+      Team team(setup_of(r, std::vector<int>(p), selector, true));
+      team.lane().open(std::move(endpoints[r]), {});
+      const std::vector<char> send(elements, 1);
+      std::vector<char> recv(elements);
+      Call call;
+      call.operation = Operation::allreduce;
+      call.send = send.data();
+      call.recv = recv.data();
+      call.count = elements;
+      call.element = 1;
+      call.reduction = &sum;
+      for (int round = 0; round < 100; ++round) {
+        EXPECT_EQ(team.run(call), 0);
+        EXPECT_EQ(std::ranges::count(recv, 2), elements);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(adoption->tally().buffers, 1U);  // what is sent
+}
+
 // What a step releases goes before later copies: else the reader of a segment would wait for all of them.
 TEST(Order, ReleasedMessagesGoBeforeLaterCopies) {
   constexpr int p = 2;
