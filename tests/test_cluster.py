@@ -111,6 +111,16 @@ def test_levels_of_the_machine(cluster, mpi, build, tmp_path):
     assert refused.returncode != 0 and f"{network}:2: 1 switches; expected 2" in refused.stderr
 
 
+def test_jobs_are_led_from_another_host(cluster, tmp_path):
+    """Where launchers go to hosts that see neither this one's pipes nor its memory."""
+    command = [sys.executable, "-m", "omnes", "bench", "barrier", "bcast", "-b", "4K", "-n", "3", "--time", "0.1"]
+    package = Path(launch.__file__).resolve().parents[1]
+    where = Cluster(3, 1, shared=(ROOT, package, tmp_path))
+    code, out, err = said_by(where.command([*command, f"--csv={tmp_path}/bench.csv"]))
+    assert code == 0, out + err
+    assert {"barrier", "bcast"} <= {line.split(",")[0] for line in (tmp_path / "bench.csv").read_text().splitlines()}
+
+
 def test_a_killed_rank_ends_the_job(cluster, mpi, build, tmp_path):
     before = inhabitants()
     assert on_hosts(cluster, mpi, build("endless", mpi), "4", folder=tmp_path).returncode != 0

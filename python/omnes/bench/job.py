@@ -1,7 +1,6 @@
 """One MPI job that waits, asleep, for commands: the collbench program on some MPI, with or without omnes.
 
-Each rank reads its own pipe, so between two commands no rank of the job uses a CPU. If this process dies the pipes
-close and the ranks end.
+Each rank reads its own channel, so between two commands no rank of the job uses a CPU.
 """
 
 from __future__ import annotations
@@ -9,25 +8,24 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from omnes import programs
+from omnes.bench.channels import Connections, Pipes
 from omnes.cluster import Cluster
 from omnes.errors import OmnesError
-from omnes.launching import launch, libraries
+from omnes.launching import launch, libraries, mpi
 from omnes.launching.mpi import Mpi
 
 _START_SECONDS = 60.0  # launching many ranks on few CPUs takes a while
+_START_SECONDS_AFAR = 180.0  # as does launching them on many hosts
 _STOP_SECONDS = 30.0  # spinning ranks that share CPUs are slow to finalise
-_LINE_BYTES = 128  # sizeof(struct line) in collbench.c
 _OPEN_MPI_BINDING = ("PRTE_MCA_hwloc_default_binding_policy", "OMPI_MCA_hwloc_base_binding_policy")
 # What a launcher says of a job that ended, the most telling first: the words of omnes, and words of any kind.
 _TELLING = (r"\bOMNES_\w+: ", r"(?i)error|signal|fault|cannot|not found")
@@ -43,6 +41,7 @@ class JobSpec:
     variables: Mapping[str, str] = field(default_factory=dict)
     baseline: str | None = None  # the job that this one is compared with
     options: tuple[str, ...] = ()  # of the launcher
+    launcher: str = ""  # that starts the ranks, such as srun; none: the MPI's own
 
     @property
     def stock(self) -> bool:
@@ -57,11 +56,17 @@ class JobSpec:
 
 @dataclass(frozen=True)
 class Spread:
-    """The hosts of an emulated cluster that the ranks lie on; one: this machine as it is."""
+    """The hosts that the ranks lie on, of an emulated cluster, or real ones. One, without a name: this machine as it
+    is, or wherever launchers go by themselves."""
 
     hosts: int = 1
     cyclic: bool = False  # ranks are dealt to the hosts; else one is filled after the other
     bandwidth: str | None = None  # of each host's link, such as 1gbit; none: as fast as the kernel copies
+    names: tuple[str, ...] = ()  # of real hosts
+
+    @property
+    def emulated(self) -> bool:
+        return self.hosts > 1 and not self.names
 
 
 ONE_HOST = Spread()
@@ -86,36 +91,30 @@ class JobLost(JobError):
 
 class Job:
     def __init__(self, spec: JobSpec, ranks: int, bind: bool, spread: Spread = ONE_HOST) -> None:
-        """With several hosts, these live as long as the job."""
+        """Emulated hosts live as long as the job. On real ones ranks are bound as their launcher does by itself."""
         self.spec = spec
         self.bound = bind
-        self._folder = tempfile.TemporaryDirectory(prefix="omnes-bench-")
-        folder = Path(self._folder.name)
-        (folder / "meeting").write_bytes(bytes(_LINE_BYTES * ranks))
-        os.mkfifo(folder / "answers")
-        self._answers = os.open(folder / "answers", os.O_RDWR)
-        self._commands = []
-        for rank in range(ranks):
-            os.mkfifo(folder / f"command-{rank}")
-            # Opened for both, because opening for writing alone would wait for the reader.
-            self._commands.append(os.open(folder / f"command-{rank}", os.O_RDWR))
+        starter = mpi.at(spec.launcher, os.environ) if spec.launcher else spec.mpi
+        options, variables = ([], {}) if spread.names else binding(starter, bind)
+        options += [*by_hosts(starter, spread, ranks), *spec.options]
+        self._afar = not spread.emulated and launch.may_leave_machine(options, str(starter.launcher))
         program = programs.build("collbench", spec.mpi)
-        options, variables = binding(spec.mpi, bind)
+        self._ranks = Connections(ranks, program.parent) if self._afar else Pipes(ranks)
         self.launch = launch.prepare(
-            [str(program), str(folder)],
+            [str(program), str(self._ranks.folder)],
             ranks,
-            [*options, *by_hosts(spec.mpi, spread), *spec.options],
+            options,
             spec.with_omnes,
-            str(spec.mpi.launcher),
+            str(starter.launcher),
             {**variables, **spec.variables},
-            on_cluster=spread.hosts > 1,
+            on_cluster=spread.emulated,
         )
-        if spread.hosts > 1:
-            shared = (folder, program.parent, spec.mpi.prefix, libraries.folder())
+        if spread.emulated:
+            shared = (self._ranks.folder, program.parent, spec.mpi.prefix, libraries.folder())
             slots = -(-ranks // spread.hosts)
             cluster = Cluster(spread.hosts, slots, bandwidth=spread.bandwidth, shared=shared)
             self.launch.command = cluster.command(self.launch.command)
-        self._said = (folder / "said").open("w+")
+        self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process = subprocess.Popen(
             self.launch.command,
             env=self.launch.full_environment(),
@@ -127,7 +126,7 @@ class Job:
         self._buffer = b""
 
     def wait_until_ready(self) -> None:
-        answer = self._answer("start", _START_SECONDS)
+        answer = self._answer("start", _START_SECONDS_AFAR if self._afar else _START_SECONDS)
         self._persistent = answer["persistent"]
         if answer["omnes"] != self.spec.with_omnes:
             raise JobLost(self.spec.name, "omnes is not loaded" if self.spec.with_omnes else "omnes is loaded")
@@ -138,8 +137,7 @@ class Job:
 
     def ask(self, command: str, seconds: float) -> dict[str, Any]:
         """Gives a command to all ranks and waits for rank 0's answer."""
-        for pipe in self._commands:
-            os.write(pipe, f"{command}\n".encode())
+        self._ranks.tell(command)
         answer = self._answer(command, seconds)
         if "wrong" in answer:
             raise WrongResult(self.spec.name, f"{command}: {answer['wrong']}")
@@ -148,8 +146,8 @@ class Job:
     def _answer(self, what: str, seconds: float) -> dict[str, Any]:
         deadline = time.monotonic() + seconds
         while b"\n" not in self._buffer:
-            if select.select([self._answers], [], [], 0.2)[0]:
-                self._buffer += os.read(self._answers, 4096)
+            if said := self._ranks.hear(0.2):
+                self._buffer += said
             elif self._process.poll() is not None:
                 raise JobLost(self.spec.name, f"ended at '{what}': {self._last_words()}")
             elif time.monotonic() > deadline:
@@ -170,8 +168,7 @@ class Job:
         """Ends the job: politely, then by force."""
         try:
             if self._process.poll() is None:
-                for pipe in self._commands:
-                    os.write(pipe, b"quit\n")
+                self._ranks.tell("quit")
                 self._process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
             for number in (signal.SIGTERM, signal.SIGKILL):
@@ -182,10 +179,8 @@ class Job:
                 except subprocess.TimeoutExpired:
                     continue
         finally:
-            for pipe in (*self._commands, self._answers):
-                os.close(pipe)
+            self._ranks.close()
             self._said.close()
-            self._folder.cleanup()
 
 
 def binding(mpi: Mpi, bind: bool) -> tuple[list[str], dict[str, str]]:
@@ -206,11 +201,26 @@ def binding_is_given(mpi: Mpi, environment: Mapping[str, str]) -> bool:
     return ("I_MPI_PIN" if mpi.kind == "intel" else "HYDRA_BINDING") in environment
 
 
-def by_hosts(mpi: Mpi, spread: Spread) -> list[str]:
+def by_hosts(mpi: Mpi, spread: Spread, ranks: int) -> list[str]:
     """Fill one host after the other, also where the user's machine has fewer cores than they have slots together; or
     give each rank to the next host."""
+    if spread.names:
+        return on_hosts(mpi, spread.names, -(-ranks // spread.hosts))
     if spread.hosts == 1:
         return []
     if mpi.open_mpi:
         return ["--map-by", "node" if spread.cyclic else "slot"]
     return ["-ppn", "1"] if spread.cyclic else []
+
+
+def on_hosts(mpi: Mpi, names: Sequence[str], each: int) -> list[str]:
+    """Launcher options that put so many ranks on each of these hosts, one host after the other."""
+    if mpi.open_mpi:
+        return ["--host", ",".join(f"{name}:{each}" for name in names), "--map-by", "slot"]
+    if mpi.kind == "hydra":
+        return ["-hosts", ",".join(f"{name}:{each}" for name in names)]
+    if mpi.kind == "intel":
+        return ["-hosts", ",".join(names), "-ppn", str(each)]
+    if mpi.launcher.name == "srun":
+        return ["-N", str(len(names)), f"--ntasks-per-node={each}", "-w", ",".join(names)]
+    raise OmnesError(f"cannot tell {mpi.launcher} on which hosts to start ranks: give mpirun, mpiexec or srun")

@@ -1,7 +1,9 @@
 /* Times collective operations of whatever MPI it runs on; led by `omnes bench`, one command line at a time.
 
+usage: collbench DIR | FILE
 Overview: every rank reads commands from its own pipe DIR/command-<rank>, so that a job that is not being measured
-sleeps in read() and leaves the CPUs to the others. Rank 0 answers on DIR/answers, one JSON object a line. CALL is
+sleeps in read() and leaves the CPUs to the others. Rank 0 answers on DIR/answers, one JSON object a line. Ranks that may
+be on other hosts are given a FILE with a host, a port and a secret word instead, and each connects to whoever leads. CALL is
 OPERATION BYTES TYPE COUNTS FORM REDUCTION BUFFERS, such as "gatherv 1024 double unequal nonblocking sum warm" (with
 random or sparse counts BYTES is the largest part; BUFFERS may be touching-N, what the program touches between calls):
   check CALL                           ->  {"ok": true}                   or {"wrong": "..."}
@@ -19,14 +21,19 @@ refilling included, and the slowest rank counts; above, ranks meet before each c
 counts is the mean of the times that the slowest rank of each call took (Hunold, Carpen-Amarie 2016, "Reproducible MPI
 Benchmarking Is Still Not As Easy As You Think"), so that no rank gains by leaving before the others have their data. For
 overlap they meet, too, and of all ranks' means the slowest counts, as in IMB-NBC. Ranks meet, and hand in times, through
-a small mapped file, not through the MPI under test. After each batch the last result is checked, outside the time. */
+a small mapped file, not through the MPI under test; where they are on several hosts, by messages of that MPI, which are
+the same with omnes. After each batch the last result is checked, outside the time. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -56,6 +63,8 @@ static struct line* lines;
 static unsigned long meetings;
 static int asleep; /* instead of computing */
 static int spins = SPINS;
+static MPI_Comm apart = MPI_COMM_NULL; /* where ranks of several hosts meet; else they see each other's lines */
+static MPI_Win window = MPI_WIN_NULL;  /* with the lines of ranks that are all on one host, and led from another */
 
 static double now(void) {
   struct timespec t;
@@ -63,9 +72,54 @@ static double now(void) {
   return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
+/* Hensgen, Finkel, Manber 1988: in each step ranks learn of twice as many. */
+static void meet_by_messages(void) {
+  for (int step = 1; step < ranks; step *= 2)
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, (rank + step) % ranks, 0, NULL, 0, MPI_BYTE, (rank - step + ranks) % ranks, 0,
+                 apart, MPI_STATUS_IGNORE);
+}
+
+/* Brings the lines of ranks that are apart to rank 0, up a binomial tree, and then down it the word that all are there: an
+   MPI may call a message sent while its data still wait, so nobody may sleep before all have come. */
+static void hand_in_lines(void) {
+  const int bytes = sizeof(struct line);
+  int step = 1;
+  for (; step < ranks && !(rank & step); step *= 2) {
+    const int from = rank + step, theirs = ranks - from < step ? ranks - from : step;
+    if (theirs > 0) MPI_Recv(&lines[from], theirs * bytes, MPI_BYTE, from, 1, apart, MPI_STATUS_IGNORE);
+  }
+  if (rank > 0) {
+    const int ours = ranks - rank < step ? ranks - rank : step;
+    MPI_Ssend(&lines[rank], ours * bytes, MPI_BYTE, rank - step, 1, apart);
+    MPI_Recv(NULL, 0, MPI_BYTE, rank - step, 3, apart, MPI_STATUS_IGNORE);
+  }
+  for (step /= 2; step > 0; step /= 2)
+    if (rank + step < ranks) MPI_Ssend(NULL, 0, MPI_BYTE, rank + step, 3, apart);
+}
+
+/* At rank 0, in place: of each value the greatest of all ranks. */
+static void hand_in_greatest(double* values, int count) {
+  double* const theirs = must(malloc(count * sizeof *theirs), "times");
+  for (int step = 1; step < ranks; step *= 2) {
+    if (rank & step) {
+      MPI_Send(values, count, MPI_DOUBLE, rank - step, 2, apart);
+      break;
+    }
+    if (rank + step >= ranks) continue;
+    MPI_Recv(theirs, count, MPI_DOUBLE, rank + step, 2, apart, MPI_STATUS_IGNORE);
+    for (int i = 0; i < count; ++i)
+      if (theirs[i] > values[i]) values[i] = theirs[i];
+  }
+  free(theirs);
+}
+
 /* An MPI may call a message sent while the data still wait for a connection, and bring them over only when called again:
    whoever waits long calls it. */
 static void meet(void) {
+  if (apart != MPI_COMM_NULL) {
+    meet_by_messages();
+    return;
+  }
   atomic_store_explicit(&lines[rank].arrived, ++meetings, memory_order_release);
   for (int r = 0; r < ranks; ++r)
     for (int spin = 0; atomic_load_explicit(&lines[r].arrived, memory_order_acquire) < meetings; ++spin)
@@ -138,6 +192,14 @@ static void use_pages(struct job* job) {
   }
 }
 
+/* The end of a command: what ranks have to show is seen by rank 0. */
+static void show(void) {
+  if (apart != MPI_COMM_NULL)
+    hand_in_lines();
+  else
+    meet();
+}
+
 /* How long the slowest rank took in a timed call. To be asked between the two meetings that follow the call. */
 static double slowest_in(long call) {
   double most = 0;
@@ -146,10 +208,21 @@ static double slowest_in(long call) {
   return most;
 }
 
+/* The same, summed over calls, of ranks that are apart: what rank 0 has then counts, the others have no more. */
+static double slowest_in_all(double* seconds, long calls) {
+  double total = 0;
+  hand_in_greatest(seconds, (int)calls);
+  for (long i = 0; i < calls; ++i) total += seconds[i];
+  free(seconds);
+  return total;
+}
+
 /* Runs calls before the clock starts, then the timed ones; hands in the mean and whether the last result is right. */
 static void measure(struct job* job, enum form form, long calls, long warm) {
   const int closed_loop = job->counts < RANDOM && job->touched == 0 && job->count * job->size <= SMALL;
   double total = 0, begin = 0, loop = 0;
+  double* const each =
+      apart != MPI_COMM_NULL && !closed_loop ? must(malloc(calls * sizeof(double)), "times") : NULL; /* seconds */
   long data = 0;
   open_requests(job, form);
   const unsigned long series = 2 * ++job->batches;
@@ -157,17 +230,18 @@ static void measure(struct job* job, enum form form, long calls, long warm) {
     draw_counts(job, i < 0 ? series : series + 1, i < 0 ? i + warm : i);
     data = next_data(job, i + warm);
     if (i == 0 || !closed_loop) meet();
-    if (!closed_loop && i > 0) total += slowest_in(i - 1);
+    if (!closed_loop && i > 0 && !each) total += slowest_in(i - 1);
     if (i == 0 || !closed_loop) begin = now();
     if (i == 0) loop = begin;
     run(job, form, root_of(job, i + warm));
-    if (!closed_loop && i >= 0) lines[rank].call[i % 2] = now() - begin;
+    if (!closed_loop && i >= 0) *(each ? &each[i] : &lines[rank].call[i % 2]) = now() - begin;
   }
   if (closed_loop) total = now() - begin;
   meet();
-  if (!closed_loop) total += slowest_in(calls - 1);
+  const double end = now();
+  if (!closed_loop) total += each ? slowest_in_all(each, calls) : slowest_in(calls - 1);
   lines[rank].seconds[PURE] = total / calls;
-  lines[rank].seconds[TOTAL] = (now() - loop) / calls;
+  lines[rank].seconds[TOTAL] = (end - loop) / calls;
   lines[rank].wrong = first_wrong_of(job, form, root_of(job, calls + warm - 1), data);
   close_requests(job, form);
 }
@@ -346,27 +420,86 @@ static int omnes_is_loaded(void) {
   return found;
 }
 
+/* A socket of whoever leads, to whom this rank has said which one it is. */
+static int connected(const char* path) {
+  char host[256], port[16], word[64];
+  FILE* file = must(fopen(path, "r"), path);
+  if (fscanf(file, "%255s %15s %63s", host, port, word) != 3) must(NULL, path);
+  fclose(file);
+  const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+  struct addrinfo* addresses = NULL;
+  int to = -1;
+  getaddrinfo(host, port, &hints, &addresses);
+  for (const struct addrinfo* one = addresses; one && to < 0; one = one->ai_next) {
+    to = socket(one->ai_family, one->ai_socktype, one->ai_protocol);
+    if (to >= 0 && connect(to, one->ai_addr, one->ai_addrlen) != 0) {
+      close(to);
+      to = -1;
+    }
+  }
+  if (addresses) freeaddrinfo(addresses);
+  char name[512], here[256] = "";
+  gethostname(here, sizeof here - 1);
+  snprintf(name, sizeof name, "port %s of %s from %s", port, host, here);
+  must(to < 0 ? NULL : name, name);
+  const int at_once = 1;
+  setsockopt(to, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
+  dprintf(to, "%s %010d\n", word, rank);
+  return to;
+}
+
+/* Where ranks meet that are led from anywhere: in memory where they share some. */
+static void find_a_place_to_meet(void) {
+  MPI_Comm node;
+  int size;
+  const size_t bytes = sizeof(struct line) * ranks;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_size(node, &size);
+  if (size < ranks) {
+    lines = must(calloc(ranks, sizeof(struct line)), "lines");
+    MPI_Comm_dup(MPI_COMM_WORLD, &apart);
+  } else {
+    MPI_Aint there;
+    int unit;
+    MPI_Win_allocate_shared(rank == 0 ? bytes + sizeof(struct line) : 0, 1, MPI_INFO_NULL, node, &lines, &window);
+    MPI_Win_shared_query(window, 0, &there, &unit, &lines);
+    lines = (struct line*)(((size_t)lines + sizeof(struct line) - 1) / sizeof(struct line) * sizeof(struct line));
+    if (rank == 0) memset(lines, 0, bytes);
+    MPI_Barrier(node);
+  }
+  MPI_Comm_free(&node);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc != 2) {
-    if (rank == 0) fprintf(stderr, "usage: collbench DIR   (started by omnes bench)\n");
+    if (rank == 0) fprintf(stderr, "usage: collbench DIR | FILE   (started by omnes bench)\n");
     MPI_Finalize();
     return 2;
   }
-  char path[4096];
-  snprintf(path, sizeof path, "%s/meeting", argv[1]);
-  const int file = open(path, O_RDWR);
-  lines = must(mmap(NULL, sizeof(struct line) * ranks, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), path);
-  snprintf(path, sizeof path, "%s/command-%d", argv[1], rank);
-  FILE* commands = must(fopen(path, "r"), path);
-  snprintf(path, sizeof path, "%s/answers", argv[1]);
-  FILE* answers = rank == 0 ? must(fopen(path, "w"), path) : NULL;
+  struct stat facts;
+  FILE *commands, *answers = NULL;
+  if (stat(argv[1], &facts) == 0 && !S_ISDIR(facts.st_mode)) {
+    const int to = connected(argv[1]);
+    commands = must(fdopen(to, "r"), argv[1]);
+    if (rank == 0) answers = must(fdopen(dup(to), "w"), argv[1]);
+    find_a_place_to_meet();
+  } else {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/meeting", argv[1]);
+    const int file = open(path, O_RDWR);
+    lines = must(mmap(NULL, sizeof(struct line) * ranks, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), path);
+    snprintf(path, sizeof path, "%s/command-%d", argv[1], rank);
+    commands = must(fopen(path, "r"), path);
+    snprintf(path, sizeof path, "%s/answers", argv[1]);
+    if (rank == 0) answers = must(fopen(path, "w"), path);
+  }
   if (has_own_core()) spins = SPINS_ALONE;
   struct job job = {0};
   prepare(&job);
-  meet();
+  show();
   if (answers)
     fprintf(answers, "{\"persistent\": %s, \"omnes\": %s}\n", HAS_PERSISTENT ? "true" : "false",
             omnes_is_loaded() ? "true" : "false");
@@ -378,7 +511,7 @@ int main(int argc, char** argv) {
     told = strcmp(verb, "quit") == 0;
     if (told) break;
     const int understood = obey(line, &job);
-    if (understood) meet();
+    if (understood) show();
     if (answers && understood) answer(answers, verb);
     if (answers && !understood) fprintf(answers, "{\"wrong\": \"no such command\"}\n");
   }
@@ -386,6 +519,8 @@ int main(int argc, char** argv) {
   set_up_variety(&job, BLOCKING);
   MPI_Op_free(&job.user);
   MPI_Comm_free(&job.ring);
+  if (apart != MPI_COMM_NULL) MPI_Comm_free(&apart);
+  if (window != MPI_WIN_NULL) MPI_Win_free(&window);
   MPI_Finalize();
   return 0;
 }
