@@ -18,7 +18,7 @@ from omnes.bench import host
 from omnes.bench.job import binding, binding_is_given
 from omnes.bench.timing import Samples
 from omnes.errors import OmnesError
-from omnes.launching import cpus, launch, mpi
+from omnes.launching import arguments, cpus, launch, mpi
 from omnes.models import costs_file
 from omnes.terminal import files, options, progress, units
 from omnes.terminal.output import deliver
@@ -53,21 +53,24 @@ def command(
 
     The host MPI's point-to-point is measured between two nodes, with more and more pairs of ranks at once; on one node,
     between two of its ranks. What omnes' shared memory costs is measured between two ranks of a node. Ranks are bound
-    to cores where they fit, if launcher options or variables say nothing. Nothing else should run.
+    to cores where they fit, if launcher options or variables say nothing. Nothing else should run. Options that begin
+    with a launcher, such as srun, are for that one, which starts the ranks then.
 
     \b
     omnes measure -n 2 -o machine.toml
     omnes measure -n 16 -o cluster.toml -- --hostfile hosts
+    omnes measure -n 16 -o cluster.toml -- srun --mpi=pmix -N 2
     """
     chosen = mpi.named_or_first(place, os.environ)
+    starter = launcher_options[:1] if launcher_options and arguments.is_launcher(launcher_options[0]) else ()
     told = bool(launcher_options) or binding_is_given(chosen, os.environ)
     bound = not told and ranks <= cpus.usable_cores()
     options, variables = ([], {}) if told else binding(chosen, bound)
     job = launch.prepare(
         [str(programs.build("costs", chosen)), str(rounds)],
         ranks,
-        [*options, *launcher_options],
-        launcher=str(chosen.launcher),
+        [*options, *launcher_options[len(starter) :]],
+        launcher=starter[0] if starter else str(chosen.launcher),
         variables=variables,
     )
     figures = costs_file.Figures()
