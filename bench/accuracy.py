@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.predictions import Predicted, summary
 from lab.two_ranks import OPERATIONS, RANKS, SIZES
 from omnes import _core
 from omnes.bench import timing
@@ -78,26 +79,9 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Row:
-    operation: str
-    name: str
-    size: int
-    measured: float  # seconds, as the others
-    predicted: float
+class Row(Predicted):
     reference: Cell
     beside: float  # the reference's time
-
-    @property
-    def ratio(self) -> float:
-        return self.predicted / self.measured
-
-    @property
-    def factor(self) -> float:
-        return max(self.ratio, 1 / self.ratio)
-
-    @property
-    def error(self) -> float:
-        return abs(self.ratio - 1)
 
     def for_report(self, ranks: int) -> dict[str, str | float]:
         return {
@@ -172,16 +156,6 @@ def steady(rows: list[Row]) -> list[Row]:
         for reference in {row.reference for row in rows}
     }
     return [row for row in rows if 1 / STEADY <= row.beside / usual[row.reference] <= STEADY]
-
-
-def summary(rows: list[Row]) -> str:
-    errors, factors = [row.error for row in rows], [row.factor for row in rows]
-    return (
-        f"{len(rows)} cells: median error {100 * units.percentile(errors, 0.5):.0f} %, "
-        f"90th percentile {100 * units.percentile(errors, 0.9):.0f} %, "
-        f"within 2x {100 * sum(f <= 2 for f in factors) / len(factors):.1f} %, "
-        f"worst factor {max(factors):.2f}"
-    )
 
 
 def report(rows: list[Row], machine: MachineCosts, place: Place) -> list[str]:

@@ -55,6 +55,8 @@ def main(
     if only_page and not records.campaign:
         raise OmnesError(f"no results in {records.path}; name some: --results FILE, without its ending")
     if not only_page:
+        if set_here := campaign.settings():
+            raise OmnesError(f"unset what would change the measurement: {' '.join(set_here)}")
         click.echo(f"== results: {records.path}", err=True)
         with progress.Steps("cells") as steps:
             campaign.run(plans, chosen, CACHE, records, steps.begin)

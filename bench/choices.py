@@ -139,7 +139,7 @@ def schedule(operation: str, name: str, size: int) -> str:
 
 
 def report(cases: list[Case], machine: MachineCosts, ways: list[str]) -> list[str]:
-    lines = [
+    return [
         "# Choices against the fastest algorithm",
         "",
         f"{datetime.date.today()}: {machine.facts['source']}; {RANKS} ranks, {len(cases)} cells of "
@@ -148,6 +148,13 @@ def report(cases: list[Case], machine: MachineCosts, ways: list[str]) -> list[st
         f"the {BEST} fastest others were then measured anew. Where a difference to the best may be noise (95 %), it "
         "counts as none.",
         "",
+        *table_of(cases, ways),
+    ]
+
+
+def table_of(cases: list[Case], ways: list[str]) -> list[str]:
+    """How near the best each way is, and the cells where one of them is not."""
+    lines = [
         f"| | within {NEAR} of the best | within {CLOSE} | within {FAR} | worst | geometric mean |",
         "|---|---|---|---|---|---|",
     ]

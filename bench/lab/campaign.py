@@ -7,9 +7,10 @@ wrong result is left out of that cell; one that dies or hangs is left out too, a
 from __future__ import annotations
 
 import datetime
+import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -76,16 +77,31 @@ class Crew:
             job.close()
 
 
-def run(plans: Sequence[Plan], peers: Sequence[Peer], folder: Path, records: Records, progress: Progress) -> None:
-    """Measures what the records do not have yet. MPIs are installed in the folder."""
-    if set_here := sorted(name for name in os.environ if name.startswith(_SETTINGS)):
-        raise OmnesError(f"unset what would change the measurement: {' '.join(set_here)}")
-    _begin(plans, peers, records)
+def settings() -> list[str]:
+    """Variables of the environment that would change the measurement."""
+    return sorted(name for name in os.environ if name.startswith(_SETTINGS))
+
+
+def run(
+    plans: Sequence[Plan],
+    peers: Sequence[Peer],
+    folder: Path,
+    records: Records,
+    progress: Progress,
+    until: float = math.inf,
+    about: Mapping[str, Any] | None = None,
+) -> None:
+    """Measures what the records do not have yet, until then (time.monotonic()). MPIs are installed in the folder.
+
+    about: what else the records are to say first.
+    """
+    _begin(plans, peers, records, about or {})
     todo = [
         (plan, ranks, [key for key in _keys(plan, ranks, launch) if key not in records.cells])
+        for launch in range(max(plan.launches for plan in plans))
         for plan in plans
         for ranks in plan.ranks
-        for launch in range(plan.launches)
+        if launch < plan.launches
     ]
     total = sum(len(keys) for _, _, keys in todo)
     done = 0
@@ -93,14 +109,18 @@ def run(plans: Sequence[Plan], peers: Sequence[Peer], folder: Path, records: Rec
     for plan, ranks, keys in todo:
         if not keys:
             continue
+        if time.monotonic() > until:
+            return
         specs = [peer.job(folder) for peer in taking_part(plan, ranks, peers)]
-        if plan.hosts == 1:
+        if plan.hosts == 1 and not plan.on:
             records.add_limits(plan.name, ranks, limits.measure(ranks))
         with ExitStack() as stack:
             end_on_sigterm(stack)
             crew = Crew(specs, ranks, plan.bind, plan.spread)
             stack.callback(crew.close)
             for key in keys:
+                if time.monotonic() > until:
+                    return
                 left = (time.monotonic() - started) / done * (total - done) if done else None
                 progress(done, total, key, left)
                 records.add_cell(key, _measure(plan, key.cell, crew))
@@ -134,7 +154,7 @@ def taking_part(plan: Plan, ranks: int, peers: Sequence[Peer]) -> list[Peer]:
     return [peer for peer in chosen if peer.takes_part(plan.shared(ranks), plan.hosts, bool(plan.peers))]
 
 
-def _begin(plans: Sequence[Plan], peers: Sequence[Peer], records: Records) -> None:
+def _begin(plans: Sequence[Plan], peers: Sequence[Peer], records: Records, about: Mapping[str, Any]) -> None:
     """The first record; of a campaign that goes on, whether it is this one."""
     what: dict[str, Any] = {
         "plans": {plan.name: _plain(plan.as_data()) for plan in plans},
@@ -142,7 +162,7 @@ def _begin(plans: Sequence[Plan], peers: Sequence[Peer], records: Records) -> No
     }
     if not records.campaign:
         now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-        records.add_campaign({"begun": now, "machine": host.describe(), **what})
+        records.add_campaign({"begun": now, "machine": host.describe(), **about, **what})
     if records.campaign["machine"]["name"] != host.name():
         raise OmnesError(f"{records.path} was begun on {records.campaign['machine']['name']}: name a new file")
     for kind, settings in what.items():

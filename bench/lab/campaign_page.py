@@ -41,28 +41,31 @@ _VARIETY = {
 }
 
 
-def write(records: Records) -> list[Path]:
-    """Writes NAME.md and the heat maps of each table beside NAME.jsonl; says which files."""
+def write(records: Records, about: Sequence[str] = (), after: Sequence[str] = ()) -> list[Path]:
+    """Writes NAME.md and the heat maps of each table beside NAME.jsonl; says which files. What else the page is to say:
+    about the machine, and after the tables."""
     page = files.beside(records.path, ".md")
     all_tables = list(tables(records))
     cells = [cell for table in all_tables for cell in table.cells]
-    lines = [*_head(records, {name for table in all_tables for name in (*table.peers, *table.omnes)}, cells)]
+    names = {name for table in all_tables for name in (*table.peers, *table.omnes)}
+    lines = [*_head(records, names, cells, about)]
     for table in all_tables:
         lines += ["", f"## {table.title}", "", *_about(records, table)]
         for ours in table.omnes:
             lines += ["", f"![ratio of each cell]({heatmap.path(table, ours, page).name})"]
         lines += ["", *_means(table), "", *_slower(table), "", *_limits(table), "", *_times(table)]
-    page.write_text("\n".join(lines) + "\n")
+    page.write_text("\n".join([*lines, *after]) + "\n")
     return [page, *(heatmap.draw(table, ours, page) for table in all_tables for ours in table.omnes)]
 
 
-def _head(records: Records, seen: Collection[str], cells: Sequence[Cell]) -> Iterator[str]:
+def _head(records: Records, seen: Collection[str], cells: Sequence[Cell], about: Sequence[str]) -> Iterator[str]:
     machine = records.campaign["machine"]
     caches = ", ".join(f"{level} {size}" for level, size in machine["caches"].items())
     yield f"# omnes and its peers on {machine['name']}, {records.campaign['begun'][:10]}"
     yield ""
     yield f"{machine['processor']}, {machine['cores']} cores, {machine['cpus']} CPUs; {caches}; memory"
     yield f"{machine['memory']}; {machine['system']}. Load at the start: {machine['load']:.2f}."
+    yield from about
     yield ""
     yield _HOW
     rows = [

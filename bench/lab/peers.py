@@ -23,6 +23,7 @@ _DEFAULTS = {
     "omnes": False,
     "variables": {},
     "options": [],  # of the launcher
+    "launcher": "",  # that starts the ranks in place of the MPI's own, such as srun
     "only": "",  # "shared": where ranks share CPUs; "hosts": on several hosts; "named": in plans that name it
 }
 
@@ -39,6 +40,7 @@ class Peer:
     omnes: bool
     variables: Mapping[str, str]
     options: tuple[str, ...]
+    launcher: str
     only: str
 
     def takes_part(self, shared: bool, hosts: int, named: bool) -> bool:
@@ -52,7 +54,7 @@ class Peer:
         if mpi.family != self.family:
             raise OmnesError(f"peer {self.name}: {mpi.name} is of family {mpi.family}, not {self.family}")
         variables = {**COMPILED_IN, **self.variables} if self.omnes else self.variables
-        return JobSpec(self.name, mpi, self.omnes, variables, options=self.options)
+        return JobSpec(self.name, mpi, self.omnes, variables, options=self.options, launcher=self.launcher)
 
     def as_data(self) -> dict[str, Any]:
         return {**vars(self), "variables": dict(self.variables)}

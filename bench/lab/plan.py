@@ -56,6 +56,7 @@ class Plan:
     memory: str
     peers: tuple[str, ...]
     cells: tuple[Cell, ...]
+    on: tuple[str, ...] = ()  # real hosts; none: emulated ones
 
     def shared(self, ranks: int) -> bool:
         """Whether ranks share CPUs."""
@@ -63,15 +64,15 @@ class Plan:
 
     @property
     def spread(self) -> Spread:
-        return Spread(self.hosts, bandwidth=self.bandwidth or None)
+        return Spread(self.hosts, bandwidth=self.bandwidth or None, names=self.on)
 
     def cells_for(self, ranks: int) -> list[Cell]:
         most = units.parse_bytes(self.memory)
         return [cell for cell in self.cells if buffer_bytes(cell.operation, ranks, cell.bytes) <= most]
 
     def as_data(self) -> dict[str, Any]:
-        """All but the cells, which are as many records."""
-        return {name: value for name, value in vars(self).items() if name != "cells"}
+        """All but the cells, which are as many records, and real hosts, which may be others when a run goes on."""
+        return {name: value for name, value in vars(self).items() if name not in ("cells", "on")}
 
 
 def read(path: Path) -> Plan:

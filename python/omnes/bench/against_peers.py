@@ -78,12 +78,15 @@ class Table:
     limits: Mapping[str, float]
     machine: Mapping[str, Any]
     stock: Mapping[str, str]  # of each omnes, the peer that is the same MPI without it, where there is one
+    real: bool = False  # the hosts are those of a cluster
 
     @property
     def title(self) -> str:
         bound = next(iter(self.cells.values())).bound
         links = f" with links of {self.spread.bandwidth}" if self.spread.bandwidth else ""
         where = f" on {self.spread.hosts} hosts{links}" if self.spread.hosts > 1 else ""
+        if self.real:
+            return f"{self.plan}: {self.ranks} ranks{where}, bound as their launcher does"
         return f"{self.plan}: {self.ranks} ranks{where}, {'each bound to a core' if bound else 'not bound'}"
 
     def least(self, cell: Cell) -> float | None:
@@ -108,7 +111,8 @@ def tables(records: Records) -> Iterator[Table]:
         spread = Spread(facts.get("hosts", 1), bandwidth=facts.get("bandwidth"))
         machine = records.campaign.get("machine", {})
         stock = _stock(records.campaign["peers"], *names.values())
-        yield Table(plan, ranks, spread, cells, names[False], names[True], found, machine, stock)
+        real = "cluster" in records.campaign
+        yield Table(plan, ranks, spread, cells, names[False], names[True], found, machine, stock, real)
 
 
 def _stock(files: Mapping[str, Mapping[str, Any]], peers: Sequence[str], omnes: Sequence[str]) -> dict[str, str]:

@@ -102,7 +102,7 @@ def command(
     OMNES_TABLE=table.toml omnes run -n 8 ./app              or put it at ~/.config/omnes/table.toml
     """
     chosen = mpi.named_or_first(place, os.environ)
-    _refuse_forced_choices()
+    refuse_forced_choices()
     model = MachineCosts.load(path)
     names = _operations(operations)
     if profile:
@@ -219,7 +219,7 @@ def _sizes(text: str) -> list[int]:
     return sizes
 
 
-def _refuse_forced_choices() -> None:
+def refuse_forced_choices() -> None:
     """Those of the environment would be measured in place of the candidates."""
     drives = {f"OMNES_{name.upper()}" for name in _core.operations()} | {"OMNES_REPRODUCIBLE", "OMNES_OFF"}
     if found := sorted(drives & os.environ.keys()):

@@ -25,7 +25,7 @@ _TIMED = {
 def section(machine: MachineCosts) -> page.Section:
     values = toml_files.parse(machine.text or _core.default_machine(), machine.facts["name"])
     source = escape(f"{machine.facts['name']}: {machine.facts['source']}.")
-    words = [f"<p>{source}</p>", page.facts(_facts(values))]
+    words = [f"<p>{source}</p>", page.facts(facts(values))]
     timed = values.get("measured", {})
     series = [_timed(timed[what], words_) for what, words_ in _TIMED.items() if what in timed]
     for colour, one in enumerate(series):
@@ -39,7 +39,7 @@ def section(machine: MachineCosts) -> page.Section:
     return page.Section("machine", "The machine", "\n".join(words))
 
 
-def _facts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+def facts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = []
     for level in values["level"]:
         what = "omnes' shared memory" if level["by"] == "memory" else "the MPI's messages"

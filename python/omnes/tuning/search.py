@@ -80,16 +80,16 @@ def _gain(samples: dict[str, Samples], slow: str, fast: str) -> tuple[float, flo
     return paired.interval[0] - 1, paired.median - 1
 
 
-def search(case: Case, names: Sequence[str], job: Job, seconds: float) -> Measured:
-    """Samples of the finalists; the first of the names is the present choice, which stays to the end."""
+def search(case: Case, names: Sequence[str], job: Job, seconds: float, stay: int = 1) -> Measured:
+    """Samples of the finalists; the first of the names is the present choice, which stays to the end, with so many."""
     alive = [Forced(job, case.operation, name) for name in names]
     for lane in alive:
         lane.ask(f"check {case.cell}", ANSWER_SECONDS)
-    while len(alive) > FINALISTS:
+    while len(alive) > FINALISTS + stay - 1:
         samples, _ = take_turns([(case.cell, lane) for lane in alive], 0)  # type: ignore[misc]
         median = {lane.choice: of.median for lane, of in zip(alive, samples)}
-        others = sorted((lane for lane in alive if lane.choice != names[0]), key=lambda lane: median[lane.choice])
-        alive = [lane for lane in alive if lane.choice == names[0]] + others[: max(FINALISTS - 1, len(others) // 2)]
+        others = sorted(alive[stay:], key=lambda lane: median[lane.choice])
+        alive = alive[:stay] + others[: max(FINALISTS - 1, len(others) // 2)]
     return _time(case.cell, alive, seconds)
 
 
