@@ -91,19 +91,21 @@ class JobLost(JobError):
 
 class Job:
     def __init__(self, spec: JobSpec, ranks: int, bind: bool, spread: Spread = ONE_HOST) -> None:
-        """Emulated hosts live as long as the job. On real ones ranks are bound as their launcher does by itself."""
+        """Emulated hosts live as long as the job. On real ones that are named, or where variables say how, ranks are
+        bound as their launcher does by itself."""
         self.spec = spec
         self.bound = bind
         starter = mpi.at(spec.launcher, os.environ) if spec.launcher else spec.mpi
-        options, variables = ([], {}) if spread.names else binding(starter, bind)
-        options += [*by_hosts(starter, spread, ranks), *spec.options]
-        self._afar = not spread.emulated and launch.may_leave_machine(options, str(starter.launcher))
+        where = [*by_hosts(starter, spread, ranks), *spec.options]
+        self._afar = not spread.emulated and launch.may_leave_machine(where, str(starter.launcher))
+        told = spread.names or (self._afar and binding_is_given(starter, os.environ))
+        options, variables = ([], {}) if told else binding(starter, bind)
         program = programs.build("collbench", spec.mpi)
         self._ranks = Connections(ranks, program.parent) if self._afar else Pipes(ranks)
         self.launch = launch.prepare(
             [str(program), str(self._ranks.folder)],
             ranks,
-            options,
+            [*options, *where],
             spec.with_omnes,
             str(starter.launcher),
             {**variables, **spec.variables},
