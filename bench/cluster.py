@@ -30,6 +30,7 @@ from omnes.bench.session import OPERATIONS, cells, end_on_sigterm
 from omnes.commands.tune import refuse_forced_choices
 from omnes.errors import OmnesError, UsageError, one_of
 from omnes.launching import mpi as mpis
+from omnes.launching import processes
 from omnes.launching.mpi import Mpi
 from omnes.models import prediction
 from omnes.models.prediction import MachineCosts, Ranks
@@ -194,9 +195,11 @@ def measure_costs(mpi: Mpi, place: Allocation, launcher: str, options: Sequence[
     starter = mpis.at(launcher, os.environ) if launcher else mpi
     words = [*([launcher] if launcher else []), *on_hosts(starter, on, place.each), *options]
     ranks = ["-n", str(len(on) * place.each), "--mpi", str(mpi.launcher), "-o", str(file)]
-    done = subprocess.run([sys.executable, "-m", "omnes", "measure", *ranks, "--", *words], check=False)
+    command = ["measure", *ranks, "--", *words]
+    done = subprocess.run([sys.executable, "-m", "omnes", *command], stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
-        raise OmnesError(f"omnes measure did not end well: {shlex.join(['omnes', 'measure', *ranks, '--', *words])}")
+        said = processes.last_words(done.stderr).removeprefix("omnes: ")
+        raise OmnesError(f"{said} ({shlex.join(['omnes', *command])})")
 
 
 def describe(place: Allocation, found: Sequence[Mpi], launcher: str | None) -> dict[str, Any]:

@@ -153,6 +153,13 @@ def test_a_list_of_hosts_and_an_end_by_time(tmp_path):
     assert f"\nbench/run cluster allreduce {' '.join(TINY)} --hosts 'n[1-3]'" in page
 
 
+def test_a_host_that_is_not_there(tmp_path):
+    words = [*COMMAND, "barrier", "--hosts", "n1,n9", "--mpi", str(PREFIXES["openmpi"])]
+    code, out, err = on_hosts(tmp_path, *words)
+    assert code == 1 and err.count("\n") == 1 and "no host 'n9'" in err and "(omnes measure -n 2" in err, out + err
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("mpi", "name", "launcher", "hosts", "table"),
     [
