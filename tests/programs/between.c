@@ -323,6 +323,35 @@ static void use_all(int n) {
   if (n > 0 && n < 100) with_gaps(n);
 }
 
+// Blocking calls that come again, with the same counts and with others, and of types whose handles come back.
+static void again(void) {
+  const int lengths[] = {3, 3, 1, 4, 0, 4, 2, 900};
+  form = blocking;
+  for (int i = 0; i < 8; ++i)
+    for (int times = 0; times < 3; ++times) {
+      const int n = lengths[i];
+      for (int alike = 0; alike < 2; ++alike) allgather(n, alike);
+      for (int kind = equal; kind <= typed; ++kind) alltoall(n, kind);
+      reduce_scatter(n);
+      for_each_root(gather, n);
+      for_each_root(gatherv, n);
+      for_each_root(scatter, n);
+      for_each_root(scatterv, n);
+      for (int of = 1; of <= 2; ++of) {
+        MPI_Datatype type;
+        int *data = own_data(0, of * n), *got = ints(of * n * most);
+        MPI_Type_contiguous(of, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        MPI_Allgather(data, n, type, got, n, type, inter);
+        MPI_Type_free(&type);
+        for (int k = 0; k < of * n * remote; ++k)
+          expect("Allgather of a type", k, got[k], value(!group, k / (of * n), 0, k % (of * n)));
+        free(data);
+        free(got);
+      }
+    }
+}
+
 // Several are under way at once, started in the same order and ended in another.
 static void at_once(void) {
   enum { count = 4, n = 100 };
@@ -409,10 +438,11 @@ static void handled(MPI_Comm of) {
 
 // Errors come back to the program, as those of its MPI, and leave the communicator usable.
 static void errors(MPI_Comm of) {
-  int data = 0;
+  int data = 0, all[most];
   MPI_Comm_set_errhandler(of, MPI_ERRORS_RETURN);
   if (MPI_Bcast(&data, 1, MPI_INT, remote, of) == MPI_SUCCESS) fail("a root that is not there is taken");
   if (MPI_Bcast(&data, -1, MPI_INT, 0, of) == MPI_SUCCESS) fail("a negative count is taken");
+  if (MPI_Allgather(&data, -1, MPI_INT, all, -1, MPI_INT, of) == MPI_SUCCESS) fail("negative counts are taken");
   inter = of;
   form = blocking;
   allreduce(2);
@@ -441,6 +471,7 @@ int main(int argc, char** argv) {
       const int lengths[] = {1, 0, 7, 3000, long_message};
       for (int i = 0; i < (argc > 1 ? 3 : 5); ++i) use_all(lengths[i]);
     }
+    again();
     form = nonblocking;
     at_once();
     freed_early(made);

@@ -2,6 +2,8 @@
 #include "interpose/communicator/repeats.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 #include "interpose/data/job.hpp"
 #include "interpose/process/process.hpp"
@@ -26,9 +28,11 @@ Places places_of(Operation operation) {
     case Operation::reduce_scatter_block: return {1, 0, {2, 0}, 3};
     case Operation::reduce_scatter: return {0, 0, {1, 0}, 2};
     case Operation::gatherv:
-    case Operation::allgatherv: return {1, 0, {2, 3}};
+    case Operation::allgatherv:
+    case Operation::neighbor_allgatherv: return {1, 0, {2, 3}};
     case Operation::scatterv: return {0, 2, {1, 3}};
-    case Operation::alltoallv: return {0, 0, {1, 2}};
+    case Operation::alltoallv:
+    case Operation::neighbor_alltoallv: return {0, 0, {1, 2}};
     case Operation::gather:
     case Operation::scatter:
     case Operation::allgather:
@@ -44,6 +48,9 @@ bool has_parts(Operation operation) {
   return operation == Operation::gatherv || operation == Operation::scatterv || operation == Operation::allgatherv ||
          operation == Operation::alltoallv || operation == Operation::reduce_scatter;
 }
+
+/// The counts and displacements of what is received, where there are any.
+const GivenArray* of_received(const GivenArray* array, int arrays) { return arrays > 2 ? array + arrays - 2 : array; }
 
 std::int64_t element(const GivenArray& array, int i) {
   if (array.element_bytes == sizeof(std::int32_t)) return static_cast<const std::int32_t*>(array.elements)[i];
@@ -67,9 +74,10 @@ std::size_t unit_of(std::span<const std::size_t> bytes, const GivenArray& counts
 
 /// What could be freed: that of one handle is watched, of several all.
 void Repeats::watch(Repeat& repeat, const Job& job, const std::uint64_t* word, std::uint64_t forgotten, bool asked) {
-  const Operation operation = job.call.operation;
+  const Operation operation = operation_of(word);
   const Places places = places_of(operation);
-  const Generation* watched = operation == Operation::alltoallw ? &all_forgotten : &forgotten_at_once;
+  const bool typed = operation == Operation::alltoallw || operation == Operation::neighbor_alltoallw;
+  const Generation* watched = typed ? &all_forgotten : &forgotten_at_once;
   const auto add = [&](const Generation& more) {
     watched = watched == &forgotten_at_once || watched == &more ? &more : &all_forgotten;
   };
@@ -93,7 +101,8 @@ void Repeats::watch(Repeat& repeat, const Job& job, const std::uint64_t* word, s
 
 bool Repeats::revive(Repeat& repeat, const std::uint64_t* word, bool asked) {
   const std::uint64_t generation = repeat.watched->load(std::memory_order_acquire);  // before the types are looked at
-  const Places places = places_of(repeat.call.operation);
+  if (word[0] != repeat.word[0]) return false;
+  const Places places = places_of(operation_of(word));
   bool any = false;
   for (int i = 0; i < 2; ++i) {
     if (places.types[i] == 0) continue;
@@ -109,13 +118,13 @@ bool Repeats::revive(Repeat& repeat, const std::uint64_t* word, bool asked) {
 void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* word, const GivenArray* array, int arrays,
                          int p) {
   const Call& call = job.call;
-  const Operation operation = call.operation;
+  const Operation operation = operation_of(word);
   repeat.call = call;
   repeat.call.send_counts = repeat.call.recv_counts = repeat.call.send_starts = repeat.call.recv_starts = {};
   repeat.call.send = nullptr;
   repeat.call.recv = nullptr;
   repeat.call.reduction = call.reduction == nullptr ? nullptr : &repeat.op.reduction;
-  repeat.sizing = repeat.prepared->choice.host ? of_host : repeat.prepared->plan.sizing;
+  repeat.sizing = repeat.prepared->choice.host ? of_host : repeat.keeps_part ? of_none : repeat.prepared->plan.sizing;
   repeat.send_unit = repeat.recv_unit = 0;
   repeat.resizable = false;
   repeat.forget_range();
@@ -124,9 +133,13 @@ void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* wo
   if (word[0] & same_buffer) return;  // hosts refuse that by the count
   const auto [sent, received, types, op] = places_of(operation);
   if (among_neighbors(operation)) return;
+  if (among_neighbors(call.operation)) {
+    if (arrays == 0 || has_parts(operation)) find_single_parts(repeat, call, word, array, arrays);
+    return;
+  }
   const auto unit = [&](int place) { return place == 0 || word[place] == 0 ? 0 : call.count / word[place]; };
   if (reduces(operation)) {
-    repeat.send_unit = 1;
+    repeat.send_unit = repeat.keeps_part && arrays == 0 ? unit(sent) : 1;
   } else {
     // Of what lies in its buffer this rank's call reads the count.
     if (call.send != nullptr) repeat.send_unit = unit(sent);
@@ -150,9 +163,28 @@ void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* wo
   repeat.resizable = repeat.send_unit != 0 || repeat.recv_unit != 0;
   // Two counts are alike as long as they are the same: datatypes are.
   const bool both = received != 0 && sent != 0;
-  if (arrays > 0 || !repeat.resizable || (both && word[sent] != word[received])) return;
+  if (arrays > 0 || !repeat.resizable || repeat.keeps_part || (both && word[sent] != word[received])) return;
   repeat.unit = repeat.send_unit != 0 ? repeat.send_unit : repeat.recv_unit;
   find_range(repeat);
+}
+
+/// Between groups: each part that is sent or received is a message of its own.
+void Repeats::find_single_parts(Repeat& repeat, const Call& call, const std::uint64_t* word, const GivenArray* array,
+                                int arrays) {
+  const Places places = places_of(operation_of(word));
+  const auto unit = [&](std::span<const std::size_t> parts, int place, int given, const GivenArray* counts) {
+    if (given > 0) return unit_of(parts, *counts);
+    return place == 0 || word[place] == 0 ? 0 : (parts.empty() ? call.count : parts.front()) / word[place];
+  };
+  const bool sends = !call.neighbors->destinations.empty(), receives = !call.neighbors->sources.empty();
+  if (sends) repeat.send_unit = unit(call.send_counts, places.sent, repeat.parts_sent, array);
+  if (receives)
+    repeat.recv_unit = unit(call.recv_counts, places.received, repeat.parts_received, of_received(array, arrays));
+  repeat.has_single_parts = repeat.prepared->plan.moves_single_parts && (!sends || repeat.send_unit != 0) &&
+                            (!receives || repeat.recv_unit != 0);
+  if (!repeat.has_single_parts) return;
+  repeat.send.move_to_begin();
+  repeat.recv.move_to_begin();
 }
 
 void Repeats::find_span(Repeat& repeat, const GivenArray* array, int arrays, int p, int rank) {
@@ -168,9 +200,9 @@ void Repeats::find_span(Repeat& repeat, const GivenArray* array, int arrays, int
     case Operation::gatherv:
     case Operation::scatterv:
     case Operation::allgatherv: {
-      if (!has_own || !(repeat.reads_sent || repeat.reads_received)) return;
-      const GivenArray* const counts = repeat.reads_sent ? array : array + arrays - 2;
-      const std::size_t unit = repeat.reads_sent ? repeat.send_unit : repeat.recv_unit;
+      if (!has_own || repeat.parts_sent + repeat.parts_received == 0) return;
+      const GivenArray* const counts = repeat.parts_sent > 0 ? array : array + arrays - 2;
+      const std::size_t unit = repeat.parts_sent > 0 ? repeat.send_unit : repeat.recv_unit;
       const auto bytes_by = [unit](const GivenArray& numbers) {
         return [&numbers, unit](int i) { return static_cast<std::size_t>(element(numbers, i)) * unit; };
       };
@@ -192,22 +224,18 @@ void Repeats::find_range(Repeat& repeat) {
 }
 
 bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
-                       const void* recv, bool has_arrays) {
+                       const void* recv, Operation operation) {
   const Call& call = job.call;
-  // Arrays of the neighborhoods have as many elements as the rank has neighbors, not p. What runs as one with unequal parts is another
-  // operation, with other arguments.
-  if (call.neighbors && (has_arrays || unequal(call.operation))) return false;
-  // The counts of reduce_scatter are those of what is sent, though they come last.
-  repeat.reads_sent = !call.send_counts.empty();
-  repeat.reads_received = !call.recv_counts.empty() || call.operation == Operation::reduce_scatter;
+  std::tie(repeat.parts_sent, repeat.parts_received) = job.parts_given();
+  repeat.keeps_part = job.only_keeps_part() && call.operation != operation;
   repeat.send = {call.send, send};
-  repeat.recv = {call.recv, recv};
+  repeat.recv = {repeat.keeps_part ? nullptr : call.recv, recv};
   repeat.op = job.op;
   if (repeat.op.reduction.context != nullptr) repeat.op.reduction.context = &repeat.op;
   if (prepared->choice.host) {
     // Where ranks do not know all parts, nothing but the team drives the choice.
     if (!knows_parts(call.operation)) left_ |= std::uint32_t{1} << static_cast<int>(call.operation);
-  } else if (!job.is_straight(prepared->in_rows) || prepared->needs_all_counts) {
+  } else if (!(job.is_straight(prepared->in_rows) || repeat.keeps_part) || prepared->needs_all_counts) {
     return false;
   } else if (process().threads && job.needs_objects()) {
     return false;  // another thread might free them
@@ -219,7 +247,8 @@ bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared
 bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, const GivenArray* array, int arrays,
                           int p, int rank) {
   Call& call = repeat.call;
-  const auto [sent, received, types, op] = places_of(call.operation);
+  const Operation operation = operation_of(repeat.word.data());
+  const auto [sent, received, types, op] = places_of(operation);
   for (int i = 0; i < words; ++i)
     if ((i == 0 || (i != sent && i != received)) && word[i] != repeat.word[i]) return false;
   // Of one part each, negative ones are not.
@@ -231,6 +260,7 @@ bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, 
     if (repeat.send_unit != 0 && repeat.recv_unit != 0 && send_bytes != recv_bytes) return false;
     call.count = repeat.send_unit != 0 ? send_bytes : recv_bytes;
     if (repeat.span != 0) repeat.set_span(p * call.count);
+    if (repeat.keeps_part) repeat.keep_part(word[sent], static_cast<std::size_t>(rank) * word[sent]);
     return call.count != 0;
   }
 
@@ -258,9 +288,15 @@ bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, 
     in_row_[side] = in_row;
     return true;
   };
-  const bool sends_parts = repeat.reads_sent, receives_parts = repeat.reads_received;
-  if (call.operation == Operation::reduce_scatter) {
+  const bool sends_parts = repeat.parts_sent > 0, receives_parts = repeat.parts_received > 0;
+  if (operation == Operation::reduce_scatter) {
     if (array[0].elements == nullptr || !take(0, array[0], nullptr, 1)) return false;
+    const auto& counts = counts_[0];
+    if (repeat.keeps_part) {
+      repeat.keep_part(counts[rank], std::accumulate(counts.begin(), counts.begin() + rank, std::size_t{0}));
+      call.count = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+      return call.count != 0;
+    }
     first_[0] = 0;
     call.send_counts = counts_[0];
     call.count = counts_[0][rank];
@@ -302,20 +338,20 @@ bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, 
 
 namespace {
 
-/// A buffer's parts, as a program has them in its arrays; or the one part that is all of it.
+/// A buffer's parts, as a program has them in its arrays; or equal ones.
 template <class Integer>
 struct GivenParts {
-  bool is_whole = true;
-  std::size_t whole = 0;  ///< bytes
+  int parts = 0;          ///< 0: they are equal, one behind the other, or it is one
+  std::size_t whole = 0;  ///< bytes of an equal one
   std::size_t unit = 0;   ///< bytes of an element
   const Integer* counts = nullptr;
   const Integer* displacements = nullptr;
 
   std::size_t start(std::uint32_t part) const {
-    return is_whole ? 0 : static_cast<std::size_t>(displacements[part]) * unit;
+    return parts == 0 ? part * whole : static_cast<std::size_t>(displacements[part]) * unit;
   }
   std::size_t bytes(std::uint32_t part) const {
-    return is_whole ? whole : static_cast<std::size_t>(counts[part]) * unit;
+    return parts == 0 ? whole : static_cast<std::size_t>(counts[part]) * unit;
   }
 };
 
@@ -325,20 +361,20 @@ template <class Integer>
 bool Repeats::take_parts_of(Repeat& repeat, const std::uint64_t* word, const GivenArray* array, int arrays, int p,
                             int rank) {
   const Call& call = repeat.call;
-  const auto [sent, received, types, op] = places_of(call.operation);
-  const auto side = [&](int count, std::size_t unit, bool has_parts, const GivenArray* own) -> GivenParts<Integer> {
-    if (!has_parts) return {.whole = count == 0 ? 0 : word[count] * unit};
-    return {false, 0, unit, static_cast<const Integer*>(own[0].elements), static_cast<const Integer*>(own[1].elements)};
+  const auto [sent, received, types, op] = places_of(operation_of(word));
+  const auto side = [&](int count, std::size_t unit, int parts, const GivenArray* own) -> GivenParts<Integer> {
+    if (parts == 0) return {.whole = count == 0 ? 0 : word[count] * unit};
+    return {parts, 0, unit, static_cast<const Integer*>(own[0].elements), static_cast<const Integer*>(own[1].elements)};
   };
-  const auto send = side(sent, repeat.send_unit, repeat.reads_sent, array);
-  const auto recv = side(received, repeat.recv_unit, repeat.reads_received, array + arrays - 2);
+  const auto send = side(sent, repeat.send_unit, repeat.parts_sent, array);
+  const auto recv = side(received, repeat.recv_unit, repeat.parts_received, of_received(array, arrays));
   std::size_t total = 0;  // of the side that is looked at last
   for (const GivenParts<Integer>* const parts : {&send, &recv}) {
-    if (parts->is_whole) continue;
+    if (parts->parts == 0) continue;
     if (parts->counts == nullptr || parts->displacements == nullptr) return false;
     total = 0;
     Integer signs = 0;
-    for (int i = 0; i < p; ++i) {
+    for (int i = 0; i < parts->parts; ++i) {
       signs |= parts->counts[i];
       total += static_cast<std::size_t>(parts->counts[i]);
     }
@@ -352,10 +388,10 @@ bool Repeats::take_parts_of(Repeat& repeat, const std::uint64_t* word, const Giv
     if (repeat.send_unit != 0 && send.whole != recv.bytes(static_cast<std::uint32_t>(rank))) return false;
   }
   if (repeat.span != 0) {
-    const GivenParts<Integer>& parts = repeat.reads_sent ? send : recv;
+    const GivenParts<Integer>& parts = repeat.parts_sent > 0 ? send : recv;
     repeat.set_span(reach(p, rank, [&](int i) { return parts.start(i); }, [&](int i) { return parts.bytes(i); }));
   }
-  prepared.plan.has_gaps = repeat.reads_sent || repeat.reads_received;
+  prepared.plan.has_gaps = repeat.parts_sent > 0 || repeat.parts_received > 0;
   return resize_parts(prepared.plan, send, recv);
 }
 
@@ -365,7 +401,7 @@ bool Repeats::take_parts(Repeat& repeat, const std::uint64_t* word, const GivenA
   ++prepared.plan.sizing;
   prepared.count = SIZE_MAX;  // of nothing
   repeat.sizing = of_none;
-  return array[0].element_bytes == sizeof(std::int32_t)
+  return arrays == 0 || array[0].element_bytes == sizeof(std::int32_t)
              ? take_parts_of<std::int32_t>(repeat, word, array, arrays, p, rank)
              : take_parts_of<std::int64_t>(repeat, word, array, arrays, p, rank);
 }
@@ -379,7 +415,7 @@ bool Repeats::prepare(Repeat& repeat, Team& team, const void* send, void* recv) 
     repeat.sizing = of_host;
     return true;
   }
-  repeat.sizing = prepared->plan.sizing;
+  repeat.sizing = repeat.keeps_part ? of_none : prepared->plan.sizing;
   const auto place = [&](bool used, bool parts, int side, const void* buffer) -> const void* {
     if (!used) return nullptr;
     return static_cast<const std::byte*>(buffer) + (parts && prepared->in_rows ? first_[side] : 0);

@@ -11,7 +11,8 @@
 // the other buffer's. Of an array (counts, displacements, datatypes) its elements, where this rank's call has to read
 // them: elsewhere it may be anything. With other counts, all but these and displacements.
 // What is kept: only calls whose data lie in their buffers in a row, which run in one stage, and which need none of the
-// program's objects while they run (see Job::hold). Also which ones are left to the host.
+// program's objects while they run (see Job::hold). Also which ones are left to the host. Of a reduce_scatter between two
+// groups, which runs as an allreduce, this rank's part of the result is copied to its buffer, so it takes a longer way.
 //
 // Why it is correct: all that was checked and decided depends on what is compared, and on these:
 // * datatypes and operations: before a freed one's handle can come back, its generation changes (handle_cache.hpp), which
@@ -150,6 +151,8 @@ class Repeats {
       Start() = default;
       Start(const void* data, const void* buffer)
           : offset_(number(data) - number(buffer)), mask_(data == nullptr ? 0 : ~std::uintptr_t{0}) {}
+      /// Where a used buffer itself starts.
+      void move_to_begin() { offset_ = 0; }
       std::byte* in(const void* buffer) const {
         return reinterpret_cast<std::byte*>((number(buffer) + offset_) & mask_);
       }
@@ -167,9 +170,7 @@ class Repeats {
     std::uint64_t sizing = 0;                        ///< the one of `prepared` that has these counts
     std::shared_ptr<Prepared> prepared;              ///< or why it is left to the host
     Start send, recv;
-    bool reads_sent = false, reads_received = false;
-    bool resizable = false;
-    bool has_single_parts = false;  ///< unequal ones, which its plan moves one by one: resize_parts()
+    int parts_sent = 0, parts_received = 0;  ///< elements of the arrays that tell of them; 0: they are not read
 
     /// Own data that begin among the parts of the other buffer, so many bytes, are for a closer look (aliases.hpp). `shift`: for one comparison.
     std::uintptr_t span = 0, shift = 0;
@@ -186,6 +187,10 @@ class Repeats {
     std::vector<std::byte> elements;         ///< of the arrays that are read, one after the other
     Call call;                               ///< except buffers and sizes
     std::array<const TypeInfo*, 2> types{};  ///< of the program's datatypes in a call that can be revived
+    bool resizable = false;
+    bool has_single_parts = false;  ///< which its plan moves one by one: resize_parts()
+    bool keeps_part = false;        ///< only so much of a result that lies elsewhere is the program's:
+    std::size_t kept_from = 0, kept_bytes = 0;
 
     /// Of no plan yet: nothing can be given to it at once.
     void forget_range() {
@@ -198,6 +203,11 @@ class Repeats {
       span = span_unit = 0;
       resizable = false;
       forget_range();
+    }
+    /// Of the result those elements, from that one on.
+    void keep_part(std::size_t count, std::size_t from) {
+      kept_from = from * call.element;
+      kept_bytes = count * call.element;
     }
     /// Takes another count in range.
     void take_count(std::uint64_t count) {
@@ -220,12 +230,12 @@ class Repeats {
   bool left_to_host(Operation operation) const { return left_ >> static_cast<int>(operation) & 1; }
   void leave_all_to_host() { left_ = ~std::uint32_t{0}; }
 
-  /// The call of a communicator of p ranks that has been made before with such arguments, or null. `asked`: who calls asks
+  /// The call that has been made before with such arguments, or null. `asked`: who calls asks
   /// about its buffers, and so did who kept it.
   template <class... Arguments>
-  Repeat* find(const Given<Arguments...>& given, int p, bool asked = false) {
+  Repeat* find(const Given<Arguments...>& given, bool asked = false) {
     Repeat* const repeat = find_but_for_counts(given, asked);
-    return repeat && has_counts(*repeat, given, p) ? repeat : nullptr;
+    return repeat && has_counts(*repeat, given) ? repeat : nullptr;
   }
   /// The same, whatever the counts, and what arrays hold.
   template <class... Arguments>
@@ -238,40 +248,28 @@ class Repeats {
   }
   /// Whether that call had these, and this one's data lie apart.
   template <class... Arguments>
-  static bool has_counts(const Repeat& repeat, const Given<Arguments...>& given, int p) {
+  static bool has_counts(const Repeat& repeat, const Given<Arguments...>& given) {
     for (int i = 1; i < given.words; ++i)
       if (given.is_count(i) && repeat.word[i] != given.word[i]) return false;
     if constexpr (Given<Arguments...>::has_own_part())
       if (repeat.overlaps(given.send, given.recv)) return false;
     if constexpr (Given<Arguments...>::arrays > 0)
-      return same_elements(repeat, given.array.data(), Given<Arguments...>::arrays, p);
+      return same_elements(repeat, given.array.data(), Given<Arguments...>::arrays);
     return true;
   }
   /// Whether what was found may run: nobody else's sizes are in its plan, and it is not left to the host.
   static bool is_ready(const Repeat& repeat) { return repeat.sizing == repeat.prepared->plan.sizing; }
 
-  /// Gives a call these counts, if its plan needs no more: of equal parts in its range, or of unequal ones that it moves one by one.
+  /// Gives a call these counts, if its plan needs no more: of equal parts in its range, or of such as it moves one by one.
   /// Whether it can run so; then ask no more whether it is ready.
   template <class... Arguments>
   [[gnu::always_inline]] static bool resize_at_once(Repeat& repeat, const Given<Arguments...>& given, int p, int rank) {
-    if constexpr (Given<Arguments...>::arrays > 0) {
-      if (!repeat.has_single_parts) return false;
-      // Piece by piece, so that calls that repeat have them in registers only.
-      std::array<std::uint64_t, Given<Arguments...>::words> word;
-      std::array<GivenArray, Given<Arguments...>::arrays> array;
-      for (int i = 0; i < given.words; ++i) word[i] = given.word[i];
-      for (int i = 0; i < given.arrays; ++i) {
-        const auto& [elements, element_bytes, of_received] = given.array[i];
-        array[i] = {elements, element_bytes, of_received};
-      }
-      return take_parts(repeat, word.data(), array.data(), given.arrays, p, rank) &&
-             !(given.has_own_part() && repeat.overlaps(given.send, given.recv));
-    }
+    if constexpr (Given<Arguments...>::arrays > 0) return resize_single_parts(repeat, given, p, rank);
     if constexpr (!Given<Arguments...>::is_count(1)) return false;
     const std::uint64_t count = given.word[std::min(1, given.words - 1)];
-    for (int i = 2; i < given.words; ++i)
-      if (given.is_count(i) && given.word[i] != count) return false;
-    if (count - repeat.least_count > repeat.more_counts) return false;
+    bool in_range = count - repeat.least_count <= repeat.more_counts;
+    for (int i = 2; i < given.words; ++i) in_range = in_range && (!given.is_count(i) || given.word[i] == count);
+    if (!in_range) return resize_single_parts(repeat, given, p, rank);
     for (int i = 1; i < given.words; ++i)
       if (given.is_count(i)) repeat.word[i] = count;
     repeat.take_count(count);
@@ -295,25 +293,26 @@ class Repeats {
     if (!take_counts(repeat, given.word.data(), given.words, given.array.data(), given.arrays, p, rank) ||
         repeat.overlaps(given.send, given.recv) || !prepare(repeat, team, given.send, given.recv))
       return nullptr;
-    copy_elements(repeat, given.array.data(), given.arrays, p);
+    copy_elements(repeat, given.array.data(), given.arrays);
     std::copy(given.word.begin(), given.word.end(), repeat.word.begin());
     return &repeat;
   }
 
   /// Keeps what these arguments came to, if it is of the kind that is kept. `forgotten`: all_forgotten from before they were
-  /// looked at; `asked`: about its buffers, which lie in the host's memory.
+  /// looked at; `asked`: about its buffers, which lie in the host's memory. `p`, `rank`: of the ranks in this one's group.
   template <class... Arguments>
   void keep(const Given<Arguments...>& given, int p, int rank, std::uint64_t forgotten, bool asked,
             const std::shared_ptr<Prepared>& prepared, const Job& job) {
     static_assert(Given<Arguments...>::words <= max_words);
     Repeat& repeat = repeats_[place(given)];
     repeat.generation = nothing_kept;
-    if (!describe(repeat, prepared, job, given.send, given.recv, given.arrays > 0)) return;
+    if (!describe(repeat, prepared, job, given.send, given.recv, operation_of(given.word.data()))) return;
     find_units(repeat, job, given.word.data(), given.array.data(), given.arrays, p);
     find_span(repeat, given.array.data(), given.arrays, p, rank);
     if (repeat.overlaps(given.send, given.recv)) repeat.let_overlap();
-    copy_elements(repeat, given.array.data(), given.arrays, p);
+    copy_elements(repeat, given.array.data(), given.arrays);
     std::copy(given.word.begin(), given.word.end(), repeat.word.begin());
+    if (resize_single_parts(repeat, given, p, rank)) repeat.sizing = prepared->plan.sizing;
     watch(repeat, job, given.word.data(), forgotten, asked);
   }
 
@@ -333,6 +332,31 @@ class Repeats {
     return sum * 0x9E3779B97F4A7C15u >> (64 - place_bits);  // Fibonacci hashing: 2^64 / golden ratio
   }
 
+  /// The operation that the program has called.
+  static Operation operation_of(const std::uint64_t* word) { return static_cast<Operation>(word[0] & 0xFF); }
+
+  template <class... Arguments>
+  [[gnu::always_inline]] static bool resize_single_parts(Repeat& repeat, const Given<Arguments...>& given, int p,
+                                                         int rank) {
+    if (!repeat.has_single_parts) return false;
+    // Piece by piece, so that calls that repeat have them in registers only.
+    std::array<std::uint64_t, Given<Arguments...>::words> word;
+    std::array<GivenArray, Given<Arguments...>::arrays> array;
+    for (int i = 0; i < given.words; ++i) word[i] = given.word[i];
+    for (int i = 0; i < given.arrays; ++i) {
+      const auto& [elements, element_bytes, of_received] = given.array[i];
+      array[i] = {elements, element_bytes, of_received};
+    }
+    if (!take_parts(repeat, word.data(), array.data(), given.arrays, p, rank) ||
+        (given.has_own_part() && repeat.overlaps(given.send, given.recv)))
+      return false;
+    if constexpr (Given<Arguments...>::arrays == 0) {
+      std::copy(word.begin(), word.end(), repeat.word.begin());
+      repeat.sizing = repeat.prepared->plan.sizing;
+    }
+    return true;
+  }
+
   /// Sets the sizes of repeat.call; whether they are those of a call that differs in nothing else and has data.
   bool take_counts(Repeat& repeat, const std::uint64_t* word, int words, const GivenArray* array, int arrays, int p,
                    int rank);
@@ -350,20 +374,23 @@ class Repeats {
   void watch(Repeat& repeat, const Job& job, const std::uint64_t* word, std::uint64_t forgotten, bool asked);
   void find_units(Repeat& repeat, const Job& job, const std::uint64_t* word, const GivenArray* array, int arrays,
                   int p);
+  static void find_single_parts(Repeat& repeat, const Call& call, const std::uint64_t* word, const GivenArray* array,
+                                int arrays);
 
   bool describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
-                const void* recv, bool has_arrays);
+                const void* recv, Operation operation);
 
   template <class Array>
-  static bool is_read(const Repeat& repeat, const Array& array) {
-    return array.of_received ? repeat.reads_received : repeat.reads_sent;
+  static int parts_of(const Repeat& repeat, const Array& array) {
+    return array.of_received ? repeat.parts_received : repeat.parts_sent;
   }
   template <class Array>
-  static bool same_elements(const Repeat& repeat, const Array* arrays, int n, int p) {
+  static bool same_elements(const Repeat& repeat, const Array* arrays, int n) {
     const std::byte* kept = repeat.elements.data();
     for (const Array& array : std::span(arrays, n)) {
-      if (!is_read(repeat, array)) continue;
-      const std::size_t bytes = p * array.element_bytes;
+      const int parts = parts_of(repeat, array);
+      if (parts == 0) continue;
+      const std::size_t bytes = parts * array.element_bytes;
       if (array.elements == nullptr || !equal(kept, static_cast<const std::byte*>(array.elements), bytes)) return false;
       kept += bytes;
     }
@@ -386,12 +413,13 @@ class Repeats {
     return last_of_a == last_of_b;
   }
   template <class Array>
-  static void copy_elements(Repeat& repeat, const Array* arrays, int n, int p) {
+  static void copy_elements(Repeat& repeat, const Array* arrays, int n) {
     repeat.elements.clear();
     for (const Array& array : std::span(arrays, n)) {
-      if (!is_read(repeat, array)) continue;
+      const int parts = parts_of(repeat, array);
+      if (parts == 0) continue;
       const auto* first = static_cast<const std::byte*>(array.elements);
-      repeat.elements.insert(repeat.elements.end(), first, first + p * array.element_bytes);
+      repeat.elements.insert(repeat.elements.end(), first, first + parts * array.element_bytes);
     }
   }
 
@@ -399,6 +427,7 @@ class Repeats {
   std::array<std::vector<std::size_t>, 2> counts_, starts_;
   std::array<std::size_t, 2> first_{};  // bytes before the first that has any
   std::array<bool, 2> in_row_{};        // from there on they lie one behind the other
+  static_assert(sizeof(Repeat) == 512);
   std::array<Repeat, 1 << place_bits> repeats_;
   std::uint32_t left_ = 0;  // a bit for each operation; last, so that it may share a cache line with what comes behind
   static_assert(operation_count <= 32);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "interpose/data/parted.hpp"
@@ -68,6 +69,14 @@ struct Job {
 
   /// The data lie where the call finds and leaves them: there is nothing to load or to land.
   bool is_straight(bool in_rows) const { return (needs_ & ~(in_rows ? 0 : rows)) == 0; }
+
+  /// Nothing more is to do than to bring some of a result that lies elsewhere to the program's buffer: see keeps_part().
+  bool only_keeps_part() const { return needs_ == moving; }
+  /// How many elements the program's arrays have of what is sent, and of what is received; 0: this rank's call reads none.
+  std::pair<int, int> parts_given() const {
+    return {send_parts_ ? send_parts_->given() : 0,
+            recv_parts_ ? recv_parts_->given() : static_cast<int>(counts.size())};
+  }
 
   /// Whether this is a reduce_scatter in place, or its block form: the call does not say so.
   bool moves_in_place() const { return (needs_ & moving) != 0; }

@@ -34,6 +34,7 @@ const char* PartedView::set(const Parted& a, int n, const std::vector<int>* some
   if (n > 0 && (!a.counts || !a.displacements)) return "null counts or displacements";
   for (int i = 0; i < n; ++i)
     if (a.counts[i] < 0) return negative_count;
+  given_ = n;
   const int count = some ? static_cast<int>(some->size()) : n;
   views_.reserve(count);
   bytes_.reserve(count);

@@ -50,6 +50,7 @@ class PartedView {
 
   std::span<const std::size_t> bytes() const { return bytes_; }  ///< of each part
   std::size_t total() const { return total_; }
+  int given() const { return given_; }                    ///< parts of which the program's arrays tell
   std::span<const View> views() const { return views_; }  ///< part by part
 
   /// The parts that are not empty lie in the program's buffer one behind the other, the first one there.
@@ -74,6 +75,7 @@ class PartedView {
   std::vector<View> views_;
   std::vector<std::size_t> bytes_, starts_;
   std::size_t total_ = 0;
+  int given_ = 0;
   bool in_row_ = true, gapless_ = true;
   std::byte* first_ = nullptr;
 };

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -203,7 +204,7 @@ bool asks(const Given<Arguments...>& given) {
 /// lie in the host's memory.
 template <class... Arguments>
 bool repeat_known(State& state, Operation operation, const Given<Arguments...>& given, bool asked) {
-  const Repeats::Repeat* known = state.repeats.find(given, state.p, asked);
+  const Repeats::Repeat* known = state.repeats.find(given, asked);
   if (!known || !Repeats::is_ready(*known)) return false;
   const Bases bases = known->bases(given.send, given.recv);
   if (asked)
@@ -214,6 +215,15 @@ bool repeat_known(State& state, Operation operation, const Given<Arguments...>& 
   return true;
 }
 
+/// Runs one whose result lies elsewhere before it is kept.
+void run_and_keep_part(State& state, const Repeats::Repeat& known, void* recv) {
+  Call call = known.call;
+  std::byte* const all = state.staging[1].room(call.count * call.element);
+  call.recv = all;
+  check_run(state, state.team->run(known.prepared, call));
+  if (known.kept_bytes > 0) std::memcpy(recv, all + known.kept_from, known.kept_bytes);
+}
+
 /// Serves a call by what is kept of calls with such arguments, whatever the counts. Nothing: there is no such thing; else
 /// null, or why the host has to serve it.
 template <class... Arguments>
@@ -221,15 +231,19 @@ std::optional<const char*> serve_known(State& state, MPI_Comm comm, Operation op
                                        const Given<Arguments...>& given, bool asked) {
   state.taking_part = true;
   const bool revived = state.repeats.revive(given, asked);
-  const bool inherited = !state.formed && state.repeats.find(given, state.p, asked);
+  const bool inherited = !state.formed && state.repeats.find(given, asked);
   if (inherited) open_lanes(state, comm, true);
   if ((asked || revived || inherited) && repeat_known(state, operation, given, asked)) return nullptr;
+  const Range group = state.own_group();
   const Repeats::Repeat* const known =
-      state.formed ? state.repeats.resize(given, state.p, state.rank, *state.team) : nullptr;
+      state.formed ? state.repeats.resize(given, group.count, state.rank - group.first, *state.team) : nullptr;
   if (!known) return std::nullopt;
   if (known->prepared->choice.host) [[unlikely]]
     return known->prepared->why.c_str();
-  check_run(state, state.team->run(known->prepared, known->call));
+  if (known->keeps_part)
+    run_and_keep_part(state, *known, given.recv);
+  else
+    check_run(state, state.team->run(known->prepared, known->call));
   settle(state, operation);
   return nullptr;
 }
@@ -260,7 +274,8 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
     settle(state, operation);
   }
   const bool each_counts = recording() || checking() || (by_host && reporting());
-  if (!each_counts) state.repeats.keep(given, state.p, state.rank, forgotten, asked, prepared, job);
+  const Range group = state.own_group();
+  if (!each_counts) state.repeats.keep(given, group.count, state.rank - group.first, forgotten, asked, prepared, job);
   return by_host ? prepared->why.c_str() : nullptr;
 }
 
@@ -289,11 +304,12 @@ template <class... Arguments>
     return left_to_host;
   Repeats::Repeat* const known = state->repeats.find_but_for_counts(given);
   if (!known) return unlike_any;
-  const bool same = Repeats::has_counts(*known, given, state->p);
+  const bool same = Repeats::has_counts(*known, given);
   const bool ready = same && Repeats::is_ready(*known);
   if (!ready) [[unlikely]] {
     if (same && known->sizing == Repeats::of_host) return left_to_host;
-    if ((given.arrays > 0 && state->team->keeps_statistics()) ||  // which want all sizes described
+    if (((given.arrays > 0 || known->has_single_parts) &&
+         state->team->keeps_statistics()) ||  // which want all sizes described
         !Repeats::resize_at_once(*known, given, state->p, state->rank))
       return unlike_any;
   }

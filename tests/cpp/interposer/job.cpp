@@ -234,6 +234,8 @@ namespace {
 const int of_new = place("operator new");
 }
 
+long allocations() { return shared->ranks[own].comes[of_new]; }
+
 }  // namespace fake
 
 // All that the test and the interposer allocate by new.

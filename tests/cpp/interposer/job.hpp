@@ -77,6 +77,8 @@ bool went_well(int code, const char* call);
   } while (false)
 /// In MPI_COMM_WORLD, also before MPI_Init.
 int own_rank();
+/// How often the interposer has allocated by new on this rank.
+long allocations();
 /// All ranks that ask from now on see that it is.
 void revoke(int comm);
 /// What may not be.

@@ -292,6 +292,142 @@ inline void all_between_groups() {
   end();
 }
 
+/// Calls between two groups that come again: with the same counts, with others, with none. `allocating`: as calls may that are described anew; else at most
+/// each third one does, of which some have waited and looked at what else there is to do.
+class Again {
+ public:
+  explicit Again(bool allocating) : allocating_(allocating) {
+    begin();
+    MPI_Comm_rank(MPI_COMM_WORLD, &me_);
+    MPI_Comm_size(MPI_COMM_WORLD, &p_);
+    if (p_ > 1) use_all();
+    end();
+  }
+
+ private:
+  static constexpr int room = 64;   // elements of a part and what lies behind it
+  static constexpr int calls = 12;  // with the same counts, one after the other
+
+  void use_all() {
+    MPI_Comm half;
+    group_ = me_ % 2;
+    MPI(Comm_split(MPI_COMM_WORLD, group_, -me_, &half));
+    MPI(Intercomm_create(half, 0, MPI_COMM_WORLD, leader(1 - group_), 3, &between_));
+    MPI(Comm_free(&half));
+    MPI_Comm_rank(between_, &rank_);
+    MPI_Comm_size(between_, &own_);
+    others_ = (p_ + group_) / 2;
+    const auto parts = [this](int r) { return value(1 - group_, r, rank_); };
+    const auto wholes = [this](int r) { return value(1 - group_, r, 0); };
+    const auto sums = [this](int) { return sum_; };
+    // Of one group each part is longer than of the other. With arrays, parts lie apart, and one has no data.
+    again("Allgather", wholes, [&] { MPI(Allgather(sent(0), mine_, MPI_INT, got_, theirs_, MPI_INT, between_)); });
+    again("Allgatherv", wholes, [&] {
+      set_arrays([](int from, int) { return from; });
+      MPI(Allgatherv(sent(0), counts_sent_[0], MPI_INT, got_, counts_, at_, MPI_INT, between_));
+    });
+    again("Alltoall", parts,
+          [&] { MPI(Alltoall(sent_of_all(mine_), mine_, MPI_INT, got_, theirs_, MPI_INT, between_)); });
+    again("Alltoallv", parts, [&] {
+      set_arrays([](int from, int to) { return from + to; });
+      MPI(Alltoallv(sent_of_all(room), counts_sent_, at_, MPI_INT, got_, counts_, at_, MPI_INT, between_));
+    });
+    again("Alltoallw", parts, [&] {
+      set_arrays([](int from, int to) { return from + to; });
+      MPI(Alltoallw(sent_of_all(room), counts_sent_, bytes_at_, types_, got_, counts_, bytes_at_, types_, between_));
+    });
+    again("Reduce_scatter_block", sums, [&] {
+      MPI(Reduce_scatter_block(sent(0), got_, n_ * others_, MPI_INT, MPI_SUM, between_));
+      counts_[0] = n_ * others_;
+    });
+    again("Reduce_scatter", sums, [&] {
+      for (int r = 0; r < own_; ++r) cut_[r] = r == 0 ? n_ * others_ * own_ : 0;
+      MPI(Reduce_scatter(sent(0), got_, cut_, MPI_INT, MPI_SUM, between_));
+      counts_[0] = cut_[rank_];
+    });
+    for (int of_root = 0; of_root < 2; ++of_root) {
+      const int last = of_root == group_ ? own_ - 1 : others_ - 1;
+      root_ = of_root != group_ ? last : rank_ == last ? MPI_ROOT : MPI_PROC_NULL;
+      const auto gathered = [this, wholes](int r) { return root_ == MPI_ROOT ? wholes(r) : 0; };
+      const auto scattered = [this, last](int) { return root_ >= 0 ? value(1 - group_, last, rank_) : 0; };
+      again("Gather", gathered, [&] { MPI(Gather(sent(0), mine_, MPI_INT, got_, theirs_, MPI_INT, root_, between_)); });
+      again("Gatherv", gathered, [&] {
+        set_arrays([](int from, int) { return from; });
+        MPI(Gatherv(sent(0), counts_sent_[0], MPI_INT, got_, counts_, at_, MPI_INT, root_, between_));
+      });
+      again("Scatter", scattered,
+            [&] { MPI(Scatter(sent_of_all(mine_), mine_, MPI_INT, got_, theirs_, MPI_INT, root_, between_)); });
+      again("Scatterv", scattered, [&] {
+        set_arrays([](int, int to) { return to; });
+        MPI(Scatterv(sent_of_all(room), counts_sent_, at_, MPI_INT, got_, counts_[0], MPI_INT, root_, between_));
+        at_[0] = 0;
+      });
+    }
+    MPI(Comm_free(&between_));
+  }
+
+  /// `expected(r)`: the elements of part r; 0: they are not written.
+  template <class Expected, class Call>
+  void again(const char* operation, Expected expected, Call call) {
+    for (const int n : {3, 3, 1, 4, 0, 2}) {
+      int allocated = 0;
+      for (int times = 0; times < calls; ++times) {
+        n_ = n;
+        mine_ = group_ == 0 ? n : 2 * n;
+        theirs_ = group_ == 0 ? 2 * n : n;
+        for (int r = 0; r < most_ranks; ++r) counts_[r] = theirs_, at_[r] = theirs_ * r;
+        std::fill(std::begin(got_), std::end(got_), 0);
+        sum_ = 0;
+        for (int r = 0; r < others_; ++r) sum_ += value(1 - group_, r, 0);
+        const long before = fake::allocations();
+        call();
+        allocated += fake::allocations() != before;
+        const bool one = operation[0] == 'S' || operation[0] == 'R';
+        for (int r = 0; r < (one ? 1 : others_); ++r)
+          for (int i = 0; i < counts_[r]; ++i)
+            if (got_[at_[r] + i] != expected(r))
+              fake::fail("%s of %d, the %d. call: element %d of part %d is %d, not %d", operation, n, times + 1, i, r,
+                         got_[at_[r] + i], expected(r));
+      }
+      if (!allocating_ && n > 0 && allocated > calls / 3)
+        fake::fail("%s of %d has allocated in %d of %d calls", operation, n, allocated, calls);
+    }
+  }
+
+  /// What that rank of that group sends to that one of the other group.
+  static int value(int group, int rank, int to) { return 1 + group * 100 + rank * 10 + to; }
+  /// The first in its half, where ranks go the other way round.
+  int leader(int group) const { return (p_ - 1) % 2 == group ? p_ - 1 : p_ - 2; }
+
+  const int* sent(int to) {
+    std::fill(std::begin(sent_), std::end(sent_), value(group_, rank_, to));
+    return sent_;
+  }
+  const int* sent_of_all(int apart) {
+    for (int r = 0; r < others_; ++r)
+      for (int i = 0; i < mine_; ++i) sent_[r * apart + (apart == room ? n_ : 0) + i] = value(group_, rank_, r);
+    return sent_;
+  }
+  /// Parts with gaps between them; those for which `key(from, to)` is odd have no data.
+  void set_arrays(int (*key)(int from, int to)) {
+    for (int r = 0; r < most_ranks; ++r) {
+      counts_sent_[r] = key(rank_, r) % 2 ? 0 : mine_;
+      counts_[r] = key(r, rank_) % 2 ? 0 : theirs_;
+      at_[r] = room * r + n_;
+      bytes_at_[r] = at_[r] * static_cast<int>(sizeof(int));
+      types_[r] = MPI_INT;
+    }
+  }
+
+  const bool allocating_;
+  int me_, p_, group_, rank_, own_, others_, n_, mine_, theirs_, sum_, root_;
+  MPI_Comm between_;
+  int sent_[most_ranks * room * 2], got_[most_ranks * room * 2];
+  int counts_[most_ranks], counts_sent_[most_ranks], at_[most_ranks], bytes_at_[most_ranks], cut_[most_ranks];
+  MPI_Datatype types_[most_ranks];
+};
+inline void all_again() { Again{true}; }
+
 /// Many communicators at once, and one after the other: what they leave is used again, or given up.
 inline void all_come_and_go() {
   begin();

@@ -124,6 +124,18 @@ INSTANTIATE_TEST_SUITE_P(More, Watched,
                                           testing::Values("checked", "compared", "reported", "by_site", "recorded")),
                          watched_name);
 
+TEST(Between, CallsComeAgain) {
+  for (const auto& [name, variables] : transports)
+    for (const int ranks : {2, 3}) {
+      SCOPED_TRACE(name);
+      expect_right({.ranks = ranks, .variables = variables}, programs::all_again);
+    }
+}
+
+TEST(Between, CallsThatComeAgainAreNotDescribedAnew) {
+  for (const int ranks : {2, 3}) expect_right({.ranks = ranks}, [] { programs::Again{false}; });
+}
+
 // A blocking operation sends to who still waits for another message of the nonblocking one.
 void overtake() {
   int rank, p, sent[2], first[3], second[3];
