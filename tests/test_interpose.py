@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -334,6 +335,49 @@ def test_ranks_without_omnes_spawn_others(mpi, build):
     slots = ["--oversubscribe"] if mpi.family == "ompi" else []
     library = libraries.path(mpi.family)
     expect_ok(mpirun(mpi, 2, build("spawned", mpi), "with", library, with_omnes=False, options=slots))
+
+
+@pytest.mark.parametrize("variables", [SHARED, MESSAGES, NODES], ids=["shared", "messages", "nodes"])
+@pytest.mark.parametrize("how", ["halves", "spawns"])
+def test_ranks_that_meet_by_a_port(build, tmp_path, variables, how):
+    """Of one job or of two, several times. (MPICH 5.0.2 opens no ports here.)"""
+    mpi = the_mpi("openmpi")
+    program = [build("ports", mpi), how]
+    assert passed_on_of_spawned(mpi, program, tmp_path, variables) == [set(), set()]
+
+
+@pytest.mark.parametrize("variables", [SHARED, MESSAGES], ids=["shared", "messages"])
+def test_ranks_that_join_by_a_socket(mpi, build, tmp_path, variables):
+    assert passed_on_of_spawned(mpi, [build("ports", mpi), "join"], tmp_path, variables) == [set(), set()]
+
+
+@pytest.mark.parametrize("second_has_omnes", [True, False])
+def test_jobs_that_join_by_a_socket(build, tmp_path, second_has_omnes):
+    """Open MPI has to be told of a server that both launchers know."""
+    mpi = the_mpi("mpich")
+    program = build("ports", mpi)
+    stats = [tmp_path / "first", tmp_path / "second"]
+    for folder in stats:
+        folder.mkdir()
+    with ThreadPoolExecutor() as pool:
+        jobs = [
+            pool.submit(
+                mpirun,
+                mpi,
+                1,
+                program,
+                how,
+                str(tmp_path / "where"),
+                with_omnes=has_omnes,
+                variables={"OMNES_STATS": str(folder)},
+            )
+            for how, folder, has_omnes in zip(["joins", "joined"], stats, [True, second_has_omnes], strict=True)
+        ]
+        for job in jobs:
+            expect_ok(job.result())
+    for folder in stats[: 1 + second_has_omnes]:
+        reasons = {entry["reason"] for entry in reports(folder, 1)[0]["passed"]}
+        assert reasons == (set() if second_has_omnes else {"ranks of several MPI_COMM_WORLDs"})
 
 
 def ours_in_shared_memory():

@@ -19,12 +19,9 @@
 
 namespace omnes::interpose {
 
-namespace {
-
-/// Those of both groups. Collective over them. Throws Failure.
-void meet_between(MPI_Comm inter, bool are_new) {
+void meet_between(MPI_Comm inter, bool are_second) {
   MPI_Comm all;
-  check_raised(host.Intercomm_merge(inter, are_new, &all));
+  check_raised(host.Intercomm_merge(inter, are_second, &all));
   std::unique_ptr<World> made;
   const int code = meet(all, made);
   host.Comm_free(&all);
@@ -32,7 +29,6 @@ void meet_between(MPI_Comm inter, bool are_new) {
   keep_origin(inter, origin_between(kept(std::move(made))));
 }
 
-/// Whether all members of this communicator have met, so that they can meet others. Throws Failure.
 bool have_met(MPI_Comm comm) {
   const int size = size_of(comm);
   if (size == 0) return false;
@@ -40,6 +36,8 @@ bool have_met(MPI_Comm comm) {
   const Origin origin = origin_of(comm);
   return origin.met && !ranks_in(*origin.met, comm, size).empty();
 }
+
+namespace {
 
 /// What the host is given to start processes by: Open MPI 5 loads this library, and what else LD_PRELOAD names, into the first ones only.
 class Infos {

@@ -67,6 +67,7 @@
   X(Dist_graph_create) X(Dist_graph_create_adjacent)                                                      \
   X(Comm_create_from_group) X(Intercomm_create_from_groups)                                               \
   X(Comm_set_name) X(Comm_get_errhandler) X(Errhandler_free)                                              \
+  X(Open_port) X(Close_port) X(Comm_accept) X(Comm_connect) X(Comm_join)                                 \
   X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_get_parent) X(Comm_remote_size) X(Comm_remote_group) X(Comm_delete_attr)        \
   X(Info_create) X(Info_dup) X(Info_set) X(Info_free)
 // The other functions that begin a message.

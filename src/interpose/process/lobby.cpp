@@ -2,22 +2,18 @@
 // launcher, which all have among their ancestors.
 #include "interpose/process/lobby.hpp"
 
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cstdint>
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
-#include <functional>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "interpose/host/host.hpp"
-#include "interpose/process/world.hpp"
-#include "select/table.hpp"
+#include "interpose/process/local_socket.hpp"
 #include "transport/shm/nonce.hpp"
 
 extern char** environ;
@@ -27,32 +23,7 @@ namespace omnes::interpose {
 namespace {
 
 constexpr const char* variable = "OMPI_MCA_omnes_lobby";  // those that begin with OMPI_MCA_ are handed on
-constexpr char yes = 1;
-
-int waiting = -1;  // this process, at the lobby
-
-/// What all must have alike to understand each other.
-std::uint64_t build() {
-  return std::hash<std::string_view>{}(default_table) * 31 + std::hash<std::string_view>{}(__VERSION__) * 7 +
-         sizeof(Introduction);
-}
-
-/// A name of Linux's own, which is no file; false: too long.
-bool address_of(const std::string& name, sockaddr_un& address, socklen_t& length) {
-  address = {};
-  address.sun_family = AF_UNIX;
-  if (name.size() + 1 > sizeof address.sun_path) return false;
-  std::memcpy(address.sun_path + 1, name.data(), name.size());
-  length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  return true;
-}
-
-/// Processes of other users are not let in, and not called at.
-bool is_ours(int socket) {
-  ucred who{};
-  socklen_t length = sizeof who;
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &length) == 0 && who.uid == geteuid();
-}
+int waiting = -1;                                         // this process, at the lobby
 
 int parent_of(int process, std::string& name) {
   std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
@@ -112,13 +83,9 @@ std::unique_ptr<Lobby> Lobby::open() {
   const bool told = built_for == Family::ompi;
   const std::string name =
       told ? "omnes-lobby-" + std::to_string(getpid()) + "-" + std::to_string(shm::new_nonce()) : name_by_launcher();
-  sockaddr_un address;
-  socklen_t length = 0;
-  if (name.empty() || !address_of(name, address, length)) return nullptr;
-  const int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int made = listen_at(name);
   if (made < 0) return nullptr;
   std::unique_ptr<Lobby> lobby(new Lobby(made));
-  if (bind(made, reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(made, SOMAXCONN) != 0) return nullptr;
   if (told) tell(name);
   return lobby;
 }
@@ -130,42 +97,25 @@ Lobby::~Lobby() {
 }
 
 bool Lobby::has(int count) {
-  for (int visitor; (visitor = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) visitors_.push_back(visitor);
-  bool alike = static_cast<int>(visitors_.size()) == count;
-  for (const int visitor : visitors_) {
-    std::uint64_t theirs = 0;  // it was sent with the call
-    alike = alike && is_ours(visitor) && recv(visitor, &theirs, sizeof theirs, MSG_DONTWAIT) == sizeof theirs &&
-            theirs == build();
-  }
-  return alike;
+  for (int visitor; (visitor = next_visitor(socket_)) >= 0;) visitors_.push_back(visitor);
+  // What they say was sent with the call.
+  return static_cast<int>(visitors_.size()) == count && std::ranges::all_of(visitors_, is_of_same_build);
 }
 
 void Lobby::admit() {
-  for (const int visitor : visitors_) send(visitor, &yes, sizeof yes, MSG_NOSIGNAL);
+  for (const int visitor : visitors_) answer(visitor, true);
 }
 
 void call_at_lobby() {
-  const std::string name = name_told();
-  sockaddr_un address;
-  socklen_t length = 0;
-  if (name.empty() || !address_of(name, address, length)) return;
-  const int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (made < 0) return;
-  const std::uint64_t mine = build();
-  if (connect(made, reinterpret_cast<sockaddr*>(&address), length) == 0 && is_ours(made) &&
-      send(made, &mine, sizeof mine, MSG_NOSIGNAL) == sizeof mine)
-    waiting = made;
-  else
-    close(made);
+  waiting = call_at(name_told());
+  if (waiting >= 0 && !say_build(waiting)) close(std::exchange(waiting, -1));
 }
 
 bool admitted() {
   if (waiting < 0) return false;
-  char answer = 0;
-  while (recv(waiting, &answer, sizeof answer, 0) < 0 && errno == EINTR) {
-  }
+  const bool let_in = is_answered(waiting, [] {}, std::chrono::hours(24));
   close(std::exchange(waiting, -1));
-  return answer == yes;
+  return let_in;
 }
 
 }  // namespace omnes::interpose

@@ -1,7 +1,6 @@
 // Where processes that are started by a program (MPI_Comm_spawn) say that they have this library.
 //
-// Why: who has it not takes no part in what is ours, and MPI has no way to ask: a message of ours would be found by such a program.
-// How: who starts processes opens a socket of a name that they can tell. They call there before the host is initialised, so before
+// How, by sockets (local_socket.hpp): who starts processes opens a socket of a name that they can tell. They call there before the host is initialised, so before
 // MPI_Comm_spawn returns: who has not come until then lacks this library, or runs on another node.
 #pragma once
 
