@@ -34,6 +34,15 @@ def test_random_programs(job, name, setting):
         assert complaint is None, report(run, seed_in(complaint, seeds), complaint, 1)
 
 
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_random_programs_of_sessions_alone(job, name):
+    """Nobody calls MPI_Init: all goes to the MPI."""
+    run = job(name, "default", "--single", "--without-init")
+    complaint = run.run("1..4", limit=240)
+    assert complaint is None, report(run, seed_in(complaint, "1..4"), complaint, 1)
+
+
 def test_the_shortest_sequence_that_fails():
     def fails(steps):
         return "7" in steps and "23" in steps

@@ -84,23 +84,39 @@ inline Communicator between(const Communicator& of, int tag) {
 /// From the start to the end of the program.
 inline MPI_Session session = MPI_SESSION_NULL;
 
-/// Of a session, for the same ranks; null: some were started later.
+inline MPI_Session begin_session() {
+  MPI_Session begun;
+  must(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &begun), "MPI_Session_init");
+  return begun;
+}
+/// Of these ranks of mpi://WORLD; none: of all.
+inline MPI_Comm of_session(MPI_Session from, std::vector<int> ranks, const std::string& name) {
+  MPI_Group all, some;
+  MPI_Comm handle = MPI_COMM_NULL;
+  int rank = 0, p = 0;
+  must(MPI_Group_from_session_pset(from, "mpi://WORLD", &all), "MPI_Group_from_session_pset");
+  must(MPI_Group_size(all, &p), "MPI_Group_size");
+  if (ranks.empty()) ranks.resize(p), std::iota(ranks.begin(), ranks.end(), 0);
+  must(MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some), "MPI_Group_incl");
+  must(MPI_Group_rank(some, &rank), "MPI_Group_rank");
+  if (rank != MPI_UNDEFINED)
+    must(MPI_Comm_create_from_group(some, name.c_str(), MPI_INFO_NULL, MPI_ERRORS_RETURN, &handle),
+         "MPI_Comm_create_from_group");
+  for (MPI_Group* group : {&all, &some}) must(MPI_Group_free(group), "MPI_Group_free");
+  return handle;
+}
+
+/// For the same ranks; null: some were started later.
 inline MPI_Comm of_session(const Communicator& of, const std::string& name) {
-  MPI_Group world, members, all, same;
+  MPI_Group world, members;
   std::vector<int> ranks(of.size), there(of.size);
   std::iota(ranks.begin(), ranks.end(), 0);
-  must(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+  must(MPI_Comm_group(everybody, &world), "MPI_Comm_group");
   must(MPI_Comm_group(of.handle, &members), "MPI_Comm_group");
   must(MPI_Group_translate_ranks(members, of.size, ranks.data(), world, there.data()), "MPI_Group_translate_ranks");
   for (MPI_Group* group : {&world, &members}) must(MPI_Group_free(group), "MPI_Group_free");
-  MPI_Comm handle = MPI_COMM_NULL;
-  if (std::find(there.begin(), there.end(), MPI_UNDEFINED) != there.end()) return handle;
-  must(MPI_Group_from_session_pset(session, "mpi://WORLD", &all), "MPI_Group_from_session_pset");
-  must(MPI_Group_incl(all, of.size, there.data(), &same), "MPI_Group_incl");
-  must(MPI_Comm_create_from_group(same, name.c_str(), MPI_INFO_NULL, MPI_ERRORS_RETURN, &handle),
-       "MPI_Comm_create_from_group");
-  for (MPI_Group* group : {&all, &same}) must(MPI_Group_free(group), "MPI_Group_free");
-  return handle;
+  if (std::find(there.begin(), there.end(), MPI_UNDEFINED) != there.end()) return MPI_COMM_NULL;
+  return of_session(session, there, name);
 }
 #endif
 

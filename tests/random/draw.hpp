@@ -45,7 +45,8 @@ struct Where {
   std::string step;  ///< "12", or "12/1/3": step 3 of thread 1 of step 12
 };
 inline thread_local Where where;
-inline char running[64] = "";  ///< seed and step, of the thread that is in main; for a signal's handler
+inline MPI_Comm everybody = MPI_COMM_WORLD;  ///< all ranks of the job
+inline char running[64] = "";                ///< seed and step, of the thread that is in main; for a signal's handler
 
 /// One line on standard error, and the end of the job.
 [[noreturn]] __attribute__((format(printf, 1, 2))) inline void fail(const char* format, ...) {
@@ -55,11 +56,11 @@ inline char running[64] = "";  ///< seed and step, of the thread that is in main
   std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   int rank = -1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_rank(everybody, &rank);
   std::fprintf(stderr, "FAIL seed %llu step %s rank %d: %s\n", static_cast<unsigned long long>(where.seed),
                where.step.c_str(), rank, text);
   std::fflush(stderr);
-  MPI_Abort(MPI_COMM_WORLD, 1);
+  MPI_Abort(everybody, 1);
   _exit(1);
 }
 

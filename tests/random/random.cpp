@@ -4,9 +4,10 @@
 // works on (communicators, requests) stays in numbered places. What arrives is computed from what was sent, or by
 // combining in the order of the ranks; every byte of every buffer is compared, also those that nobody may write.
 //
-// Usage: random FIRST[..LAST] [--steps N] [--only STEP,STEP...] [--say] [--single] [--limit SECONDS]
+// Usage: random FIRST[..LAST] [--steps N] [--only STEP,STEP...] [--say] [--single] [--without-init] [--limit SECONDS]
 //   FIRST..LAST  seeds, run one after the other; --only runs these steps alone, 12/1/3 being step 3 of thread 1 of step 12;
 //   --say        rank 0 tells what it does; --single: MPI_THREAD_SINGLE, threads' steps then run one after the other;
+//   --without-init: nobody calls MPI_Init: all communicators are made out of one of a session;
 //   --spawned    a program that runs has started this one: it goes on with that step's own steps, on a communicator of both.
 #include <csignal>
 #include <set>
@@ -21,7 +22,7 @@ namespace {
 struct Options {
   std::uint64_t first = 1, last = 1;
   int steps = 40, limit = 60;
-  bool say = false, single = false, threads = false, reproducible = false;
+  bool say = false, single = false, threads = false, reproducible = false, alone = false;
   const char* program = nullptr;
   std::string spawned, list;
   std::set<std::string> only;
@@ -74,7 +75,7 @@ class Runner {
 
   void say(const std::string& text) const {
     int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_rank(everybody, &rank);
     if (options.say && rank == 0) std::printf("%s: %s\n", where.step.c_str(), text.c_str()), std::fflush(stdout);
   }
 
@@ -90,7 +91,8 @@ class Runner {
     if (kind < 14 && at != 0) return free_place(place, draw);
     if (kind < 26) return complete_some(draw);
     if (kind < 29 && prefix_.empty()) return in_threads(i, draw);
-    if (kind == 29 && prefix_.empty() && may_spawn) return with_spawned(i, draw);
+    if (kind == 29 && prefix_.empty() && may_spawn && !options.alone) return with_spawned(i, draw);
+    if (kind == 30 && prefix_.empty()) return with_sessions(i, draw);
     if (kind < 34) return start_again(draw);
     const Communicator& comm = place.comm;
     if (comm.handle == MPI_COMM_NULL) return;
@@ -268,6 +270,35 @@ class Runner {
     for (MPI_Comm& comm : comms) must(MPI_Comm_free(&comm), "MPI_Comm_free");
   }
 
+  /// Each on a communicator of its own; all are there at once.
+  void with_sessions([[maybe_unused]] int i, [[maybe_unused]] Draw draw) {
+#ifdef HAS_SESSIONS
+    const int count = 1 + draw.below(3), steps = 4 + draw.below(8), first_to_end = draw.below(count);
+    const std::string prefix = prefix_ + std::to_string(i) + "/";
+    std::vector<std::pair<MPI_Session, MPI_Comm>> all(count);
+    say(std::to_string(count) + " sessions, " + std::to_string(steps) + " steps each");
+    for (int s = 0; s < count; ++s) {
+      auto& [begun, comm] = all[s];
+      begun = begin_session();
+      std::vector<int> ranks(places_[0].comm.size);
+      std::iota(ranks.begin(), ranks.end(), 0);
+      std::rotate(ranks.begin(), ranks.begin() + draw.below(places_[0].comm.size), ranks.end());
+      if (ranks.size() > 1 && draw.one_in(3)) ranks.pop_back();
+      comm = of_session(begun, ranks, "random " + prefix + std::to_string(s));
+    }
+    const Where here = where;
+    for (int s = 0; s < count; ++s)
+      if (all[s].second != MPI_COMM_NULL)
+        Runner(seed_, all[s].second, prefix + std::to_string(s) + "/", true).run(steps);
+    where = here;
+    for (int s = 0; s < count; ++s) {
+      auto& [begun, comm] = all[(s + first_to_end) % count];
+      if (comm != MPI_COMM_NULL) must(MPI_Comm_free(&comm), "MPI_Comm_free");
+      must(MPI_Session_finalize(&begun), "MPI_Session_finalize");
+    }
+#endif
+  }
+
   /// Together with processes that are started for it.
   void with_spawned(int i, Draw draw) {
     const int count = 1 + draw.below(2);
@@ -327,8 +358,10 @@ void out_of_time(int) {
 }
 
 [[noreturn]] void usage() {
-  std::fputs("usage: random FIRST[..LAST] [--steps N] [--only STEP,...] [--say] [--single] [--limit SECONDS]\n",
-             stderr);
+  std::fputs(
+      "usage: random FIRST[..LAST] [--steps N] [--only STEP,...] [--say] [--single] [--without-init] [--limit "
+      "SECONDS]\n",
+      stderr);
   std::exit(2);
 }
 
@@ -346,6 +379,10 @@ Options read(int argc, char** argv) {
       read.say = true;
     } else if (word == "--single") {
       read.single = true;
+#ifdef HAS_SESSIONS
+    } else if (word == "--without-init") {
+      read.alone = true;
+#endif
     } else if (word == "--spawned") {
       read.spawned = value();
     } else if (word == "--steps") {
@@ -373,12 +410,16 @@ int main(int argc, char** argv) {
   using namespace random_programs;
   options = read(argc, argv);
   int provided = 0, rank = 0;
-  MPI_Init_thread(&argc, &argv, options.single ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
+#ifdef HAS_SESSIONS
+  if (options.alone) session = begin_session(), everybody = of_session(session, {}, "random");
+#endif
+  if (!options.alone)
+    MPI_Init_thread(&argc, &argv, options.single ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &provided);
   options.threads = provided == MPI_THREAD_MULTIPLE;
   const char* const reproducible = std::getenv("OMNES_REPRODUCIBLE");
   options.reproducible = reproducible && *reproducible == '1';
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_set_errhandler(everybody, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(everybody, &rank);
   options.program = argv[0];
   std::signal(SIGALRM, out_of_time);
   if (!options.spawned.empty()) {
@@ -391,18 +432,19 @@ int main(int argc, char** argv) {
     return 0;
   }
 #ifdef HAS_SESSIONS
-  must(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session), "MPI_Session_init");
+  if (!options.alone) session = begin_session();
 #endif
   for (std::uint64_t seed = options.first; seed <= options.last; ++seed) {
     where.seed = seed;
     alarm(options.limit);
-    Runner(seed, MPI_COMM_WORLD, "").run(options.steps);
+    Runner(seed, everybody, "").run(options.steps);
   }
   alarm(0);
 #ifdef HAS_SESSIONS
+  if (options.alone) must(MPI_Comm_free(&everybody), "MPI_Comm_free");
   must(MPI_Session_finalize(&session), "MPI_Session_finalize");
 #endif
-  MPI_Finalize();
+  if (!options.alone) MPI_Finalize();
   if (rank == 0) std::puts("OK");
   return 0;
 }
