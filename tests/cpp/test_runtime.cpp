@@ -523,6 +523,45 @@ TEST_P(EveryAlgorithm, MovesAndCombinesRealData) {
   }
 }
 
+// Those that share a link come one after the other then.
+TEST(Receives, AreFewAtOnceOnAChannel) {
+  constexpr int segments = 16;
+  struct Counting {
+    int posted = 0, through = 0, most = 0;
+  };
+  for (const Operation operation : {Operation::bcast, Operation::reduce}) {
+    const int rank = operation == Operation::bcast ? 1 : 0;  // from the other one comes all
+    const Schedule schedule = build(*find_algorithm(operation, "chain"),
+                                    {.operation = operation, .p = 2, .rank = rank, .segments = segments});
+    Plan plan = bind(schedule, {{-1, -1}}, {});
+    resize(plan, {.send = {.count = segments}, .recv = {.count = segments}});
+    Counting counting;
+    MessagePort port;
+    port.context = &counting;
+    port.irecv = [](void* self, int, ChannelKind, void*, std::size_t, PortRequest*) {
+      auto& [posted, through, most] = *static_cast<Counting*>(self);
+      most = std::max(most, ++posted - through);
+      return 0;
+    };
+    port.test = [](void* self, std::span<PortRequest* const> requests) {
+      requests.front()->through = true;
+      ++static_cast<Counting*>(self)->through;
+      return 0;
+    };
+    std::vector<std::byte> send(segments), recv(segments), temp(plan.arena_bytes);
+    const Reduction reduction{[](const void*, const void*, const void*, void*, std::size_t) {}};
+    Executor executor;
+    executor.use(nullptr, port);
+    executor.have_room(plan.steps.size());
+    executor.begin(plan, {{send.data(), recv.data(), temp.data()}}, &reduction);
+    while (executor.advance()) continue;
+    EXPECT_TRUE(executor.finished()) << name(operation);
+    EXPECT_EQ(counting.posted, segments) << name(operation);
+    EXPECT_GT(counting.most, 1) << name(operation);
+    EXPECT_LT(counting.most, segments / 2) << name(operation);
+  }
+}
+
 // Long messages that are copied once: others help a root that copies its own part meanwhile.
 TEST(CopiesBeside, LongPartsInSharedMemory) {
   for (const Operation operation : {Operation::gather, Operation::gatherv, Operation::scatter, Operation::scatterv}) {
