@@ -119,7 +119,7 @@ bool Executor::advance() {
   test_messages();
   bool moved = false;
   std::size_t kept = 0;
-  // active_ may grow during the pass: released steps are tried in it, in the schedule's order.
+  // active_ may grow during the pass: released steps are tried in it.
   for (std::size_t at = 0; at < active_.size(); ++at) {
     const std::uint32_t i = active_[at];
     next_to_try_ = at + 1;
@@ -151,15 +151,16 @@ void Executor::release(std::uint32_t first, std::uint32_t count) {
   }
 }
 
-// Before later ones: were a message tried after all copies of its pass, its reader would wait for them.
+// Before later copies: were a message tried after all copies of its pass, its reader would wait for them.
 void Executor::activate(std::uint32_t step) {
   if (step < tried_) return;  // done in order
   if (step > tried_) moving_[step] = Moving{};
   OMNES_ASSERT(step < plan_->steps.size() && held_back_ > 0);
   const auto first = static_cast<std::ptrdiff_t>(std::min(next_to_try_, active_.size()));
-  const auto later =
-      std::find_if(active_.begin() + first, active_.end(), [step](std::uint32_t other) { return other > step; });
-  active_.insert(later, step);
+  const auto copy = std::find_if(active_.begin() + first, active_.end(), [&](std::uint32_t other) {
+    return other > step && plan_->steps[other].route == Route::local;
+  });
+  active_.insert(copy, step);
   --held_back_;
 }
 
