@@ -13,7 +13,6 @@
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
-#include "interpose/process/world.hpp"
 
 namespace omnes::interpose {
 
@@ -92,13 +91,10 @@ int make_or_take(Wide parent, const Making& making, const spares::Way& way, void
   return raise_current(narrow<MPI_Comm>(parent));
 }
 
-/// Members may call MPI_Init later than others, or never: then they have not met. But all of them are between MPI_Init and MPI_Finalize, or none is: both of
-/// these are collective, as this is, and no program may count on it that such calls do not wait for each other.
 template <class Make>
 int make_of_session(const void* made, Make make) {
-  const bool have_met = find_host() == built_for && world() && !prepare_process();
   const int code = make();
-  if (code == MPI_SUCCESS && find_host() == built_for) keep_made({.of_session = !have_met}, made);
+  if (code == MPI_SUCCESS && find_host() == built_for) keep_made({.of_session = true}, made);
   return code;
 }
 
