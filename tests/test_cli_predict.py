@@ -75,18 +75,18 @@ def test_explain_names_choice_rule_runner_up_and_the_excluded(monkeypatch):
 def test_explain_knows_that_buffers_are_adopted(monkeypatch):
     case = ("allreduce", "-n", "2", "--json", "-b")
     monkeypatch.setenv("OMNES_HEAP", "alloc_mem")
-    before = json.loads(omnes("explain", *case, "512K").output)
+    before = json.loads(omnes("explain", *case, "256K").output)
     monkeypatch.setenv("OMNES_HEAP", "shared")
-    shared = json.loads(omnes("explain", *case, "512K").output)
+    shared = json.loads(omnes("explain", *case, "256K").output)
     monkeypatch.delenv("OMNES_HEAP")
-    long, short = (json.loads(omnes("explain", *case, size).output) for size in ("512K", "128K"))
+    long, short = (json.loads(omnes("explain", *case, size).output) for size in ("256K", "128K"))
     assert before["buffers"] == shared["buffers"] == "" and before["why"] != shared["why"]
     assert short["buffers"].startswith("not adopted: ")
     kernel_answers = long["buffers"].startswith("adopted when they come back")
     assert kernel_answers or "kernel" in long["buffers"]
     assert long["why"] == before["why"]
     assert (
-        f"Buffers: {long['buffers']} (OMNES_HEAP=auto)" in omnes("explain", "allreduce", "-n", "2", "-b", "512K").output
+        f"Buffers: {long['buffers']} (OMNES_HEAP=auto)" in omnes("explain", "allreduce", "-n", "2", "-b", "256K").output
     )
 
 

@@ -250,12 +250,6 @@ def test_communicators_of_sessions(mpi, build, how):
     expect_ok(mpirun(mpi, 2, build("sessions", mpi), *how.split()))
 
 
-@pytest.mark.parametrize("variables", [SHARED, MESSAGES, NODES], ids=["shared", "messages", "nodes"])
-def test_communicators_of_sessions_are_served_beside_the_world(mpi, build, tmp_path, variables):
-    expect_ok(mpirun(mpi, 3, build("sessions", mpi), "beside", variables={**variables, "OMNES_STATS": str(tmp_path)}))
-    assert [report["passed"] for report in reports(tmp_path, 3)] == [[], [], []]
-
-
 def test_what_goes_to_the_host_is_counted(mpi, build, tmp_path):
     expect_ok(mpirun(mpi, 3, build("lifecycle", mpi), "2", variables={"OMNES_STATS": str(tmp_path)}))
     for report in reports(tmp_path, 3):
