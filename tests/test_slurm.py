@@ -34,6 +34,17 @@ def on_slurm(*words: str, folder: Path, limit: float = LIMIT) -> tuple[int, str,
     return done.returncode, done.stdout, done.stderr
 
 
+def on_slurm_again(*words: str, folder: Path) -> tuple[int, str, str]:
+    """The same of steps of several groups: on a busy machine srun now and then waits on when all ranks, and Slurm's own
+    processes beside them, have ended."""
+    for _ in range(2):
+        try:
+            return on_slurm(*words, folder=folder, limit=60)
+        except subprocess.TimeoutExpired:
+            continue
+    return on_slurm(*words, folder=folder)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def daemons(tmp_path_factory) -> None:
     path = f"{os.environ['PATH']}:/usr/sbin"
@@ -85,7 +96,7 @@ def test_heterogeneous_steps(program, allocated, tmp_path):
     app = str(program("openmpi"))
     groups = ["-N", "1", "-n", "2", "--mpi=pmix", app, "0", ":", "-N", "2", "-n", "4", "--mpi=pmix", app, "0"]
     words = [*allocated, *OMNES, "run", "--stats-json", "stats.json", "srun", *groups]
-    code, out, err = on_slurm(*words, folder=tmp_path)
+    code, out, err = on_slurm_again(*words, folder=tmp_path)
     assert (code, out.strip()) == (0, "sum 15"), out + err
     assert reported(tmp_path / "stats.json") == (6, 3)
 
