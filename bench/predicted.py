@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.plain_links import machine_file
+from lab.predictions import Predicted
 from omnes.models.prediction import MachineCosts, Ranks, predict
 from omnes.simulation.cells import SHAPES
 from omnes.terminal import files
@@ -38,21 +39,10 @@ OPERATIONS = tuple(SHAPES)
 
 
 @dataclass(frozen=True)
-class Row:
-    operation: str
-    choice: str
+class Row(Predicted):
+    """Measured is what was simulated."""
+
     ranks: int
-    bytes: int
-    simulated: float  # seconds
-    predicted: float
-
-    @property
-    def ratio(self) -> float:
-        return self.predicted / self.simulated
-
-    @property
-    def error(self) -> float:
-        return abs(self.ratio - 1)
 
 
 def main() -> int:
@@ -97,16 +87,16 @@ def rows(results: Path) -> list[Row]:
         if choice and "seconds" in one:
             where = (one["operation"], choice, one["ranks"], one["bytes"])
             expected = predict(*where[:2], Ranks(one["ranks"], PER_HOST), [one["bytes"]], machine)[0]["seconds"]
-            found[where] = Row(*where, one["seconds"], expected)
-    return sorted(found.values(), key=lambda row: (OPERATIONS.index(row.operation), row.choice, row.ranks, row.bytes))
+            found[where] = Row(*where[:2], one["bytes"], one["seconds"], expected, one["ranks"])
+    return sorted(found.values(), key=lambda row: (OPERATIONS.index(row.operation), row.name, row.ranks, row.size))
 
 
 def summary(of: list[Row]) -> str:
     errors = [row.error for row in of]
-    worst = max(of, key=lambda row: max(row.ratio, 1 / row.ratio))
+    worst = max(of, key=lambda row: row.factor)
     return (
         f"{len(of)} | {100 * percentile(errors, 0.5):.1f} % | {100 * percentile(errors, 0.9):.0f} % | "
-        f"{worst.ratio:.2f}, {worst.operation}/{worst.choice} {format_bytes(worst.bytes)}, {worst.ranks} ranks"
+        f"{worst.ratio:.2f}, {worst.operation}/{worst.name} {format_bytes(worst.size)}, {worst.ranks} ranks"
     )
 
 
@@ -123,11 +113,11 @@ def page(everything: list[Row]) -> list[str]:
         "|---|---|---|---|---|",
         f"| **all** | {summary(everything)} |",
     ]
-    for key in ("operation", "bytes", "ranks"):
+    for key in ("operation", "size", "ranks"):
         for value in dict.fromkeys(getattr(row, key) for row in everything):
-            shown = {"bytes": f"{value} B", "ranks": f"{value} ranks"}.get(key, value)
+            shown = {"size": f"{value} B", "ranks": f"{value} ranks"}.get(key, value)
             lines.append(f"| {shown} | {summary([row for row in everything if getattr(row, key) == value])} |")
-    sizes = sorted({(row.ranks, row.bytes) for row in everything})
+    sizes = sorted({(row.ranks, row.size) for row in everything})
     lines += [
         "",
         "predicted / simulated, and in brackets µs simulated:",
@@ -135,11 +125,11 @@ def page(everything: list[Row]) -> list[str]:
         "| | " + " | ".join(f"{ranks} ranks, {format_bytes(size)}" for ranks, size in sizes) + " |",
         "|---" * (len(sizes) + 1) + "|",
     ]
-    for name in dict.fromkeys((row.operation, row.choice) for row in everything):
+    for name in dict.fromkeys((row.operation, row.name) for row in everything):
         cells = {
-            (row.ranks, row.bytes): f"{row.ratio:.2f} ({format_us(row.simulated)})"
+            (row.ranks, row.size): f"{row.ratio:.2f} ({format_us(row.measured)})"
             for row in everything
-            if (row.operation, row.choice) == name
+            if (row.operation, row.name) == name
         }
         lines.append(f"| {'/'.join(name)} | " + " | ".join(cells.get(size, "") for size in sizes) + " |")
     return lines
