@@ -100,12 +100,12 @@ void Executor::go_on_in_any_order(std::size_t tried) {
   for (std::size_t i = 0; i < steps.size(); ++i) waits_for_[i] = steps[i].waits_for;
   active_.clear();
   held_back_ = steps.size() - tried;
-  for (const std::uint32_t i : plan_->ready) activate(i);
+  for (const std::uint32_t i : plan_->ready) activate(i, active_.size());
   for (std::size_t i = 0; i < tried; ++i) {
-    release(steps[i].first_start, steps[i].start_count);
-    release(steps[i].first_done, steps[i].done_count);
+    release(steps[i].first_start, steps[i].start_count, active_.size());
+    release(steps[i].first_done, steps[i].done_count, active_.size());
   }
-  if (moving_[tried].started) release(steps[tried].first_start, steps[tried].start_count);
+  if (moving_[tried].started) release(steps[tried].first_start, steps[tried].start_count, active_.size());
   // A message that finds its receive posted lands where it belongs; others are kept by the host and copied once more.
   // Peers in shared memory that are told in time copy while this rank copies its own part.
   std::ranges::sort(active_, {}, [&](std::uint32_t i) {
@@ -122,42 +122,40 @@ bool Executor::advance() {
   // active_ may grow during the pass: released steps are tried in it.
   for (std::size_t at = 0; at < active_.size(); ++at) {
     const std::uint32_t i = active_[at];
-    next_to_try_ = at + 1;
     const Step& step = steps[i];
     const Outcome outcome = move(step, moving_[i]);
     if (outcome != Outcome::busy && !moving_[i].started) {
       moving_[i].started = true;
       moved = true;
-      release(step.first_start, step.start_count);
+      release(step.first_start, step.start_count, at + 1);
     }
     if (outcome == Outcome::done) {
       moved = true;
-      release(step.first_done, step.done_count);
+      release(step.first_done, step.done_count, at + 1);
     } else {
       active_[kept++] = i;
     }
   }
   active_.resize(kept);
-  next_to_try_ = at_the_end;
   copies_left_ = false;
   return moved;
 }
 
-void Executor::release(std::uint32_t first, std::uint32_t count) {
+void Executor::release(std::uint32_t first, std::uint32_t count, std::size_t place) {
   for (std::uint32_t k = first; k < first + count; ++k) {
     const std::uint32_t next = plan_->after[k];
     OMNES_ASSERT(waits_for_[next] > 0);
-    if (--waits_for_[next] == 0) activate(next);
+    if (--waits_for_[next] == 0) activate(next, place);
   }
 }
 
 // Before later copies: were a message tried after all copies of its pass, its reader would wait for them.
-void Executor::activate(std::uint32_t step) {
+void Executor::activate(std::uint32_t step, std::size_t place) {
   if (step < tried_) return;  // done in order
   if (step > tried_) moving_[step] = Moving{};
   OMNES_ASSERT(step < plan_->steps.size() && held_back_ > 0);
-  const auto first = static_cast<std::ptrdiff_t>(std::min(next_to_try_, active_.size()));
-  const auto copy = std::find_if(active_.begin() + first, active_.end(), [&](std::uint32_t other) {
+  const auto first = active_.begin() + static_cast<std::ptrdiff_t>(place);
+  const auto copy = std::find_if(first, active_.end(), [&](std::uint32_t other) {
     return other > step && plan_->steps[other].route == Route::local;
   });
   active_.insert(copy, step);
@@ -208,40 +206,37 @@ inline Executor::Outcome Executor::move(const Step& step, Moving& moving) {
 // call, which takes longer than a copy where cores have no common cache (allreduce of 1 MiB on a Zen 5: 99 us instead of 64).
 void Executor::tell_buffers() {
   buffers_told_ = true;
-  for (const Buffer buffer : {Buffer::send, Buffer::recv}) {
-    Span all{SIZE_MAX, 0};
-    std::size_t longest = 0;
-    bool combined = false, sent = false;
-    told_.clear();
-    const auto add = [&](const Region& region, std::size_t bytes) {
-      if (region.buffer != buffer || bytes == 0) return false;
-      all = {std::min(all.begin, region.offset), std::max(all.end, region.offset + bytes)};
-      if (plan_->has_gaps) told_.push_back({region.offset, region.offset + bytes});
-      return true;
-    };
-    for (const Step& step : plan_->steps) {
-      const bool sends = step.kind == OpKind::send, receives = step.kind == OpKind::recv || step.staged;
-      combined |= (step.kind == OpKind::reduce || step.kind == OpKind::recv_reduce) && step.dst.buffer == buffer;
-      sent |= sends && step.a.buffer == buffer;
-      if (step.route == Route::shm && (sends || receives)) {
-        if (add(sends ? step.a : step.staged ? step.b : step.dst, step.bytes)) longest = std::max(longest, step.bytes);
-      } else if (plan_->has_gaps && step.kind == OpKind::copy) {
-        add(step.a, step.bytes);
-        add(step.dst, step.bytes);
-      }
+  for (InMessages& buffer : told_) buffer.clear();
+  const auto add = [&](const Region& region, std::size_t bytes, std::size_t in_message) {
+    if (region.buffer != Buffer::temp && bytes > 0)
+      told_[static_cast<int>(region.buffer)].add({region.offset, region.offset + bytes}, in_message, plan_->has_gaps);
+  };
+  for (const Step& step : plan_->steps) {
+    const bool sends = step.kind == OpKind::send, receives = step.kind == OpKind::recv || step.staged;
+    const bool combines = step.kind == OpKind::reduce || step.kind == OpKind::recv_reduce;
+    if (combines && step.dst.buffer != Buffer::temp) told_[static_cast<int>(step.dst.buffer)].combined = true;
+    if (sends && step.a.buffer != Buffer::temp) told_[static_cast<int>(step.a.buffer)].sent = true;
+    if (step.route == Route::shm && (sends || receives)) {
+      add(sends ? step.a : step.staged ? step.b : step.dst, step.bytes, step.bytes);
+    } else if (plan_->has_gaps && step.kind == OpKind::copy) {
+      add(step.a, step.bytes, 0);
+      add(step.dst, step.bytes, 0);
     }
-    if (combined && sent && endpoint_->p() == 2) continue;
-    if (longest >= buffers_matter_from_ && !have_gap(told_))
-      endpoint_->use_buffer(bases_.of[static_cast<int>(buffer)] + all.begin, all.end - all.begin);
+  }
+  for (const Buffer buffer : {Buffer::send, Buffer::recv}) {
+    InMessages& told = told_[static_cast<int>(buffer)];
+    if (told.combined && told.sent && endpoint_->p() == 2) continue;
+    if (told.longest >= buffers_matter_from_ && !told.has_gap())
+      endpoint_->use_buffer(bases_.of[static_cast<int>(buffer)] + told.all.begin, told.all.end - told.all.begin);
   }
 }
 
-bool Executor::have_gap(std::vector<Span>& spans) {
-  std::ranges::sort(spans, {}, &Span::begin);
-  std::size_t end = SIZE_MAX;
-  return std::ranges::any_of(spans, [&](const Span& span) {
-    const bool gap = span.begin > end;
-    end = end == SIZE_MAX ? span.end : std::max(end, span.end);
+bool Executor::InMessages::has_gap() {
+  std::ranges::sort(parts, {}, &Span::begin);
+  std::size_t end = all.begin;
+  return std::ranges::any_of(parts, [&](const Span& part) {
+    const bool gap = part.begin > end;
+    end = std::max(end, part.end);
     return gap;
   });
 }

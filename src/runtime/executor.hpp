@@ -10,7 +10,10 @@
 // what others wait for), hence the bounds.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -89,15 +92,34 @@ class Executor {
   struct Span {  // of a buffer
     std::size_t begin, end;
   };
-  static bool have_gap(std::vector<Span>& spans);
+  struct InMessages {  // what of a buffer a plan moves in memory that ranks share
+    Span all{SIZE_MAX, 0};
+    std::size_t longest = 0;  // message
+    bool combined = false, sent = false;
+    std::vector<Span> parts;  // where something else may lie between them
+
+    void clear() {
+      all = {SIZE_MAX, 0};
+      longest = 0;
+      combined = sent = false;
+      parts.clear();
+    }
+    void add(const Span& part, std::size_t in_message, bool may_have_gaps) {
+      all = {std::min(all.begin, part.begin), std::max(all.end, part.end)};
+      longest = std::max(longest, in_message);
+      if (may_have_gaps) parts.push_back(part);
+    }
+    bool has_gap();
+  };
   /// The first error stays.
   void note(int code) {
     if (error_ == 0) error_ = code;
   }
   void combine(const Step& step, const void* incoming, std::size_t offset, std::size_t elements) const;
   static void combine_fragment(void* self, std::size_t offset, const void* data, std::size_t bytes);
-  void release(std::uint32_t first, std::uint32_t count);
-  void activate(std::uint32_t step);
+  // Steps that become active are tried from that place of active_ on.
+  void release(std::uint32_t first, std::uint32_t count, std::size_t place);
+  void activate(std::uint32_t step, std::size_t place);
   void test_messages();
   void wait_for_messages();
 
@@ -118,11 +140,9 @@ class Executor {
   std::size_t tried_ = 0;  // steps before this one were done in order; it may have been tried
   std::vector<std::uint32_t> waits_for_;
   std::vector<std::uint32_t> active_;
-  static constexpr std::size_t at_the_end = SIZE_MAX;
-  std::size_t next_to_try_ = at_the_end;  // of active_, while a pass is under way
-  std::size_t held_back_ = 0;             // steps that have not become active yet
+  std::size_t held_back_ = 0;  // steps that have not become active yet
   std::vector<PortRequest*> awaited_;
-  std::vector<Span> told_;
+  std::array<InMessages, 2> told_;  // of send and recv
 };
 
 }  // namespace omnes::inline runtime
