@@ -154,7 +154,7 @@ void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* wo
       if (repeat.send_unit == 0) return;
     }
     if (!call.recv_counts.empty()) {
-      repeat.recv_unit = unit_of(call.recv_counts, array[arrays - 2]);
+      repeat.recv_unit = unit_of(call.recv_counts, *of_received(array, arrays));
       if (repeat.recv_unit == 0) return;
     }
     for (auto& side : counts_) side.resize(p);
@@ -201,7 +201,7 @@ void Repeats::find_span(Repeat& repeat, const GivenArray* array, int arrays, int
     case Operation::scatterv:
     case Operation::allgatherv: {
       if (!has_own || repeat.parts_sent + repeat.parts_received == 0) return;
-      const GivenArray* const counts = repeat.parts_sent > 0 ? array : array + arrays - 2;
+      const GivenArray* const counts = repeat.parts_sent > 0 ? array : of_received(array, arrays);
       const std::size_t unit = repeat.parts_sent > 0 ? repeat.send_unit : repeat.recv_unit;
       const auto bytes_by = [unit](const GivenArray& numbers) {
         return [&numbers, unit](int i) { return static_cast<std::size_t>(element(numbers, i)) * unit; };
@@ -308,7 +308,7 @@ bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, 
     call.send_starts = starts_[0];
   }
   if (receives_parts) {
-    const GivenArray* const own = array + arrays - 2;
+    const GivenArray* const own = of_received(array, arrays);
     if (!own[0].elements || !own[1].elements || !take(1, own[0], &own[1], repeat.recv_unit)) return false;
     call.recv_counts = counts_[1];
     call.recv_starts = starts_[1];
