@@ -620,89 +620,89 @@ TEST(Adoption, IsOverBeforeMessagesOfOtherNodesCome) {
   EXPECT_EQ(moved_late, 0);
 }
 
-// Of parts with displacements: where no gap is between them, this rank's own part among them.
-TEST(Adoption, OfPartsThatLieInARow) {
-  constexpr int p = 3, root = 1;
-  constexpr std::size_t part = std::size_t{512} << 10;
-  for (const std::size_t gap : {std::size_t{0}, std::size_t{4096}}) {
-    std::string error;
-    const auto heap = shm::Heap::make(std::size_t{64} << 20, error);
-    const auto adoption = shm::Adoption::make(*heap, [] { return true; });
-    if (!adoption) GTEST_SKIP() << "this kernel does not say where memory is mapped (Linux 6.11 does)";
-    const Selector selector({});
-    const auto segment = shm::Segment::in_process({.p = p}, error);
-    std::vector<std::unique_ptr<shm::Endpoint>> endpoints(p);
-    for (int r = 0; r < p; ++r) endpoints[r] = std::make_unique<shm::Endpoint>(segment, r);
-    endpoints[root]->set_direct_copy_from(100, heap.get());
-    endpoints[root]->adopt_by(adoption.get());
-    std::vector<std::thread> threads;
-    for (int r = 0; r < p; ++r) {
-      threads.emplace_back([&, r] {
-        Team team(setup_of(r, std::vector<int>(p), selector, true));
-        team.lane().open(std::move(endpoints[r]), {});
-        const std::vector<std::size_t> counts(p, part), starts{0, part + gap, 2 * (part + gap)};
-        std::vector<char> all(p * (part + gap)), own(part);
-        Call call;
-        call.operation = Operation::scatterv;
-        call.root = root;
-        call.recv = own.data();
-        call.count = part;
-        call.element = 1;
-        if (r == root) {
-          call.send = all.data();
-          call.send_counts = counts;
-          call.send_starts = starts;
-        }
-        for (int round = 0; round < 100; ++round) {
-          for (int i = 0; i < p; ++i)
-            std::fill_n(all.begin() + static_cast<std::ptrdiff_t>(starts[i]), part, round + i);
-          EXPECT_EQ(team.run(call), 0);
-          EXPECT_EQ(std::ranges::count(own, static_cast<char>(round + r)), part);
-        }
-      });
-    }
-    for (auto& thread : threads) thread.join();
-    EXPECT_EQ(adoption->tally().buffers > 0, gap == 0);
-  }
-}
-
-// Of two ranks, results that are sent on stay where they are: else both would take each other's lines back in each call.
-TEST(Adoption, NotOfResultsThatTwoRanksExchange) {
-  constexpr int p = 2;
-  constexpr std::size_t elements = std::size_t{1} << 20;
+/// Runs body(team, rank) in each rank of a node, as threads. How many buffers one of them has adopted; nothing: this kernel does
+/// not say where memory is mapped.
+template <class Body>
+std::optional<std::uint64_t> buffers_adopted(int p, int home, Body body) {
   std::string error;
   const auto heap = shm::Heap::make(std::size_t{64} << 20, error);
   const auto adoption = shm::Adoption::make(*heap, [] { return true; });
-  if (!adoption) GTEST_SKIP() << "this kernel does not say where memory is mapped (Linux 6.11 does)";
+  if (!adoption) return std::nullopt;
   const Selector selector({});
-  const Reduction sum{.fn = kernel(ReduceOp::sum, Element::i8)};
   const auto segment = shm::Segment::in_process({.p = p}, error);
   std::vector<std::unique_ptr<shm::Endpoint>> endpoints(p);
   for (int r = 0; r < p; ++r) endpoints[r] = std::make_unique<shm::Endpoint>(segment, r);
-  endpoints[0]->set_direct_copy_from(100, heap.get());
-  endpoints[0]->adopt_by(adoption.get());
+  endpoints[home]->set_direct_copy_from(100, heap.get());
+  endpoints[home]->adopt_by(adoption.get());
   std::vector<std::thread> threads;
   for (int r = 0; r < p; ++r) {
     threads.emplace_back([&, r] {
       Team team(setup_of(r, std::vector<int>(p), selector, true));
       team.lane().open(std::move(endpoints[r]), {});
-      const std::vector<char> send(elements, 1);
-      std::vector<char> recv(elements);
-      Call call;
-      call.operation = Operation::allreduce;
-      call.send = send.data();
-      call.recv = recv.data();
-      call.count = elements;
-      call.element = 1;
-      call.reduction = &sum;
-      for (int round = 0; round < 100; ++round) {
-        EXPECT_EQ(team.run(call), 0);
-        EXPECT_EQ(std::ranges::count(recv, 2), elements);
-      }
+      body(team, r);
     });
   }
   for (auto& thread : threads) thread.join();
-  EXPECT_EQ(adoption->tally().buffers, 1U);  // what is sent
+  return adoption->tally().buffers;
+}
+
+/// A call that adds bytes.
+Call adding(Operation operation, const Reduction& sum, const std::vector<char>& send, std::vector<char>& recv) {
+  Call call;
+  call.operation = operation;
+  call.send = send.data();
+  call.recv = recv.data();
+  call.count = recv.size();
+  call.element = 1;
+  call.reduction = &sum;
+  return call;
+}
+
+// Of parts with displacements: where no gap is between them, this rank's own part among them.
+TEST(Adoption, OfPartsThatLieInARow) {
+  constexpr int p = 3, root = 1;
+  constexpr std::size_t part = std::size_t{512} << 10;
+  for (const std::size_t gap : {std::size_t{0}, std::size_t{4096}}) {
+    const auto buffers = buffers_adopted(p, root, [&](Team& team, int r) {
+      const std::vector<std::size_t> counts(p, part), starts{0, part + gap, 2 * (part + gap)};
+      std::vector<char> all(p * (part + gap)), own(part);
+      Call call;
+      call.operation = Operation::scatterv;
+      call.root = root;
+      call.recv = own.data();
+      call.count = part;
+      call.element = 1;
+      if (r == root) {
+        call.send = all.data();
+        call.send_counts = counts;
+        call.send_starts = starts;
+      }
+      for (int round = 0; round < 100; ++round) {
+        for (int i = 0; i < p; ++i) std::fill_n(all.begin() + static_cast<std::ptrdiff_t>(starts[i]), part, round + i);
+        EXPECT_EQ(team.run(call), 0);
+        EXPECT_EQ(std::ranges::count(own, static_cast<char>(round + r)), part);
+      }
+    });
+    if (!buffers) GTEST_SKIP() << "this kernel does not say where memory is mapped (Linux 6.11 does)";
+    EXPECT_EQ(*buffers > 0, gap == 0);
+  }
+}
+
+// Of two ranks, results that are sent on stay where they are: else both would take each other's lines back in each call.
+TEST(Adoption, NotOfResultsThatTwoRanksExchange) {
+  constexpr std::size_t elements = std::size_t{1} << 20;
+  const Reduction sum{.fn = kernel(ReduceOp::sum, Element::i8)};
+  const auto buffers = buffers_adopted(2, 0, [&](Team& team, int) {
+    const std::vector<char> send(elements, 1);
+    std::vector<char> recv(elements);
+    const Call call = adding(Operation::allreduce, sum, send, recv);
+    for (int round = 0; round < 100; ++round) {
+      EXPECT_EQ(team.run(call), 0);
+      EXPECT_EQ(std::ranges::count(recv, 2), elements);
+    }
+  });
+  if (!buffers) GTEST_SKIP() << "this kernel does not say where memory is mapped (Linux 6.11 does)";
+  EXPECT_EQ(*buffers, 1U);  // what is sent
 }
 
 // What a step releases goes before later copies: else the reader of a segment would wait for all of them.
@@ -729,14 +729,7 @@ TEST(Order, ReleasedMessagesGoBeforeLaterCopies) {
         });
       }
       const Reduction sum{.fn = kernel(ReduceOp::sum, Element::i8)};
-      Call call;
-      call.operation = Operation::scan;
-      call.send = send.data();
-      call.recv = recv.data();
-      call.count = bytes;
-      call.element = 1;
-      call.reduction = &sum;
-      EXPECT_EQ(team.run(call), 0);
+      EXPECT_EQ(team.run(adding(Operation::scan, sum, send, recv)), 0);
       EXPECT_EQ(std::ranges::count(recv, static_cast<char>(r + 1)), bytes);
     });
   }
