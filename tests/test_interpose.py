@@ -184,6 +184,24 @@ def test_revoked_communicators(build, who, options):
     expect_ok(mpirun(openmpi, 3, build("revoked", openmpi), who, options=options))
 
 
+@pytest.mark.parametrize(
+    ("how", "variables"),
+    [
+        ("blocking", SHARED),
+        ("nonblocking", NODES),
+        ("tested", SHARED),
+        ("persistent", MESSAGES),
+        ("first", SHARED),
+        ("midst", SHARED),
+        ("midst", MESSAGES),
+    ],
+)
+def test_a_rank_dies_and_the_others_go_on(build, how, variables):
+    openmpi = the_mpi("openmpi")
+    run = mpirun(openmpi, 4, build("survivors", openmpi), how, variables=variables, options=("--with-ft", "ulfm"))
+    assert run.stdout.strip().endswith("OK"), run.stdout + run.stderr
+
+
 def test_calls_that_repeat_earlier_ones_but_for_one_argument(mpi, build, tmp_path):
     expect_ok(mpirun(mpi, 3, build("repeats", mpi), variables={"OMNES_STATS": str(tmp_path)}))
     entries = [entry for entry in reports(tmp_path, 3)[0]["entries"] if entry["operation"] == "allreduce"]

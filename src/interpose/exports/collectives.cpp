@@ -25,6 +25,7 @@
 #include "interpose/process/process.hpp"
 #include "interpose/process/world.hpp"
 #include "interpose/progress/engine.hpp"
+#include "interpose/progress/failures.hpp"
 #include "interpose/progress/formation.hpp"
 
 namespace omnes::interpose {
@@ -134,8 +135,10 @@ int dispatch(const Made& made, On on, Describe describe, Serve serve, Size size,
         describe(*state, checked->call);
         checked->post();
       }
-      reason = revoked(comm) ? revoked_communicator : too_new(*state, comm, operation, form);
+      reason = failures::code_for(*state, comm) != 0 ? "revoked communicator, or one with ranks that have failed"
+                                                     : too_new(*state, comm, operation, form);
       if (!reason) {
+        const failures::Watch watch(*state, comm);
         state->taking_part = false;
         // Perhaps by a nonblocking operation: then what is known runs no more either.
         if (const int code = state->broken) [[unlikely]] {
@@ -298,7 +301,7 @@ template <class... Arguments>
 [[gnu::always_inline]] inline int repeat(Operation operation, On on, const Given<Arguments...>& given) {
   const MPI_Comm comm = communicator(on);
   State* const state = known_state(on);
-  if (!state || revoked(comm)) [[unlikely]]
+  if (!state || may_be_revoked.load(std::memory_order_relaxed)) [[unlikely]]
     return unlike_any;
   if (state->repeats.left_to_host(operation)) [[unlikely]]
     return left_to_host;

@@ -33,7 +33,6 @@ inline bool revoked(MPI_Comm comm) {
   int flag = 0;
   return host.Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag;
 }
-inline constexpr const char* revoked_communicator = "revoked communicator";
 
 /// A new code whose MPI_Error_string is this line.
 int code_saying(const std::string& line);

@@ -92,6 +92,7 @@ struct Host {
   // MPIX_..., where the host has them:
   int (*Comm_is_revoked)(MPI_Comm comm, int* flag);
   int (*Comm_revoke)(MPI_Comm comm);
+  int (*Comm_get_failed)(MPI_Comm comm, MPI_Group* failed);
   int (*Comm_test_threadcomm)(MPI_Comm comm, int* flag);
   int (*Request_is_complete)(MPI_Request request);  ///< without any progress
 #ifdef OMNES_ABI_MPICH

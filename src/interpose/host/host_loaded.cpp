@@ -80,6 +80,7 @@ Family look_up_host() {
 #define OMNES_LOOK_UP(name) host.name = reinterpret_cast<decltype(host.name)>(dlsym(library, "PMPIX_" #name))
     OMNES_LOOK_UP(Comm_is_revoked);
     OMNES_LOOK_UP(Comm_revoke);
+    OMNES_LOOK_UP(Comm_get_failed);
     OMNES_LOOK_UP(Comm_test_threadcomm);
     OMNES_LOOK_UP(Request_is_complete);
 #ifdef OMNES_ABI_MPICH

@@ -19,6 +19,7 @@
 #include "interpose/process/process.hpp"
 #include "interpose/process/world.hpp"
 #include "interpose/progress/background.hpp"
+#include "interpose/progress/failures.hpp"
 #include "interpose/progress/formation.hpp"
 #include "interpose/progress/placeholder.hpp"
 
@@ -206,12 +207,26 @@ void ended(void* context, int code) {
 /// Behind the gate.
 void count_moving() { moving_count.store(static_cast<int>(lanes.size() + forming.size()), std::memory_order_relaxed); }
 
+/// Behind the gate. What cannot end, as a member has died or the communicator is revoked, fails. While the host brings its ranks
+/// together, the host says so.
+void fail_what_cannot_end() {
+  static failures::Pace pace;
+  if (!pace.is_time()) return;
+  for (const Active& active : lanes) {
+    State& state = *active.state;
+    if (state.broken != 0 || (!state.formed && forms_by_host(state))) continue;
+    state.broken = failures::code_for(state, static_cast<Pending*>(active.lane->front()->context)->comm);
+  }
+}
+
 /// Behind the gate. Formations go on here, too.
 bool advance_inside(Unattended allowed = Unattended::everything) {
   OMNES_ASSERT(gate.is_entered());
   bool moved = false;
   const bool may_call_program = allowed == Unattended::everything;
   const bool may_call_host = may_call_program || allowed == Unattended::host_calls;
+  if (may_be_revoked.load(std::memory_order_relaxed) && may_call_program) [[unlikely]]
+    fail_what_cannot_end();
   for (std::size_t i = 0; i < forming.size();) {
     const std::shared_ptr<State> state = forming[i];
     if (allowed == Unattended::shared_memory && forms_by_host(*state)) {
@@ -631,7 +646,8 @@ void drain() {
     return under_way.load(std::memory_order_relaxed) > static_cast<int>(forming.size());
   };
   // What never comes, others may have lost; they will not look for our segments, or form with us, either.
-  while (operations() || ((busy() || !seal_segments()) && now() - since < max_seconds_to_seal)) {
+  while (operations() ||
+         ((busy() || !seal_segments()) && now() - since < max_seconds_to_seal && !failures::are_known())) {
     progress();
     poke(nullptr);
     waiter.pause();
@@ -663,6 +679,7 @@ void poke(void* /*context*/) {
   int flag = 0;
   host.Test(&idle, &flag, MPI_STATUS_IGNORE);
   inside_poke = before;
+  failures::look_for_watched();
 }
 
 }  // namespace omnes::interpose

@@ -26,6 +26,7 @@
 #include "interpose/process/world.hpp"
 #include "interpose/progress/background.hpp"
 #include "interpose/progress/engine.hpp"
+#include "interpose/progress/failures.hpp"
 
 namespace omnes::interpose {
 
@@ -100,14 +101,15 @@ void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = fal
   } else if (lanes.segment) {
     endpoint = std::make_unique<shm::Endpoint>(lanes.segment, number_here(state), 0, index);
     std::vector<shm::Access> accesses;
+    const bool only_slots = failures::are_survived();
     for (const int r : state.here)
-      accesses.push_back(r == state.rank ? shm::Access{} : state.world->access_to(state.ranks[r]));
+      accesses.push_back(r == state.rank || only_slots ? shm::Access{} : state.world->access_to(state.ranks[r]));
     endpoint->know_access(accesses);
     const shm::Policy& policy = process().settings.shared_memory;
     const shm::Sharing carried = sharing(state, blocking);
-    endpoint->set_single_copy_from(policy.single_copy_from(carried));
-    endpoint->set_direct_copy_from(policy.direct_copy_from(carried), own_heap());
-    if constexpr (!simulated) {
+    endpoint->set_single_copy_from(only_slots ? shm::never : policy.single_copy_from(carried));
+    endpoint->set_direct_copy_from(only_slots ? shm::never : policy.direct_copy_from(carried), own_heap());
+    if (!simulated && !only_slots) {
       endpoint->use_windows(&shared_windows());
       endpoint->adopt_by(adoption());
     }
@@ -301,17 +303,19 @@ void begin_formation(const std::shared_ptr<State>& shared, MPI_Comm comm, bool w
 
 /// Waits for it. The others may need messages of the host first, that go on meanwhile. Throws Failure.
 void end_formation(State& state, MPI_Comm comm) {
+  const failures::Watch watch(state, comm);
   shm::WaitPolicy waiting = state.team->waiting();
   waiting.poke = poke;
   shm::Waiter waiter(waiting);
   if (!state.formed) {
-    while (!engine::form(state)) {
-      if (revoked(comm)) {
-        engine::abandon(state);
-        throw Failure{MPI_ERR_OTHER};
+    try {
+      while (!engine::form(state)) {
+        engine::advance();
+        waiter.pause();
       }
-      engine::advance();
-      waiter.pause();
+    } catch (const Failure&) {
+      engine::abandon(state);
+      throw;
     }
     engine::advance();  // which need not think of it any more
   }
