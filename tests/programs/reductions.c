@@ -73,6 +73,7 @@ static void run_all(MPI_Comm comm, const void* own, const void* wanted, size_t b
   }
 
 static void test_predefined(MPI_Comm comm, int n) {
+  TEST(char, MPI_CHAR, max, bxor)  // no number to MPI, but to all hosts
   TEST(int8_t, MPI_INT8_T, max, bxor)
   TEST(int16_t, MPI_SHORT, sum, bxor)
   TEST(int, MPI_INT, sum, bxor)

@@ -142,10 +142,10 @@ inline const std::vector<Reducer>& reducers() {
   static const Base u32{MPI_UNSIGNED, "unsigned", 4, {{0, 4}}}, u64{MPI_UINT64_T, "uint64", 8, {{0, 8}}},
       f32{MPI_FLOAT, "float", 4, {{0, 4}}}, f64{MPI_DOUBLE, "double", 8, {{0, 8}}}, i32{MPI_INT, "int", 4, {{0, 4}}},
       u16{MPI_UNSIGNED_SHORT, "ushort", 2, {{0, 2}}}, u8{MPI_UNSIGNED_CHAR, "uchar", 1, {{0, 1}}},
-      i64{MPI_LONG_LONG, "longlong", 8, {{0, 8}}}, f64i{MPI_DOUBLE_INT, "double_int", 16, {{0, 8}, {8, 4}}},
-      ii{MPI_2INT, "2int", 8, {{0, 8}}}, si{MPI_SHORT_INT, "short_int", 8, {{0, 2}, {4, 4}}},
-      fi{MPI_FLOAT_INT, "float_int", 8, {{0, 8}}}, byte{MPI_BYTE, "byte", 1, {{0, 1}}},
-      cf{MPI_C_DOUBLE_COMPLEX, "complex", 16, {{0, 16}}};
+      c8{MPI_CHAR, "char", 1, {{0, 1}}}, i64{MPI_LONG_LONG, "longlong", 8, {{0, 8}}},
+      f64i{MPI_DOUBLE_INT, "double_int", 16, {{0, 8}, {8, 4}}}, ii{MPI_2INT, "2int", 8, {{0, 8}}},
+      si{MPI_SHORT_INT, "short_int", 8, {{0, 2}, {4, 4}}}, fi{MPI_FLOAT_INT, "float_int", 8, {{0, 8}}},
+      byte{MPI_BYTE, "byte", 1, {{0, 1}}}, cf{MPI_C_DOUBLE_COMPLEX, "complex", 16, {{0, 16}}};
   static const vector<Reducer> all = {
       arithmetic<int32_t, 1000, sum<int32_t>>("sum", &i32, MPI_SUM),
       arithmetic<double, 1000, sum<double>>("sum", &f64, MPI_SUM),
@@ -156,6 +156,7 @@ inline const std::vector<Reducer>& reducers() {
       arithmetic<float, 1 << 20, lesser<float>, -5000>("min", &f32, MPI_MIN),
       arithmetic<uint8_t, 256, greater<uint8_t>>("max", &u8, MPI_MAX),
       arithmetic<uint16_t, 65536, sum<uint16_t>>("sum", &u16, MPI_SUM),
+      arithmetic<char, 200, lesser<char>, -100>("min", &c8, MPI_MIN),
       arithmetic<uint64_t, 1 << 30, product<uint64_t>>("prod", &u64, MPI_PROD),
       arithmetic<int32_t, 3, both<int32_t>>("land", &i32, MPI_LAND),
       {"sum", &cf, MPI_SUM, nullptr, true,

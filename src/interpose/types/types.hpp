@@ -12,7 +12,7 @@ namespace omnes::interpose {
 
 /// Which of MPI's groups of predefined types a type belongs to: they decide which reductions are defined.
 enum class TypeClass : std::uint8_t {
-  other,           ///< predefined without reductions (MPI_CHAR, MPI_PACKED ...)
+  other,           ///< predefined without reductions (MPI_CHARACTER, MPI_PACKED ...)
   signed_integer,  ///< C and Fortran integers
   unsigned_integer,
   multi_language,  ///< MPI_AINT, MPI_OFFSET, MPI_COUNT
