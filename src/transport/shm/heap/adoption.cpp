@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fstream>
@@ -67,8 +69,11 @@ constexpr std::uint32_t max_losses = 20;
 
 constexpr double never_pays = 1e9;  // ns for a byte
 
-// Bytes whose copies take about as long as to measure prices, 1 ms: a program whose buffers come back less often loses by it.
-constexpr std::size_t worth_measuring = std::size_t{16} << 20;
+// Bytes whose copies take longer than to measure prices, 0.3 ms: a program whose buffers come back less often loses by it.
+constexpr std::size_t worth_measuring = std::size_t{32} << 20;
+
+// ns: about what it takes to see whether a buffer may be adopted, before one has been.
+constexpr double first_look = 300'000;
 
 std::byte* page_from(std::byte* address) {
   return reinterpret_cast<std::byte*>(rounded_up(reinterpret_cast<std::uintptr_t>(address), page()));
@@ -138,7 +143,9 @@ bool some_userfaultfd_is_open() {
   bool found = false;
   char target[64];
   constexpr std::string_view wanted = "anon_inode:[userfaultfd]";
+  struct stat its{};
   while (const dirent* const file = found ? nullptr : readdir(files)) {
+    if (fstat(std::atoi(file->d_name), &its) != 0 || (its.st_mode & S_IFMT) != 0) continue;  // files, pipes, sockets
     const ssize_t n = readlinkat(dirfd(files), file->d_name, target, sizeof target);
     found = n > 0 && std::string_view(target, static_cast<std::size_t>(n)) == wanted;
   }
@@ -152,6 +159,10 @@ bool pages_may_move(const Mappings& mappings) {
 }
 
 bool is_on_own_stack(const std::byte* first, std::size_t bytes) {
+  if (getpid() == gettid()) {  // of the first thread the C library would read all mappings
+    const auto* const top = reinterpret_cast<const std::byte*>(getauxval(AT_EXECFN));
+    return first < top && static_cast<const std::byte*>(__builtin_frame_address(0)) < first + bytes;
+  }
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return true;
   void* stack = nullptr;
@@ -281,7 +292,8 @@ void Adopted::take_ends(std::byte* data, std::size_t bytes) const {
   for_ends(data, bytes, [](std::byte* own, const std::byte* in_heap, std::size_t n) { std::memcpy(own, in_heap, n); });
 }
 
-Adoption::Adoption(Heap& heap, IsTold is_told) : heap_(heap), is_told_(is_told), max_bytes_(max_adopted_bytes()) {}
+Adoption::Adoption(Heap& heap, IsTold is_told)
+    : heap_(heap), is_told_(is_told), max_bytes_(max_adopted_bytes()), looking_(first_look) {}
 
 std::unique_ptr<Adoption> Adoption::make(Heap& heap, IsTold is_told) {
   std::unique_ptr<Adoption> adoption(new Adoption(heap, is_told));
@@ -558,7 +570,7 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   auto* const piece = static_cast<std::byte*>(heap_.take(pages + 2 * page()));
   if (piece == nullptr) return nullptr;
   const double begin = nanoseconds();
-  looking_ = looking_ == 0 ? begin - started : (looking_ + begin - started) / 2;
+  looking_ = (looking_ + begin - started) / 2;
   if (!move_into(heap_, first, piece + page(), pages)) {
     give_up(piece, pages + 2 * page());
     return nullptr;
@@ -596,7 +608,7 @@ bool Adoption::may_be_adopted(std::byte* first, std::size_t bytes) const {
 // may use the caches.
 void Adoption::measure() {
   const Spending spending(tally_.spent);
-  constexpr std::size_t some = std::size_t{256} << 10;
+  constexpr std::size_t some = std::size_t{64} << 10;
   constexpr int times = 3;
   adopting_ = copying_ = never_pays;
   auto* const piece = static_cast<std::byte*>(heap_.take(2 * some));

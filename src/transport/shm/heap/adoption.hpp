@@ -158,7 +158,7 @@ class Adoption {
   std::array<CandidateSet, 16> candidates_{};
   std::size_t came_back_ = 0;          // bytes, before prices are known
   double adopting_ = 0, copying_ = 0;  // ns for a byte
-  double looking_ = 0;                 // ns before one is adopted, to see whether it may be, and to make room
+  double looking_;                     // ns before one is adopted, to see whether it may be, and to make room
   std::byte* looked_at_ = nullptr;     // last
   std::uint64_t uses_ = 0;             // calls with a long buffer
   std::size_t given_back_ = 0;         // times that pages became private
