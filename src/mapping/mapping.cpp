@@ -89,7 +89,8 @@ class Placer {
   Mapping take() { return inverted(std::move(real_of_)); }
 
  private:
-  /// For each part the unit, of its size, with which it shares most ranks; above all the fixed one.
+  /// For each part the unit, of its size, with which it shares more than half of its ranks, above all the fixed one; the
+  /// others in their order, so that parts whose numbers follow each other lie on hosts that do.
   std::vector<std::size_t> chosen_units(std::span<const std::int32_t> virtuals,
                                         const std::vector<std::vector<std::int32_t>>& parts,
                                         const std::vector<std::vector<std::int32_t>>& units) {
@@ -106,7 +107,8 @@ class Placer {
       for (const std::int32_t v : parts[part])
         if (const std::size_t unit = home_[virtuals[v]]; unit != none && units[unit].size() == parts[part].size())
           shared[unit] += virtuals[v] == fixed_.rank ? placement_.p : 1;
-      for (const auto& [unit, ranks] : shared) all.push_back({ranks, part, unit});
+      for (const auto& [unit, ranks] : shared)
+        if (2 * ranks > std::ssize(parts[part])) all.push_back({ranks, part, unit});
     }
     for (const auto& unit : units)
       for (const std::int32_t rank : unit) home_[rank] = none;

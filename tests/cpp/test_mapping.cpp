@@ -210,6 +210,13 @@ TEST(Mapping, KeepsTheRootWhereItIs) {
     }
 }
 
+TEST(Mapping, GroupsFollowEachOtherAsNodesDo) {
+  const Placement placement = on_nodes(64, 4, true);
+  const Graph graph = graph_of(traffic_of(Operation::allgather, "kring", 64));
+  const Mapping found = map_by_graph(graph, placement);
+  for (int v = 0; v < 64; ++v) EXPECT_EQ(placement.levels[0].unit[found.real_of[v]], v / 4) << v;
+}
+
 Answer chosen(Operation operation, const char* name, const Placement& placement, Method method = Method::automatic) {
   return choose({.algorithm = find_algorithm(operation, name),
                  .problem = {.operation = operation, .p = placement.p},
