@@ -26,9 +26,16 @@ std::size_t distance(std::string_view one, std::string_view other) {
 
 const std::string* nearest(std::string_view word, std::span<const std::string> names) {
   if (word.size() < 2 || word.size() > longest) return nullptr;
-  const auto far = [&](const std::string& name) { return distance(word, name); };
-  const auto found = std::ranges::min_element(names, {}, far);
-  return found != names.end() && far(*found) <= std::max<std::size_t>(1, word.size() / 3) ? &*found : nullptr;
+  std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;  // the least that is too far
+  const std::string* found = nullptr;
+  for (const std::string& name : names) {
+    if (name.size() >= word.size() + best || word.size() >= name.size() + best) continue;  // by their lengths alone
+    const std::size_t far = distance(word, name);
+    if (far >= best) continue;
+    best = far;
+    found = &name;
+  }
+  return found;
 }
 
 std::string valid_names(std::string_view word, const std::vector<std::string>& names,

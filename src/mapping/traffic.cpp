@@ -9,6 +9,7 @@
 #include "algorithms/samples.hpp"
 #include "base/assert.hpp"
 #include "topology/file.hpp"
+#include "topology/limits.hpp"
 
 namespace omnes::mapping {
 
@@ -132,7 +133,7 @@ Traffic read_traffic(std::istream& in, int p) {
     if ((words >> std::ws).eof()) continue;
     std::int64_t from = -1, to = -1, amount = -1;
     std::string rest;
-    constexpr std::int64_t max_ranks = 1 << 24;
+    constexpr std::int64_t max_ranks = 16 * std::int64_t{max_described};
     if (!(words >> from >> to >> amount) || (words >> rest) || std::min({from, to, amount}) < 0 ||
         std::max(from, to) >= max_ranks || amount > max_amount)
       throw std::invalid_argument("line " + std::to_string(number) + ": expected 'rank rank bytes', found '" +

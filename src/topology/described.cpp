@@ -10,13 +10,14 @@
 
 #include "topology/file.hpp"
 #include "topology/hostlist.hpp"
+#include "topology/limits.hpp"
 #include "topology/lines.hpp"
 
 namespace omnes::inline topology {
 
 namespace {
 
-constexpr int max_ranks = 1 << 20;  // as in predictions
+constexpr int max_ranks = max_described;  // as in predictions
 
 [[noreturn]] void fail(const std::string& pattern, const std::string& complaint) {
   throw std::invalid_argument(one_line("ranks '" + pattern + "': " + complaint));

@@ -8,15 +8,16 @@
 #include <utility>
 
 #include "topology/file.hpp"
+#include "topology/limits.hpp"
 #include "topology/lines.hpp"
 
 namespace omnes::inline topology {
 
 namespace {
 
-// What a slip such as [1-99999999] may not ask of memory: names, and bytes of all of them.
-constexpr std::size_t max_names = 1 << 20, max_bytes = 64 << 20;
-constexpr int max_cpus = 1 << 16;  // Linux has 8192 at most (CONFIG_NR_CPUS)
+constexpr std::size_t max_names = max_described;
+constexpr std::size_t max_bytes = 64 * max_names;  // of all names
+constexpr int max_cpus = 1 << 16;                  // Linux has 8192 at most (CONFIG_NR_CPUS)
 
 struct Range {
   int first, last;
@@ -126,18 +127,21 @@ std::vector<std::string> expand_hostlist(std::string_view list) {
 }
 
 std::vector<int> parse_cpus(std::string_view list) {
-  std::vector<int> change(max_cpus + 1, 0);  // of how many parts name a CPU, from one CPU to the next
+  std::vector<int> change;  // of how many parts name a CPU, from one CPU to the next
   for (const std::string_view part : split_list(list)) {
     const Range numbers = range(part);
     if (numbers.last >= max_cpus)
       throw std::invalid_argument("no CPU " + std::to_string(numbers.last) + "; CPUs are below " +
                                   std::to_string(max_cpus));
-    ++change[static_cast<std::size_t>(numbers.first)];
-    --change[static_cast<std::size_t>(numbers.last) + 1];
+    const auto first = static_cast<std::size_t>(numbers.first), end = static_cast<std::size_t>(numbers.last) + 1;
+    if (end >= change.size()) change.resize(end + 1, 0);
+    ++change[first];
+    --change[end];
   }
   std::vector<int> cpus;
-  for (int cpu = 0, named = 0; cpu < max_cpus; ++cpu)
-    if ((named += change[static_cast<std::size_t>(cpu)]) > 0) cpus.push_back(cpu);
+  int named = 0;
+  for (std::size_t cpu = 0; cpu < change.size(); ++cpu)
+    if ((named += change[cpu]) > 0) cpus.push_back(static_cast<int>(cpu));
   return cpus;
 }
 

@@ -7,6 +7,7 @@
 
 #include "topology/hostlist.hpp"
 #include "topology/levels.hpp"
+#include "topology/limits.hpp"
 #include "topology/lines.hpp"
 #include "topology/slurm.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr const char* slurms_file = "/etc/slurm/topology.conf";
 
-constexpr std::size_t max_nodes = 1 << 20;  // of a network: what a few short lines may not ask of memory
+constexpr std::size_t max_nodes = max_described;
 
 /// All lines have the same number of words: a node with fewer switches than others would have to be guessed at.
 void read_columns(const std::vector<Line>& lines, Network& network) {

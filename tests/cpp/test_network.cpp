@@ -92,6 +92,7 @@ TEST(Hostlist, WrongOnesAreOneClearLine) {
 TEST(Cpus, AreListedAsLinuxListsThem) {
   EXPECT_EQ(parse_cpus("0-2,8"), std::vector<int>({0, 1, 2, 8}));
   EXPECT_EQ(parse_cpus("3,1-3"), std::vector<int>({1, 2, 3}));
+  EXPECT_EQ(parse_cpus("65535,0"), std::vector<int>({0, 65535}));
   EXPECT_EQ(complaint([] { parse_cpus("0-9999999"); }), "no CPU 9999999; CPUs are below 65536");
 }
 

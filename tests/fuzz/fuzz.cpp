@@ -2,6 +2,7 @@
 //
 // One target for each parser, FUZZ_<target> set by the build; under libFuzzer (preset `fuzz`, Clang), and without it as a replay
 // of the folder of inputs that is named (in ctest, any compiler).
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,12 +56,12 @@ void refused_in_one_line(Parse parse) {
   }
 }
 
-/// Parsers that read files get one.
+/// Parsers that read files get one, which has no name that could stay.
 std::string as_file(std::string_view text) {
-  static const std::string name = std::filesystem::temp_directory_path() / ("omnes-fuzz-" + std::to_string(getpid()));
-  static const int remove_at_end = std::atexit([] { std::filesystem::remove(name); });
-  (void)remove_at_end;
-  std::ofstream(name, std::ios::binary | std::ios::trunc).write(text.data(), static_cast<std::streamsize>(text.size()));
+  static const int file = memfd_create("input", MFD_CLOEXEC);
+  static const std::string name = "/proc/self/fd/" + std::to_string(file);
+  if (ftruncate(file, 0) != 0 || pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+    broken("cannot be written to a file", text);
   return name;
 }
 
