@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "in_child.hpp"
 #include "transport/shm/endpoint.hpp"
 
 namespace omnes::shm {
@@ -91,6 +92,8 @@ bool exchange(Endpoint& endpoint) {
   return theirs == expected && !endpoint.mismatch() && endpoint.copy_error() == 0;
 }
 
+constexpr unsigned nobody = 65534;  // another user
+
 class SegmentTest : public testing::TestWithParam<Medium> {};
 
 TEST_P(SegmentTest, CarriesMessagesBetweenProcesses) {
@@ -164,6 +167,20 @@ TEST_P(SegmentTest, RefusesWhatIsNotTheTicketsSegment) {
   ++other.nonce;
   EXPECT_FALSE(Segment::attach(other, error));
   EXPECT_NE(error, "");
+}
+
+TEST_P(SegmentTest, IsNotForOtherUsers) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may become another user";
+  Ticket ticket;
+  std::string error;
+  auto segment = Segment::create(Geometry{2}, GetParam(), ticket, error);
+  ASSERT_TRUE(segment) << error;
+  EXPECT_EQ(in_child([&] { return Segment::attach(ticket, error) ? 0 : 1; }), 0);
+  EXPECT_EQ(in_child([&] {
+              if (setgid(nobody) != 0 || setuid(nobody) != 0) return 1;
+              return Segment::attach(ticket, error) || error.find("Permission denied") == error.npos ? 2 : 0;
+            }),
+            0);
 }
 
 TEST_P(SegmentTest, IsNotMadeBeyondTheLimitOfFiles) {

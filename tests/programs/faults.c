@@ -1,8 +1,9 @@
 // Collectives with known results, and one rank that meets a fault in their midst: what scripts/faults runs.
 //
-// Usage: faults KIND MOMENT [--rank R] [--after MICROSECONDS] [--refuse]. KIND: none, or what befalls rank R (default: the
-// last). MOMENT: at start, at the first collective, while some are in flight, at finalize. A signal comes from a child
-// process, so long after that moment. --refuse: the kernel refuses what ranks share memory by.
+// Usage: faults KIND MOMENT [--rank R] [--after MICROSECONDS] [--refuse all|copies]. KIND: none, or what befalls rank R (default: the
+// last). MOMENT: at start, at the first collective, while some are in flight, once buffers come again and again (adopt: signals
+// while they are adopted, the rest when they are), at finalize. A signal comes from a child process, so long after that moment. --refuse: the kernel refuses
+// what ranks share memory by, or only to read and write that of others.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,8 @@
 
 #include "check.h"
 
-enum { LONG = 1 << 18, ROUNDS = 40, STOPPED = 50000 };  // integers, collectives of each kind, microseconds
+// Integers, collectives of each kind, calls with the same buffers, microseconds.
+enum { LONG = 1 << 18, ROUNDS = 40, AGAIN = 100, STOPPED = 50000 };
 
 extern char** environ;
 
@@ -81,13 +83,13 @@ static void reach(const char* here) {
   }
 }
 
-// memfd_create and process_vm_readv fail with EPERM, as under a container's filter.
-static void refuse(void) {
+// process_vm_readv, and memfd_create with all, fail with EPERM, as under a container's filter or Yama's ptrace_scope.
+static void refuse(int all) {
   struct sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 2, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, all ? SYS_memfd_create : SYS_process_vm_readv, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
@@ -115,7 +117,7 @@ int main(int argc, char** argv) {
   kind = argc > 1 ? argv[1] : "none";
   moment = argc > 2 ? argv[2] : "";
   for (int i = 3; i < argc; ++i) {
-    if (!strcmp(argv[i], "--refuse")) refuse();
+    if (!strcmp(argv[i], "--refuse") && i + 1 < argc) refuse(!strcmp(argv[i + 1], "all"));
     if (!strcmp(argv[i], "--rank") && i + 1 < argc) victim = atoi(argv[i + 1]);
     if (!strcmp(argv[i], "--after") && i + 1 < argc) after = atoi(argv[i + 1]);
   }
@@ -148,6 +150,11 @@ int main(int argc, char** argv) {
     if (rank == 0) fill(all, length, round);
     MPI_Bcast(all, length, MPI_INT, 0, MPI_COMM_WORLD);
     expect("bcast", all, 1, length, round, 0);
+  }
+  for (int again = 0; again < AGAIN; ++again) {
+    if (again == (signalled ? 0 : AGAIN / 2)) reach("adopt");
+    MPI_Allreduce(from, sums, LONG, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    expect("allreduce", sums, 1, LONG, sum, 0);
   }
   int failed;
   MPI_Allreduce(&failures, &failed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
