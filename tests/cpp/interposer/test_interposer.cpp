@@ -10,7 +10,9 @@
 #include <iterator>
 #include <thread>
 
+#include "../in_child.hpp"
 #include "faults.hpp"
+#include "interpose/process/local_socket.hpp"
 #include "interpose/progress/until.hpp"
 #include "more_programs.hpp"
 #include "transport/shm/endpoint.hpp"
@@ -392,6 +394,24 @@ TEST(Errors, MessagesThatAreTooLong) {
     programs::end();
   });
   EXPECT_EQ(result.wrong, "");
+}
+
+// Names of sockets are guessed, or taken first, by anyone.
+TEST(LocalSocket, OtherUsersAreNotLetInAndNotCalledAt) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may become another user";
+  constexpr unsigned nobody = 65534;
+  const std::string name = "omnes-test-" + std::to_string(getpid());
+  const int socket = omnes::interpose::listen_at(name);
+  ASSERT_GE(socket, 0);
+  const auto called_by = [&](unsigned user) {
+    return omnes::in_child([&] { return setuid(user) == 0 && omnes::interpose::call_at(name) >= 0 ? 0 : 1; }) == 0;
+  };
+  EXPECT_TRUE(called_by(0));
+  const int visitor = omnes::interpose::next_visitor(socket);
+  EXPECT_GE(visitor, 0);
+  EXPECT_FALSE(called_by(nobody));                        // who does not trust the one that listens
+  EXPECT_EQ(omnes::interpose::next_visitor(socket), -1);  // and is not trusted
+  for (const int one : {visitor, socket}) close(one);
 }
 
 // ULFM: what is revoked is left to the host, which says so.
