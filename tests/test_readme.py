@@ -15,9 +15,8 @@ from launching import LIMIT, ROOT, YIELDING, the_mpi
 
 BLOCKS = re.findall(r"^```\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
 IN_TEXT = re.findall(r"`((?:OMNES_\w+=\S+ )?omnes [^`]+)`", (ROOT / "README.md").read_text())
-COMMANDS = [
-    line.split("#")[0].strip() for block in BLOCKS for line in block.splitlines() if line.startswith("omnes")
-] + IN_TEXT
+IN_BLOCKS = [line.split("#")[0].strip() for block in BLOCKS for line in block.splitlines() if line.startswith("omnes")]
+COMMANDS = list(dict.fromkeys(IN_BLOCKS + IN_TEXT))
 
 
 def test_the_readme_shows_commands():
@@ -28,7 +27,7 @@ def test_the_readme_shows_commands():
 def test_command(build, tmp_path, command):
     if "simulate" in command and shutil.which("smpirun") is None:
         pytest.skip("no SimGrid (libsimgrid-dev)")
-    (tmp_path / "app").symlink_to(build("movement", the_mpi("openmpi")))
+    (tmp_path / "app").symlink_to(build("exits", the_mpi("openmpi")))
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         command,
