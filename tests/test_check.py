@@ -91,9 +91,13 @@ def test_other_faults_are_told_and_the_job_goes_on(mpi, checked, fault):
 
 
 def test_a_rank_that_never_comes_is_named(mpi, checked):
-    with pytest.raises(subprocess.TimeoutExpired) as hanging:
-        mpirun(mpi, RANKS, checked, "missing", variables={"OMNES_CHECK": "1", "OMNES_CHECK_TIMEOUT": "1"}, timeout=25)
-    [line] = told(_text(hanging.value.stderr))
+    variables = {"OMNES_CHECK": "1", "OMNES_CHECK_TIMEOUT": "1"}
+    for seconds in (5, 25, 100):  # a busy machine takes longer to come there
+        with pytest.raises(subprocess.TimeoutExpired) as hanging:
+            mpirun(mpi, RANKS, checked, "missing", variables=variables, timeout=seconds)
+        if found := told(_text(hanging.value.stderr)):
+            break
+    [line] = found
     assert "rank 2 has not reached MPI_Allreduce, call no. 2 on MPI_COMM_WORLD" in line
     assert "rank 2 is in MPI_Recv since" in line and places("missing")[0] in line
 
