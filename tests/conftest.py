@@ -21,8 +21,13 @@ def mpi(request: pytest.FixtureRequest) -> Mpi:
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where compiled programs lie."""
-    return tmp_path_factory.mktemp("programs")
+    """Where compiled programs lie, those of all workers of pytest-xdist."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    programs = folder / "programs"
+    programs.mkdir(exist_ok=True)
+    return programs
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -54,28 +55,30 @@ def output_of(
     return done.stdout
 
 
+def compile_once(program: Path, words: Sequence[object]) -> Path:
+    """The program, made by these words and -o unless it is there. Tests that run beside this one may want it, too."""
+    with open(f"{program}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not program.exists():
+            subprocess.run([*map(str, words), "-o", str(program)], check=True, timeout=LIMIT)
+    return program
+
+
 def compile_c(source: Path, of: mpi.Mpi, folder: Path, standard_abi: bool = False) -> Path:
     """The program compiled against that MPI (MPICH 5 can do so for the standard ABI), made once per folder."""
     compiler = of.compiler()
     if standard_abi:
         compiler = compiler.with_name("mpicc_abi")
     program = folder / f"{source.stem}-{of.family}{'-abi' if standard_abi else ''}"
-    if not program.exists():
-        subprocess.run(
-            [str(compiler), "-O1", "-Wall", str(source), "-o", str(program), "-lm"], check=True, timeout=LIMIT
-        )
-    return program
+    return compile_once(program, [compiler, "-O1", "-Wall", source, "-lm"])
 
 
 def compile_fortran(name: str, vendor: str, folder: Path) -> Path:
     """tests/programs/fortran/NAME.f90 compiled for Debian's MPI of that vendor, made once per folder."""
-    program = folder / f"{name}-{vendor}"
-    if not program.exists():
-        source = ROOT / "tests/programs/fortran" / f"{name}.f90"
-        # mpif.h knows no interfaces, so the compiler sees one name called with many types.
-        words = [f"mpif90.{vendor}", "-O1", "-w", "-fallow-argument-mismatch", str(source), "-o", str(program)]
-        subprocess.run(words, check=True, timeout=LIMIT)
-    return program
+    source = ROOT / "tests/programs/fortran" / f"{name}.f90"
+    # mpif.h knows no interfaces, so the compiler sees one name called with many types.
+    words = [f"mpif90.{vendor}", "-O1", "-w", "-fallow-argument-mismatch", source]
+    return compile_once(folder / f"{name}-{vendor}", words)
 
 
 def expect_ok(done: subprocess.CompletedProcess[str]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from launching import NODES, ROOT, the_mpi
+from launching import NODES, ROOT, compile_once, the_mpi
 from omnes.launching import mpi
 
 SOURCE = ROOT / "tests/random/random.cpp"
@@ -71,11 +71,8 @@ SETTINGS: dict[str, dict[str, str]] = {
 
 def build(of: mpi.Mpi, folder: Path, name: str) -> Path:
     """The program for one MPI, made once per folder."""
-    program = folder / f"random-{name.replace(' ', '-')}"
-    if not program.exists():
-        words = [os.fspath(compiler(of)), "-std=c++20", "-O1", "-g", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
-        subprocess.run([*words, str(SOURCE), "-o", str(program), "-pthread"], check=True, timeout=600)
-    return program
+    words = [compiler(of), "-std=c++20", "-O1", "-g", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", SOURCE, "-pthread"]
+    return compile_once(folder / f"random-{name.replace(' ', '-')}", words)
 
 
 @dataclass(frozen=True)

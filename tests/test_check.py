@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import LIMIT, ROOT, expect_ok, mpirun
+from launching import LIMIT, ROOT, compile_once, expect_ok, mpirun
 from omnes.launching import mpi as mpis
 
 SOURCE = ROOT / "tests/programs/checked.c"
@@ -46,11 +46,8 @@ TOLD = {
 @pytest.fixture(scope="module")
 def checked(mpi, programs):
     """The program, with the debugging information that names lines."""
-    program = programs / f"checked-{mpi.family}"
-    if not program.exists():
-        words = [str(mpi.compiler()), "-g", "-O1", "-Wall", str(SOURCE), "-o", str(program), "-lm"]
-        subprocess.run(words, check=True, timeout=LIMIT)
-    return program
+    words = [mpi.compiler(), "-g", "-O1", "-Wall", SOURCE, "-lm"]
+    return compile_once(programs / f"checked-{mpi.family}", words)
 
 
 def lines(run) -> list[str]:

@@ -10,14 +10,12 @@ UNDER = ["default", "messages", "heap", "few slots"]
 
 
 @pytest.fixture(scope="module")
-def job(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("random")
-
+def job(programs):
     def made(name: str, setting: str, *options: str) -> Job:
         if name not in installed():
             pytest.skip(f"no C++ compiler of the {name}")
         return Job(
-            str(installed()[name].launcher), build(installed()[name], folder, name), 3, SETTINGS[setting], options
+            str(installed()[name].launcher), build(installed()[name], programs, name), 3, SETTINGS[setting], options
         )
 
     return made
