@@ -95,7 +95,8 @@ std::size_t cutoff(std::string_view text) {
 }
 
 struct Variable {
-  const char* name;  // without the prefix
+  const char* name;   // without the prefix
+  const char* about;  // one line
   void (*read)(Settings& settings, std::string_view text);
   const char* in_table = nullptr;  // its name there, where a table may set it: what a tuning run finds out
 };
@@ -103,50 +104,64 @@ struct Variable {
 using S = Settings;
 using Text = std::string_view;
 constexpr Variable variables[] = {
-    {"ASYNC", [](S& s, Text text) { s.async = flag(text); }},
+    {"ASYNC", "1: a thread moves nonblocking operations on while the program computes (default: 0)",
+     [](S& s, Text text) { s.async = flag(text); }},
     {"CHECK",
+     "1: ranks that disagree about a call are named; results: these are compared with the MPI's, too (default: 0)",
      [](S& s, Text text) {
        s.check = one_of<Check>(text, {{"0", Check::off}, {"1", Check::calls}, {"results", Check::results}});
      }},
-    {"CHECK_TIMEOUT", [](S& s, Text text) { s.check_timeout = parse_number(text, 1, max_check_timeout); }},
-    {"DIRECT_COPY", [](S& s, Text text) { s.shared_memory.direct_copy = parse_bytes(text); }, "direct_copy"},
-    {"FAKE_NODES", [](S& s, Text text) { s.fake_nodes = parse_number(text, 1, max_fake_nodes); }},
-    {"HEAP",
+    {"CHECK_TIMEOUT", "Seconds after which ranks that have not come are named (default: 30)",
+     [](S& s, Text text) { s.check_timeout = parse_number(text, 1, max_check_timeout); }},
+    {"DIRECT_COPY", "Size from which messages in mapped memory are read in place (default: 16K or 32K)",
+     [](S& s, Text text) { s.shared_memory.direct_copy = parse_bytes(text); }, "direct_copy"},
+    {"FAKE_NODES", "Pretend that the ranks of a machine lie on this number of nodes (default: 1)",
+     [](S& s, Text text) { s.fake_nodes = parse_number(text, 1, max_fake_nodes); }},
+    {"HEAP", "What lies in memory that ranks map: off, alloc_mem, auto, shared (default: auto)",
      [](S& s, Text text) {
        s.heap = one_of<HeapUse>(text, {{"off", HeapUse::off},
                                        {"alloc_mem", HeapUse::alloc_mem},
                                        {"auto", HeapUse::automatic},
                                        {"shared", HeapUse::shared}});
      }},
-    {"LEVELS", [](S& s, Text text) { s.levels = parse_levels(text); }},
-    {"MACHINE",
+    {"LEVELS", "The levels of the machine that algorithms know of, such as numa,node (default: all)",
+     [](S& s, Text text) { s.levels = parse_levels(text); }},
+    {"MACHINE", "File of what messages cost; off (default: ~/.config/omnes/machine.toml)",
      [](S& s, Text text) {
        s.machine = file_or_none(text, read_machine);
        s.machine_is_named = true;
      }},
-    {"NOTICES", [](S&, Text text) { folder(text); }},  // read where nothing else is: see report_wrong_family()
-    {"OFF", [](S& s, Text text) { s.off = flag(text); }},
-    {"RECORD", [](S& s, Text text) { s.record = folder(text); }},
-    {"REMAP",
+    {"NOTICES", "Folder where ranks say that the library is not for the program's MPI (default: none)",
+     [](S&, Text text) { folder(text); }},  // read where nothing else is: see report_wrong_family()
+    {"OFF", "1: everything is left to the MPI (default: 0)", [](S& s, Text text) { s.off = flag(text); }},
+    {"RECORD", "Folder where each rank writes at the end of the job which calls it made (default: none)",
+     [](S& s, Text text) { s.record = folder(text); }},
+    {"REMAP", "Whether ranks are renumbered: off, exch, reorder, auto (default: auto)",
      [](S& s, Text text) {
        s.remap = one_of<Remap>(
            text,
            {{"off", Remap::off}, {"exch", Remap::exchange}, {"reorder", Remap::reorder}, {"auto", Remap::automatic}});
      }},
-    {"REPRODUCIBLE", [](S& s, Text text) { s.reproducible = flag(text); }},
-    {"SINGLE_COPY", [](S& s, Text text) { s.shared_memory.single_copy = cutoff(text); }, "single_copy"},
-    {"SLOTS", [](S& s, Text text) { s.shared_memory.slots = parse_number(text, shm::min_slots, shm::max_slots); },
-     "slots"},
-    {"SLOT_BYTES", [](S& s, Text text) { s.shared_memory.slot_bytes = slot_size(text); }, "slot_bytes"},
-    {"STATS", [](S& s, Text text) { s.stats = folder(text); }},
-    {"STATS_SITES", [](S& s, Text text) { s.call_sites = flag(text); }},
-    {"TABLE", [](S& s, Text text) { s.table = file_or_none(text, read_table); }},
-    {"TOPOLOGY", [](S& s, Text text) { s.topology = file(text); }},
-    {"TRANSPORT",
+    {"REPRODUCIBLE", "1: reductions give the same bits wherever ranks lie and whatever the size (default: 0)",
+     [](S& s, Text text) { s.reproducible = flag(text); }},
+    {"SINGLE_COPY", "Size from which other messages are read by a system call; off (default: 96K or off)",
+     [](S& s, Text text) { s.shared_memory.single_copy = cutoff(text); }, "single_copy"},
+    {"SLOTS", "Number of slots of a rank's queue of short messages (default: by ranks)",
+     [](S& s, Text text) { s.shared_memory.slots = parse_number(text, shm::min_slots, shm::max_slots); }, "slots"},
+    {"SLOT_BYTES", "Size of such a slot (default: 32K)",
+     [](S& s, Text text) { s.shared_memory.slot_bytes = slot_size(text); }, "slot_bytes"},
+    {"STATS", "Folder where each rank writes at the end of the job what ran (default: none)",
+     [](S& s, Text text) { s.stats = folder(text); }},
+    {"STATS_SITES", "1: with stats, also where calls are made (default: 0)",
+     [](S& s, Text text) { s.call_sites = flag(text); }},
+    {"TABLE", "File of rules before the compiled-in ones; off (default: ~/.config/omnes/table.toml)",
+     [](S& s, Text text) { s.table = file_or_none(text, read_table); }},
+    {"TOPOLOGY", "File of the network's switches (default: Slurm's)", [](S& s, Text text) { s.topology = file(text); }},
+    {"TRANSPORT", "auto, or mpi: no shared memory, all data go by point-to-point messages (default: auto)",
      [](S& s, Text text) {
        s.transport = one_of<Transport>(text, {{"auto", Transport::automatic}, {"mpi", Transport::mpi}});
      }},
-    {"WAIT",
+    {"WAIT", "How ranks wait: spin, yield, auto (default: auto)",
      [](S& s, Text text) {
        s.wait = one_of<Wait>(text, {{"auto", Wait::automatic}, {"spin", Wait::spin}, {"yield", Wait::yield}});
      }},
@@ -155,10 +170,7 @@ constexpr Variable variables[] = {
 /// Without the prefix.
 std::vector<std::string> all_names() {
   std::vector<std::string> names;
-  for (const Variable& variable : variables) names.push_back(variable.name);
-  for (const bool blocking : {true, false})
-    for (int i = 0; i < operation_count; ++i)
-      names.push_back(variable_of(static_cast<Operation>(i), blocking).substr(prefix.size()));
+  for (const Setting& setting : all_settings()) names.push_back(setting.variable.substr(prefix.size()));
   return names;
 }
 
@@ -247,6 +259,19 @@ Settings read(const char* const* variables, const std::optional<std::string>& ow
 bool is_setting(std::string_view name) {
   const std::vector<std::string> names = all_names();
   return name.starts_with(prefix) && std::ranges::find(names, name.substr(prefix.size())) != names.end();
+}
+
+std::vector<Setting> all_settings() {
+  std::vector<Setting> all;
+  for (const Variable& variable : variables) all.push_back({std::string(prefix) + variable.name, variable.about});
+  for (const bool blocking : {true, false})
+    for (int i = 0; i < operation_count; ++i) {
+      const auto operation = static_cast<Operation>(i);
+      all.push_back({variable_of(operation, blocking),
+                     "Algorithm of " + std::string(name(operation)) + (blocking ? "" : " where it does not block") +
+                         ", such as knomial:k=4; omnes list names them (default: by table and model)"});
+    }
+  return all;
 }
 
 std::string variable_of(Operation operation, bool blocking) {

@@ -78,6 +78,13 @@ OwnFile read_table(const std::string& name);
 /// Whether there is a variable of that name, such as "OMNES_BCAST".
 bool is_setting(std::string_view name);
 
+/// A variable, and one line about it.
+struct Setting {
+  std::string variable, about;
+};
+/// All there are.
+std::vector<Setting> all_settings();
+
 /// "OMNES_BCAST" for bcast; "OMNES_IBCAST" for its forms that do not block.
 std::string variable_of(Operation operation, bool blocking = true);
 
