@@ -76,6 +76,7 @@ def test_exports_mpi_names_in_both_forms(family):
     collectives = ["Barrier", "Bcast", "Reduce", "Allreduce", "Gather", "Scatter", "Allgather", "Alltoall"]
     assert {f"MPI_{name}" for name in collectives} <= names
     assert {f"PMPI_{name}" for name in collectives} <= names
+    assert {"MPI_T_cvar_write", "PMPI_T_pvar_read", "MPI_T_category_get_num"} <= names
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64's instructions")

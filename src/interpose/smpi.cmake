@@ -3,7 +3,7 @@
 # Only blocking collectives are served: what lets others progress meanwhile is left out.
 find_path(smpi_include smpi/mpi.h REQUIRED)
 set(smpi_sources ${interpose_sources} host/host_smpi.cpp)
-foreach(left_out host/host_loaded exports/requests exports/messages exports/makers exports/connecting exports/spawning exports/windows communicator/origins communicator/spares exports/fortran process/lobby process/local_socket process/ports)
+foreach(left_out host/host_loaded exports/requests exports/messages exports/makers exports/connecting exports/spawning exports/windows exports/tools communicator/origins communicator/spares exports/fortran process/lobby process/local_socket process/ports)
   list(REMOVE_ITEM smpi_sources ${CMAKE_CURRENT_SOURCE_DIR}/${left_out}.cpp)
 endforeach()
 

@@ -1,6 +1,12 @@
 // A team's calls: find the plan (usually the one of last time), give it sizes, lend it the arena, run it, count it.
 #include "runtime/team.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "runtime/sizes.hpp"
@@ -37,8 +43,12 @@ struct Team::State {
     const bool kernel = reduction != nullptr && reduction->context == nullptr;
     const Key key(call, form, reduction == nullptr || reduction->commutative,
                   {kernel && call.element <= largest_direct_element, kernel});
-    PlanCache::Range& range =
-        plans.find(key, common_bytes(call), [&](ByteRange& sizes) { return chooser.make(call, key, sizes); });
+    PlanCache::Range& range = plans.find(key, common_bytes(call), [&](ByteRange& sizes) {
+      std::shared_ptr<Prepared> made = chooser.make(call, key, sizes);
+      const std::lock_guard lock(mutex);
+      chosen.push_back({call.operation, sizes, made->algorithm});
+      return made;
+    });
     const std::shared_ptr<Prepared>& prepared =
         form == Form::blocking ? range.prepared.front() : PlanCache::idle_one(range);
     size(*prepared, call);
@@ -73,6 +83,10 @@ struct Team::State {
   /// What is under way may still be counted in it.
   void retire(const Key& key, const std::shared_ptr<Prepared>& prepared) {
     last = nullptr;
+    {
+      const std::lock_guard lock(mutex);
+      chosen.clear();
+    }
     if (!counting) return;
     if (prepared.use_count() > 1) {
       retired.emplace_back(key, prepared);
@@ -89,6 +103,16 @@ struct Team::State {
   Statistics counted;                   // of plans that are gone
   Samples samples;
   std::vector<std::pair<Key, std::shared_ptr<Prepared>>> retired;
+
+  // For other threads.
+  struct Chosen {
+    Operation operation;
+    ByteRange sizes;
+    std::string algorithm;
+  };
+  mutable std::mutex mutex;    // guards what follows
+  std::vector<Chosen> chosen;  // since plans were forgotten
+  std::array<std::string, operation_count> forced;
 };
 
 std::string_view name(Form form) {
@@ -156,12 +180,45 @@ std::shared_ptr<const Plan> Team::second_stage(const std::shared_ptr<Prepared>& 
 }
 
 void Team::force(Operation operation, std::optional<Choice> choice) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->forced[static_cast<int>(operation)] = choice ? to_string(*choice) : std::string();
+  }
   state_->plans.forget();
   state_->chooser.force(operation, std::move(choice));
 }
 
 std::string Team::last_choice() const {
   return state_->last == nullptr ? std::string() : state_->last->algorithm + " (" + state_->last->why + ")";
+}
+
+std::string Team::forced(Operation operation) const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->forced[static_cast<int>(operation)];
+}
+
+std::string Team::chosen(Operation operation) const {
+  std::vector<State::Chosen> all;
+  {
+    const std::lock_guard lock(state_->mutex);
+    std::ranges::copy_if(state_->chosen, std::back_inserter(all),
+                         [&](const auto& one) { return one.operation == operation; });
+  }
+  std::ranges::sort(all, {}, [](const auto& one) { return std::tie(one.sizes.from, one.algorithm); });
+  std::vector<State::Chosen> joined;
+  for (State::Chosen& one : all) {
+    if (joined.empty() || joined.back().algorithm != one.algorithm)
+      joined.push_back(std::move(one));
+    else
+      joined.back().sizes.to = std::max(joined.back().sizes.to, one.sizes.to);
+  }
+  std::string text;
+  for (const auto& [_, sizes, algorithm] : joined) {
+    text += (text.empty() ? "" : "; ") + algorithm;
+    if (joined.size() == 1) break;
+    text += " " + bytes_text(sizes.from) + "-" + (sizes.to == SIZE_MAX ? "" : bytes_text(sizes.to));
+  }
+  return text;
 }
 
 std::vector<Ran> Team::statistics() const {

@@ -60,6 +60,10 @@ class alignas(64) Team {
   void force(Operation operation, std::optional<Choice> choice);
   /// What the last call ran, as OMNES_<OPERATION> takes it, and why; for explaining.
   std::string last_choice() const;
+  /// What is forced, and what has been chosen until then: as OMNES_<OPERATION> takes it; of several by bytes of a part, such as
+  /// "knomial:k=4 0-2047; ring 64K-". Empty: nothing. Also while another thread is in a call.
+  std::string forced(Operation operation) const;
+  std::string chosen(Operation operation) const;
   /// Counts calls and times a sample of them from now on; of each kind it keeps when at most so many were.
   void keep_statistics(std::size_t max_timed);
   /// Of its blocking calls.

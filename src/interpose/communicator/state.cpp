@@ -114,14 +114,20 @@ State* kept_with(const Origin& origin, MPI_Comm comm) {
 
 }  // namespace
 
-State::State() = default;
-State::~State() = default;
+State::State() { counts::enlist(*this); }
+State::~State() { counts::retire(*this); }
 
 void State::begin_anew() {
   unclean = detached = taking_part = false;
   broken = 0;
   if (!lanes) begun = formed = false;
   calls_before = 0;
+}
+
+void State::force(Operation operation, std::optional<Choice> choice) {
+  own_choices = true;
+  team->force(operation, std::move(choice));
+  repeats.forget();
 }
 
 void State::break_off() {

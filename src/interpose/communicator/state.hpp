@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "interpose/communicator/counts.hpp"
 #include "interpose/communicator/lanes.hpp"
 #include "interpose/communicator/members.hpp"
 #include "interpose/communicator/repeats.hpp"
@@ -37,7 +38,7 @@ struct State : Members, std::enable_shared_from_this<State> {
   // What one needs that repeats is in one cache line, with the end of `repeats`.
   [[no_unique_address]] Repeats repeats;  ///< of them
   std::unique_ptr<Team> team;             ///< null: the host serves this communicator
-  std::uint32_t calls = 0;                ///< blocking ones
+  counts::Each served{};                  ///< blocking ones
   std::unique_ptr<Edges> edges;           ///< of its topology; looked up when first needed, by edges_on()
   /// Null: the communicator has no topology. Throws Failure.
   const Edges* edges_on(MPI_Comm comm) {
@@ -51,6 +52,8 @@ struct State : Members, std::enable_shared_from_this<State> {
   std::shared_ptr<void> check;  ///< what OMNES_CHECK knows of the communicator
 
   bool own_choices = false;  ///< the program has forced some, for this communicator
+  /// From now on this runs, wherever it can; none: what the selector says. Not while the communicator is in a call.
+  void force(Operation operation, std::optional<Choice> choice);
 
   // Where operations run, from the first one on.
   std::uint64_t id = 0;  ///< of the communicator, see origins.hpp; by it lanes are agreed on in shared memory; 0: none

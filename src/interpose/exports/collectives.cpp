@@ -64,7 +64,10 @@ Size size_of(Operation operation, const Given<Arguments...>& given) {
 template <class Size, class Pass>
 [[gnu::noinline]] int pass_on(MPI_Comm comm, State* state, Operation operation, Form form, const char* reason,
                               Size size, Pass pass) {
-  if (recording() && reason != called_by_host_itself) record::left_out(operation, form, reason);
+  if (reason != called_by_host_itself) {
+    counts::count(counts::passed, operation);
+    if (recording()) record::left_out(operation, form, reason);
+  }
   if (!reporting()) return pass();
   const auto [bytes, root] = size();
   PassedCall call(comm, state, operation, form, reason, root, bytes);
@@ -192,7 +195,7 @@ constexpr std::uint32_t calls_between_pokes = 64;
 /// one quick call after the other, in which nobody waits for long, still has to let the host progress.
 void settle(State& state, Operation operation) {
   if constexpr (simulated) return;
-  if (++state.calls % calls_between_pokes == 0 ||
+  if (counts::one_more(state.served, operation) % calls_between_pokes == 0 ||
       (operation == Operation::barrier && windows_made.load(std::memory_order_relaxed))) [[unlikely]]
     poke(nullptr);
 }
@@ -264,6 +267,7 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
   if (reporting() && !state.formed) state.team->samples().come();
   open_lanes(state, comm, true);
   if (job.nothing) {
+    counts::one_more(state.served, operation);
     state.team->samples().forget();
     return nullptr;
   }
@@ -360,6 +364,7 @@ int requested(const Made& call, On on, Describe describe, Pass pass) {
     state.taking_part = true;
     if (const char* reason = would_stop(state, call.operation, pending->job)) return reason;
     if (recording()) record::call(state, comm, call.form, pending->job);
+    pending->operation = call.operation;
     pending->job.hold();
     pending->job.copy_small_contribution(state.p);
     open_lanes(state, comm, call.form == Form::persistent);
@@ -407,8 +412,10 @@ Parted parted(const void* buffer, Integers counts, Integers displacements, const
     if (const int code = repeat(Operation::operation, on, Given(Operation::operation OMNES_AFTER arguments));        \
         code >= 0) [[likely]]                                                                                        \
       return code;                                                                                                   \
-    else if (code == left_to_host)                                                                                   \
+    else if (code == left_to_host) {                                                                                 \
+      counts::count(counts::passed, Operation::operation);                                                           \
       return call_host(OMNES_HOST(blocking_name), OMNES_BEFORE arguments comm);                                      \
+    }                                                                                                                \
     const auto first = [](OMNES_BEFORE parameters On on, const void* caller) __attribute__((noinline)) {             \
       const Wide comm = handle(on);                                                                                  \
       return blocking(                                                                                               \

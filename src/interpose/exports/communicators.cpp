@@ -36,9 +36,7 @@ void force_what_is_asked_for(MPI_Comm comm, MPI_Info info) {
     }();
     if (!state) state = find_state(comm, Form::persistent).state;
     if (!state) return;  // the host serves this communicator
-    state->own_choices = true;
-    state->team->force(operation, wish);
-    state->repeats.forget();
+    state->force(operation, wish);
   }
 }
 

@@ -70,11 +70,21 @@
   X(Open_port) X(Close_port) X(Comm_accept) X(Comm_connect) X(Comm_join)                                 \
   X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_get_parent) X(Comm_remote_size) X(Comm_remote_group) X(Comm_delete_attr)        \
   X(Info_create) X(Info_dup) X(Info_set) X(Info_free)
+// Of the interface for tools.
+#define OMNES_HOST_TOOLS(X)                                                                               \
+  X(T_cvar_get_num) X(T_cvar_get_info) X(T_cvar_get_index) X(T_cvar_handle_alloc) X(T_cvar_handle_free)   \
+  X(T_cvar_read) X(T_cvar_write)                                                                          \
+  X(T_pvar_get_num) X(T_pvar_get_info) X(T_pvar_get_index) X(T_pvar_session_create) X(T_pvar_session_free) \
+  X(T_pvar_handle_alloc) X(T_pvar_handle_free) X(T_pvar_start) X(T_pvar_stop) X(T_pvar_read)              \
+  X(T_pvar_write) X(T_pvar_reset) X(T_pvar_readreset)                                                     \
+  X(T_category_get_num) X(T_category_get_info) X(T_category_get_index) X(T_category_get_cvars)            \
+  X(T_category_get_pvars) X(T_category_get_categories)
 // The other functions that begin a message.
 #define OMNES_HOST_BEGINNERS(X)                                                                           \
   X(Send_init) X(Ssend_init) X(Rsend_init) X(Isendrecv) X(Isendrecv_replace) X(Psend_init) X(Precv_init)
 #else
 #define OMNES_HOST_MAKERS(X)
+#define OMNES_HOST_TOOLS(X)
 #define OMNES_HOST_BEGINNERS(X)
 #endif
 // clang-format on
@@ -86,9 +96,13 @@ struct Host {
   OMNES_HOST_FUNCTIONS(OMNES_MEMBER)
   OMNES_HOST_COUNT_FUNCTIONS(OMNES_MEMBER)
   OMNES_HOST_MAKERS(OMNES_MEMBER)
+  OMNES_HOST_TOOLS(OMNES_MEMBER)
   OMNES_HOST_BEGINNERS(OMNES_MEMBER)
 #undef OMNES_MEMBER
-  int (*Attr_put)(MPI_Comm comm, int key, void* value);  ///< not in all headers
+  // Not in all headers:
+  int (*Attr_put)(MPI_Comm comm, int key, void* value);
+  int (*T_category_get_num_events)(int category, int* events);
+  int (*T_category_get_events)(int category, int length, int* indices);
   // MPIX_..., where the host has them:
   int (*Comm_is_revoked)(MPI_Comm comm, int* flag);
   int (*Comm_revoke)(MPI_Comm comm);

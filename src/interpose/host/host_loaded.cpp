@@ -74,8 +74,11 @@ Family look_up_host() {
     OMNES_HOST_FUNCTIONS(OMNES_LOOK_UP)
     OMNES_HOST_COUNT_FUNCTIONS(OMNES_LOOK_UP)
     OMNES_HOST_MAKERS(OMNES_LOOK_UP)
+    OMNES_HOST_TOOLS(OMNES_LOOK_UP)
     OMNES_HOST_BEGINNERS(OMNES_LOOK_UP)
     OMNES_LOOK_UP(Attr_put)
+    OMNES_LOOK_UP(T_category_get_num_events)
+    OMNES_LOOK_UP(T_category_get_events)
 #undef OMNES_LOOK_UP
 #define OMNES_LOOK_UP(name) host.name = reinterpret_cast<decltype(host.name)>(dlsym(library, "PMPIX_" #name))
     OMNES_LOOK_UP(Comm_is_revoked);

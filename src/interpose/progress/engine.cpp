@@ -373,6 +373,7 @@ void take_off(Pending& pending, const Inside& inside) {
   pending.flight.bases = bases_of(pending.flight.go_on ? exchange_of_counts(call, pending.all_counts.data()) : call);
   pending.code = 0;
   if (reporting()) pending.started = now();
+  counts::count(counts::not_blocking, pending.operation);
   const bool moves = !pending.job.nothing, later = moves && inside.again();
   if (later) late.push_back(&pending);
   if (moves && !later) enqueue(pending);

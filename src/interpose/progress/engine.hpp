@@ -37,6 +37,7 @@ struct Pending {
   MPI_Comm comm;  ///< for errors
   Staging rooms[3];
   Job job{rooms};
+  Operation operation{};  ///< that the program has called
 
   // The engine's.
   std::shared_ptr<Prepared> prepared;

@@ -160,6 +160,7 @@ void Segment::everyone_attached() {
 
 Segment::~Segment() {
   everyone_attached();
+  all_bytes_.fetch_sub(bytes_, std::memory_order_relaxed);
   if (pooled_)
     std::atomic_ref(layout_.identity(0)->left).fetch_add(1, std::memory_order_acq_rel);
   else

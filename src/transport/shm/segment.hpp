@@ -10,6 +10,7 @@
 // takes Medium::pool: they are nameless, too, and the memory may be mapped already (pool.hpp).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,7 +55,9 @@ class Segment {
   bool waits_for_all() const { return fd_ >= 0 || !name_.empty(); }
 
   const Geometry& geometry() const { return geometry_; }
-  std::size_t bytes() const { return bytes_; }      ///< in all
+  std::size_t bytes() const { return bytes_; }  ///< in all
+  /// Of all that this process has now.
+  static std::uint64_t bytes_of_all() { return all_bytes_.load(std::memory_order_relaxed); }
   const Layout& layout() const { return layout_; }  ///< of the first lane
   std::byte* base(int lane = 0) const {
     OMNES_ASSERT(lane >= 0 && lane < geometry_.lanes);
@@ -64,9 +67,12 @@ class Segment {
  private:
   friend class Pool;
   Segment(const Geometry& geometry, std::byte* base, bool pooled = false)
-      : geometry_(geometry), bytes_(geometry.total_bytes()), base_(base), pooled_(pooled), layout_(geometry, base) {}
+      : geometry_(geometry), bytes_(geometry.total_bytes()), base_(base), pooled_(pooled), layout_(geometry, base) {
+    all_bytes_.fetch_add(bytes_, std::memory_order_relaxed);
+  }
   static std::shared_ptr<Segment> map(const Geometry& geometry, int fd, std::string& error);
 
+  static inline std::atomic<std::uint64_t> all_bytes_{0};
   Geometry geometry_;
   std::size_t bytes_;
   std::byte* base_;

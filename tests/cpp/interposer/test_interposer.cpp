@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <string>
 #include <thread>
 
 #include "../in_child.hpp"
@@ -333,6 +335,58 @@ TEST(InfoKeys, ChooseAlgorithmsOrSayWhyNot) {
 }
 
 // A call with an error is its rank's own affair: the others' go on as soon as it makes a right one.
+// Control variables of a host that loads more of itself.
+int controls_of_host = 2;
+int count_controls(int* count) {
+  *count = controls_of_host;
+  return MPI_SUCCESS;
+}
+int count_one(int* count) {
+  *count = 1;
+  return MPI_SUCCESS;
+}
+int tell_control(int index, char* name, int* length, int*, MPI_Datatype*, MPI_T_enum*, char*, int*, int*, int*) {
+  if (index < 0 || index >= controls_of_host) return MPI_T_ERR_INVALID_INDEX;
+  *length = std::snprintf(name, *length, "host_%d", index) + 1;
+  return MPI_SUCCESS;
+}
+int find_control(const char* name, int* index) {
+  return std::sscanf(name, "host_%d", index) == 1 && *index < controls_of_host ? MPI_SUCCESS : MPI_T_ERR_INVALID_NAME;
+}
+
+void expect_control(const char* name, int index) {
+  char found[100];
+  int at = -1, length = sizeof found;
+  MPI(T_cvar_get_index(name, &at));
+  if (at != index) fake::fail("%s is at %d, not at %d", name, at, index);
+  MPI(T_cvar_get_info(index, found, &length, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr));
+  if (std::string(found) != name) fake::fail("%s is at %d, not %s", found, index, name);
+}
+
+TEST(ToolsVariables, StayWhereTheyAreWhenTheHostGetsMore) {
+  expect_right({.ranks = 1}, [] {
+    omnes::interpose::host.T_cvar_get_num = count_controls;
+    omnes::interpose::host.T_cvar_get_info = tell_control;
+    omnes::interpose::host.T_cvar_get_index = find_control;
+    omnes::interpose::host.T_pvar_get_num = omnes::interpose::host.T_category_get_num = count_one;
+    int before = 0, after = 0, first = 0, none = 0;
+    MPI(T_cvar_get_num(&before));
+    MPI(T_cvar_get_index("OMNES_WAIT", &first));
+    expect_control("host_1", 1);
+    if (MPI_T_cvar_get_index("host_2", &none) != MPI_T_ERR_INVALID_NAME) fake::fail("a variable that is not there");
+    controls_of_host = 4;
+    MPI(T_cvar_get_num(&after));
+    if (after != before + 2) fake::fail("%d variables, not %d", after, before + 2);
+    expect_control("OMNES_WAIT", first);
+    expect_control("host_1", 1);
+    expect_control("host_2", before);
+    expect_control("host_3", before + 1);
+    if (MPI_T_cvar_get_info(after, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) !=
+        MPI_T_ERR_INVALID_INDEX)
+      fake::fail("a variable behind the last one");
+  });
+}
+
 TEST(Errors, OfCallsAreTheHosts) {
   const fake::Result result = fake::run({.ranks = 3, .variables = {}}, [] {
     programs::begin();

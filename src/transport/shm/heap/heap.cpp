@@ -336,6 +336,13 @@ void Heap::give_back(void* piece, bool keep_pages) {
   (dirty ? dirty_ : clean_).add({offset, bytes});
 }
 
+std::size_t Heap::used_bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t sum = 0;
+  for (const auto& [offset, bytes] : used_) sum += bytes;
+  return sum;
+}
+
 std::size_t Heap::room(const void* piece) const {
   const std::lock_guard lock(mutex_);
   const auto used = used_.find(reinterpret_cast<std::uintptr_t>(piece) - base_);

@@ -82,6 +82,8 @@ class Heap {
   void give_back(void* piece, bool keep_pages = true);
   /// Gives the system the memory of some pages of a piece, which stays taken. Takes no lock.
   void release(void* pages, std::size_t bytes);
+  /// In all pieces that are taken.
+  std::size_t used_bytes() const;
   /// The bytes that may be used of what take() returned: at least as many as asked for.
   std::size_t room(const void* piece) const;
   bool holds(const void* address) const { return reinterpret_cast<std::uintptr_t>(address) - base_ < mapping_.end(); }
