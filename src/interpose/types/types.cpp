@@ -84,7 +84,7 @@ std::vector<Named> named_types() {
       {MPI_CXX_BOOL, c_logical},
       {MPI_LOGICAL, fortran_logical},
       {MPI_BYTE, byte},
-      {MPI_CHAR, std::is_signed_v<char> ? signed_integer : unsigned_integer},  // MPI has no reductions on it, all hosts do
+      {MPI_CHAR, std::is_signed_v<char> ? signed_integer : unsigned_integer},  // to all hosts, not to MPI
       {MPI_WCHAR, other},
       {MPI_CHARACTER, other},
       {MPI_PACKED, other},
