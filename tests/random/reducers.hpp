@@ -136,6 +136,13 @@ struct Reducible {
   Base own;  ///< of the program's own types: one item is an element
 };
 
+// MPICH before 4.1 compares unsigned numbers as if they had a sign.
+#if defined MPICH_NUMVERSION && MPICH_NUMVERSION < 40100000
+constexpr int compared_uchars = 128;
+#else
+constexpr int compared_uchars = 256;
+#endif
+
 /// All there are. The last ones are the program's own.
 inline const std::vector<Reducer>& reducers() {
   using namespace std;
@@ -154,7 +161,7 @@ inline const std::vector<Reducer>& reducers() {
       arithmetic<uint8_t, 256, either<uint8_t>>("bor", &byte, MPI_BOR),
       arithmetic<int64_t, 1 << 30, greater<int64_t>>("max", &i64, MPI_MAX),
       arithmetic<float, 1 << 20, lesser<float>, -5000>("min", &f32, MPI_MIN),
-      arithmetic<uint8_t, 256, greater<uint8_t>>("max", &u8, MPI_MAX),
+      arithmetic<uint8_t, compared_uchars, greater<uint8_t>>("max", &u8, MPI_MAX),
       arithmetic<uint16_t, 65536, sum<uint16_t>>("sum", &u16, MPI_SUM),
       arithmetic<char, 200, lesser<char>, -100>("min", &c8, MPI_MIN),
       arithmetic<uint64_t, 1 << 30, product<uint64_t>>("prod", &u64, MPI_PROD),
