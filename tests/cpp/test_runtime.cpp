@@ -607,7 +607,7 @@ TEST(Adoption, IsOverBeforeMessagesOfOtherNodesCome) {
       call.recv = buffer.data();
       call.count = bytes;
       call.element = 1;
-      for (int round = 0; round < 200; ++round) {
+      for (int round = 0; round < 500; ++round) {
         std::ranges::fill(buffer, static_cast<char>(r == 0 ? round : -1));
         EXPECT_EQ(team.run(call), 0);
         EXPECT_EQ(std::ranges::count(buffer, static_cast<char>(round)), bytes);
@@ -677,7 +677,7 @@ TEST(Adoption, OfPartsThatLieInARow) {
         call.send_counts = counts;
         call.send_starts = starts;
       }
-      for (int round = 0; round < 300; ++round) {
+      for (int round = 0; round < 500; ++round) {
         for (int i = 0; i < p; ++i) std::fill_n(all.begin() + static_cast<std::ptrdiff_t>(starts[i]), part, round + i);
         EXPECT_EQ(team.run(call), 0);
         EXPECT_EQ(std::ranges::count(own, static_cast<char>(round + r)), part);
@@ -696,7 +696,7 @@ TEST(Adoption, NotOfResultsThatTwoRanksExchange) {
     const std::vector<char> send(elements, 1);
     std::vector<char> recv(elements);
     const Call call = adding(Operation::allreduce, sum, send, recv);
-    for (int round = 0; round < 300; ++round) {
+    for (int round = 0; round < 500; ++round) {
       EXPECT_EQ(team.run(call), 0);
       EXPECT_EQ(std::ranges::count(recv, 2), elements);
     }

@@ -20,7 +20,7 @@
 #include "check.h"
 
 // Integers, collectives of each kind, calls with the same buffers, microseconds.
-enum { LONG = 1 << 18, ROUNDS = 40, AGAIN = 300, STOPPED = 50000 };
+enum { LONG = 1 << 18, ROUNDS = 40, AGAIN = 800, STOPPED = 50000 };
 
 extern char** environ;
 

@@ -521,8 +521,10 @@ Adoption::Candidate& Adoption::candidate(const std::byte* buffer) {
                                    [](const Candidate& one) { return std::pair(one.buffer != nullptr, one.spent); });
 }
 
-// As one who may rent or buy skis: who buys once the rents have come to the price pays at most twice what was best. To ask for the price
-// has one, too.
+// As one who may rent or buy skis: who buys once the rents have come to three times the price pays at most a third more than who
+// never buys, and loops that go on for long do not notice. To ask for the price has one, too.
+constexpr double patience = 3;
+
 bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
   Candidate& known = candidate(buffer);
   if (known.buffer != buffer) {
@@ -539,7 +541,7 @@ bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
   known.spent += copying_ * static_cast<double>(bytes);
   const auto doubled = static_cast<double>(1U << std::min(known.losses, max_losses));
   const double price = looking_ + adopting_ * static_cast<double>(known.bytes);
-  if (known.spent < price * doubled || bytes < known.bytes) return false;
+  if (known.spent < patience * price * doubled || bytes < known.bytes) return false;
   known.spent = 0;
   return true;
 }

@@ -6,7 +6,7 @@
 // mapped in their place. The bytes before the first and behind the last whole page stay where they are: the piece has a
 // page more at either end, to which who sends copies them for each message, and from which who receives takes them.
 //
-// When: as soon as so much time was spent on a buffer that adopting it would have paid; twice as much after each time that it
+// When: as soon as three times as much time was spent on a buffer as adopting it takes; twice as much after each time that it
 // did not pay. What it costs and what a copy less saves is measured.
 //
 // Why it is correct:
