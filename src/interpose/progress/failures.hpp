@@ -18,7 +18,7 @@ bool are_survived();
 /// In MPI_COMM_WORLD, as far as the host knows.
 bool are_known();
 
-/// The code with which operations of the communicator have to end; 0: none. Of a detached one only its members count. Throws Failure.
+/// The code with which operations of the communicator have to end; 0: none. Of a detached one only its members count.
 int code_for(const State& state, MPI_Comm comm);
 /// When to ask for it: now and then.
 class Pace {
