@@ -7,6 +7,7 @@ hosts see.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -79,7 +80,8 @@ def _follow(lifeline: int, command: Sequence[subprocess.Popen[bytes]]) -> None:
     while number := os.read(lifeline, 1):
         if not command:
             os._exit(128 + number[0])
-        os.kill(command[0].pid, number[0])
+        with contextlib.suppress(ProcessLookupError):  # it may have ended by the same signal
+            os.kill(command[0].pid, number[0])
     os._exit(1)
 
 
