@@ -6,7 +6,6 @@
 #include "interpose/communicator/record.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <limits>
 #include <map>
@@ -19,6 +18,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/ticks.hpp"
 #include "interpose/communicator/members.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
@@ -39,11 +39,6 @@ constexpr const char* op_names[] = {"sum",  "prod", "max", "min",  "land",   "lo
 constexpr const char* element_names[] = {"i8",      "i16",     "i32",     "i64",     "u8",     "u16",     "u32",
                                          "u64",     "f32",     "f64",     "c64",     "c128",   "i16_i32", "i32_i32",
                                          "i64_i32", "f32_i32", "f64_i32", "f32_f32", "f64_f64"};
-
-std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string list(const auto& numbers) {
   std::string text;
@@ -149,7 +144,7 @@ struct Recorder {
   std::uint32_t fresh = 0;  ///< of the call that has not got its request yet
   bool fresh_is_persistent = false;
   std::map<std::tuple<Operation, Form, std::string>, std::uint64_t> left;
-  std::int64_t begun = now(), last_end = begun;
+  std::int64_t begun = ticks::monotonic_ns(), last_end = begun;
 
   bool is_first() {
     if (first == std::thread::id()) first = std::this_thread::get_id();
@@ -163,11 +158,11 @@ struct Recorder {
     full = events.size() == max_events || bytes_described > max_bytes_described;
     if (full) return;
     const bool follows = within && within->has_events_;
-    const std::int64_t gap = follows ? 0 : (within ? within->since_ : now()) - last_end;
+    const std::int64_t gap = follows ? 0 : (within ? within->since_ : ticks::monotonic_ns()) - last_end;
     constexpr std::int64_t longest = std::numeric_limits<std::uint32_t>::max();
     events.push_back({at->second, static_cast<std::uint32_t>(std::clamp<std::int64_t>(gap, 0, longest)), request});
     for (Within* w = within; w; w = w->outer_) w->has_events_ = true;
-    if (!within) last_end = now();
+    if (!within) last_end = ticks::monotonic_ns();
   }
 
   void note_call() {
@@ -253,7 +248,7 @@ void Recorder::write(std::FILE* file) const {
 void Within::enter() {
   entered_ = true;
   outer_ = within;
-  since_ = outer_ ? outer_->since_ : now();
+  since_ = outer_ ? outer_->since_ : ticks::monotonic_ns();
   has_events_ = outer_ && outer_->has_events_;
   within = this;
 }
@@ -263,7 +258,7 @@ void Within::leave() {
   if (outer_ || !has_events_) return;
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
-  r.last_end = now();
+  r.last_end = ticks::monotonic_ns();
 }
 
 void begin() {

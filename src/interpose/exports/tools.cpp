@@ -162,7 +162,9 @@ struct Performing {
   std::uint64_t sum = 0, before = 0;  ///< counted until it was started last; what stood there then
 
   std::uint64_t now() const { return performance->value(performance->operation); }
-  std::uint64_t value() const { return performance->counts ? sum + (running ? now() - before : 0) : now(); }
+  /// Of one that counts, when `now` stands there.
+  std::uint64_t counted(std::uint64_t now) const { return sum + (running ? now - before : 0); }
+  std::uint64_t value() const { return performance->counts ? counted(now()) : now(); }
   void set(std::uint64_t value) {
     sum = value;
     before = now();
@@ -648,7 +650,7 @@ OMNES_EXPORT(T_pvar_readreset, Wide session, Wide handle, void* value) {
     if (!of.performance->counts) return MPI_T_ERR_PVAR_NO_ATOMIC;
     if (!value) return MPI_T_ERR_INVALID;
     const std::uint64_t now = of.now();
-    *static_cast<unsigned long long*>(value) = of.sum + (of.running ? now - of.before : 0);
+    *static_cast<unsigned long long*>(value) = of.counted(now);
     of.sum = 0;
     of.before = now;
     return MPI_SUCCESS;

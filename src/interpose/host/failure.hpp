@@ -26,13 +26,6 @@ inline void check_raised(int code) {
 
 /// Whether a communicator may be revoked at all: the host is to survive failures, or this process has revoked one.
 inline constexpr std::atomic<bool>& may_be_revoked = seldom.may_be_revoked;
-/// Whether a process of the communicator has failed and another one has said so (ULFM): then the host complains.
-inline bool revoked(MPI_Comm comm) {
-  if (!may_be_revoked.load(std::memory_order_relaxed)) [[likely]]
-    return false;
-  int flag = 0;
-  return host.Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag;
-}
 
 /// A new code whose MPI_Error_string is this line.
 int code_saying(const std::string& line);

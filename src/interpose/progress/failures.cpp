@@ -2,11 +2,11 @@
 #include "interpose/progress/failures.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "base/ticks.hpp"
 #include "interpose/process/world.hpp"
 
 namespace omnes::interpose::failures {
@@ -37,6 +37,11 @@ std::vector<int> failed_ranks(const World& world) {
   return ranks;
 }
 
+bool revoked(MPI_Comm comm) {
+  int flag = 0;
+  return host.Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag;
+}
+
 bool has_failed_member(const State& state) {
   const std::vector<int> failed = failed_ranks(*state.world);
   return std::ranges::any_of(failed,
@@ -57,8 +62,7 @@ int code_for(const State& state, MPI_Comm comm) {
 }
 
 bool Pace::is_time() {
-  const std::int64_t now =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  const std::int64_t now = ticks::monotonic_ns();
   if (now < next_) return false;
   next_ = now + between_looks;
   return true;

@@ -159,8 +159,8 @@ bool pages_may_move(const Mappings& mappings) {
 }
 
 bool is_on_own_stack(const std::byte* first, std::size_t bytes) {
-  if (getpid() ==
-      static_cast<pid_t>(syscall(SYS_gettid))) {  // of the first thread the C library would read all mappings
+  const bool is_first_thread = syscall(SYS_gettid) == getpid();
+  if (is_first_thread) {  // of which the C library would read all mappings
     const auto* const top = reinterpret_cast<const std::byte*>(getauxval(AT_EXECFN));
     return first < top && static_cast<const std::byte*>(__builtin_frame_address(0)) < first + bytes;
   }
