@@ -65,7 +65,7 @@ test-arm64: setup
 	@scripts/test-arm64
 
 test-python: setup
-	@$(venv)/python -m pytest -q -n 2 --dist worksteal --durations=10
+	@$(venv)/python -m pytest -q -n 3 --dist worksteal --durations=10
 
 lint: setup
 	@scripts/check-includes
