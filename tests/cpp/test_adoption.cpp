@@ -384,6 +384,43 @@ TEST_F(AdoptionTest, ABufferThatGrowsIsAdoptedAnew) {
   EXPECT_TRUE(is_adopted(memory.data + megabyte, megabyte));
 }
 
+TEST_F(AdoptionTest, WhatGrowsStaysAdoptedWhereTheRestCannotBe) {
+  const Memory memory(2 * megabyte);
+  ASSERT_NE(
+      mmap(memory.data + megabyte, megabyte, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+      MAP_FAILED);
+  memory.fill(1);
+  adopt(memory.data, megabyte);
+  EXPECT_EQ(come_back(memory.data, 2 * megabyte, 1000), nullptr);
+  EXPECT_GT(adoption->tally().refused, 0u);
+  EXPECT_TRUE(is_adopted(memory.data, megabyte));
+  EXPECT_TRUE(memory.is_filled(1));
+}
+
+TEST_F(AdoptionTest, WhatGrowsHasToComeBackAnew) {
+  const auto times_until_adopted = [&](std::byte* buffer, std::size_t bytes) {
+    for (int i = 0; i < 100000; ++i)
+      if (is_adopted(buffer, bytes)) return i;
+    return -1;
+  };
+  const Memory first(2 * megabyte), memory(4 * megabyte);
+  adopt(first.data, 2 * megabyte);  // when no price is known
+  const int anew = times_until_adopted(memory.data, megabyte / 2);
+  EXPECT_GT(anew, 0);
+  for (std::size_t bytes = megabyte; bytes <= memory.bytes; bytes *= 2)
+    for (int i = 0; i < anew / 4; ++i) ASSERT_FALSE(is_adopted(memory.data, bytes));
+  adopt(memory.data, memory.bytes);
+}
+
+TEST_F(AdoptionTest, NothingIsTwiceInTheHeapAfterBuffersHaveGrown) {
+  const Memory memory(8 * megabyte);
+  memory.fill(1);
+  for (std::size_t bytes = megabyte; bytes <= memory.bytes; bytes *= 2) adopt(memory.data, bytes);
+  EXPECT_TRUE(memory.is_filled(1));
+  EXPECT_EQ(adoption->adopted_bytes(), memory.bytes);
+  EXPECT_LT(heap_bytes(), memory.bytes + megabyte);
+}
+
 TEST_F(AdoptionTest, BuffersByTurnsAreAdoptedWhereverTheyLie) {
   const auto place = [](const std::byte* buffer) {  // as the adoption's table has it, or finer
     return reinterpret_cast<std::uintptr_t>(buffer) / 64 * 0x9e3779b97f4a7c15 >> 58;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -525,6 +526,10 @@ Adoption::Candidate& Adoption::candidate(const std::byte* buffer) {
 // never buys, and loops that go on for long do not notice. To ask for the price has one, too.
 constexpr double patience = 3;
 
+/// Whether this is the 1st to 8th, 10th, 12th, 14th, 16th, 20th, ... time. Others wait for a rank that adopts: those whose
+/// prices differ a little do it in the same call.
+bool is_round(std::uint32_t times) { return times < 8 || times % (std::bit_floor(times) / 4) == 0; }
+
 bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
   Candidate& known = candidate(buffer);
   if (known.buffer != buffer) {
@@ -532,16 +537,22 @@ bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
     for (Candidate& other : set_of(buffer)) other.spent /= 2;  // who does not come any more makes room at last
     return false;
   }
-  known.bytes = std::max(known.bytes, bytes);
+  if (bytes > known.bytes) {  // it may grow further: the more it has grown, the less says what was before
+    const double grown = static_cast<double>(bytes) / static_cast<double>(known.bytes);
+    known.spent /= grown * grown;
+    known.bytes = bytes;
+    known.times = 0;
+  }
   if (adopting_ == 0) {
     came_back_ += bytes;
     if (came_back_ < worth_measuring) return false;
     measure();
   }
   known.spent += copying_ * static_cast<double>(bytes);
+  if (bytes < known.bytes || !is_round(known.times++)) return false;
   const auto doubled = static_cast<double>(1U << std::min(known.losses, max_losses));
   const double price = looking_ + adopting_ * static_cast<double>(known.bytes);
-  if (known.spent < patience * price * doubled || bytes < known.bytes) return false;
+  if (known.spent < patience * price * doubled) return false;
   known.spent = 0;
   return true;
 }
@@ -552,24 +563,30 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   std::byte *const first = page_from(buffer), *const end = page_up_to(buffer + bytes);
   const auto pages = static_cast<std::size_t>(end - first);
   if (pages > max_bytes_ || given_back_ >= max_given_back || !is_told_() || !pages_may_move(mappings_)) return nullptr;
-  for (auto at = find(first, end); at != adopted_.end(); at = find(first, end)) {
+  std::vector<std::byte*> grown;  // what it was before, which stays adopted until it lies elsewhere in the heap
+  std::size_t already = 0;        // bytes of it
+  std::byte* next = first;        // of what is not adopted
+  for (auto at = find(first, end); at != adopted_.end(); at = find(next, end)) {
+    const Adopted& found = *at->second;
     // What lies beside the buffer does not belong to the call: others may write it while it would become private.
     const bool before = at->first < first;
-    const bool behind = at->first + at->second->bytes_ > end;
-    if (at->second->users_ > 0 || (before && behind)) return nullptr;
-    if (!((before || behind) && is_whole(*at->second) ? give_back_part(at, first, end) : give_back(at))) return nullptr;
+    const bool behind = at->first + found.bytes_ > end;
+    if (found.users_ > 0 || (before && behind)) return nullptr;
+    if (!is_whole(found)) {
+      if (!give_back(at)) return nullptr;
+    } else if (before || behind) {
+      if (!give_back_part(at, first, end)) return nullptr;
+    } else {
+      if (!may_be_adopted(next, at->first)) return nullptr;
+      at->second->used_at_ = uses_;
+      grown.push_back(at->first);
+      already += found.bytes_;
+      next = at->first + found.bytes_;
+    }
   }
-  // What is left of one that is not whole any more.
-  heap_.for_each_elsewhere(mappings_, reinterpret_cast<std::uintptr_t>(first), reinterpret_cast<std::uintptr_t>(end),
-                           [&](const Mapping& mapping) {
-                             auto* const from = std::max(first, reinterpret_cast<std::byte*>(mapping.begin));
-                             auto* const to = std::min(end, reinterpret_cast<std::byte*>(mapping.end));
-                             if (mapping.readable && mapping.writable)
-                               make_private(from, from, static_cast<std::size_t>(to - from));
-                           });
-  if (!may_be_adopted(first, pages)) return nullptr;
+  if (!may_be_adopted(next, end)) return nullptr;
   look_at_all();  // what is not needed any more goes before more is taken
-  if (!make_room(pages, candidate(buffer).since)) return nullptr;
+  if (!make_room(pages - already, candidate(buffer).since)) return nullptr;
   auto* const piece = static_cast<std::byte*>(heap_.take(pages + 2 * page()));
   if (piece == nullptr) return nullptr;
   const double begin = nanoseconds();
@@ -577,6 +594,11 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   if (!move_into(heap_, first, piece + page(), pages)) {
     give_up(piece, pages + 2 * page());
     return nullptr;
+  }
+  for (std::byte* const former : grown) {
+    const auto gone = adopted_.extract(former);
+    adopted_bytes_ -= gone.mapped()->bytes_;
+    give_up(gone.mapped()->piece_, gone.mapped()->piece_bytes_);
   }
   // One that was interrupted, for milliseconds where ranks share CPUs, says little.
   const double took = (nanoseconds() - begin) / static_cast<double>(pages);
@@ -597,13 +619,21 @@ bool Adoption::make_room(std::size_t bytes, std::uint64_t since) {
   return true;
 }
 
-bool Adoption::may_be_adopted(std::byte* first, std::size_t bytes) const {
-  const auto begin = reinterpret_cast<std::uintptr_t>(first), end = begin + bytes;
-  for (std::uintptr_t next = begin; next < end;) {
+bool Adoption::may_be_adopted(std::byte* first, std::byte* end) {
+  if (first == end) return true;
+  const auto begin = reinterpret_cast<std::uintptr_t>(first), last = reinterpret_cast<std::uintptr_t>(end);
+  // What is left of one that is not whole any more.
+  heap_.for_each_elsewhere(mappings_, begin, last, [&](const Mapping& mapping) {
+    auto* const from = std::max(first, reinterpret_cast<std::byte*>(mapping.begin));
+    auto* const to = std::min(end, reinterpret_cast<std::byte*>(mapping.end));
+    if (mapping.readable && mapping.writable) make_private(from, from, static_cast<std::size_t>(to - from));
+  });
+  for (std::uintptr_t next = begin; next < last;) {
     const auto found = mappings_.at(next);
     if (!found || !is_plain(*found) || has_own_policy(next) || mappings_.name_at(next) == "[stack]") return false;
     next = found->end;
   }
+  const std::size_t bytes = last - begin;
   return !is_on_own_stack(first, bytes) && !some_are_huge(first, bytes) && all_lie_near(first, bytes);
 }
 

@@ -120,6 +120,7 @@ class Adoption {
   struct Candidate {
     std::byte* buffer = nullptr;
     std::size_t bytes = 0;
+    std::uint32_t times = 0;   // that it came in that length
     double spent = 0;          // ns that would have been saved
     std::uint32_t losses = 0;  // so often in a row it could not be adopted, or that did not pay
     std::uint64_t since = 0;   // of uses_
@@ -143,7 +144,8 @@ class Adoption {
   bool wanted(std::byte* buffer, std::size_t bytes);
   Adopted* adopt(std::byte* buffer, std::size_t bytes);
   bool make_room(std::size_t bytes, std::uint64_t since);
-  bool may_be_adopted(std::byte* first, std::size_t bytes) const;
+  /// Pages of the program that are not.
+  bool may_be_adopted(std::byte* first, std::byte* end);
   void measure();
 
   Heap& heap_;
