@@ -70,8 +70,8 @@ constexpr std::uint32_t max_losses = 20;
 
 constexpr double never_pays = 1e9;  // ns for a byte
 
-// Bytes whose copies take longer than to measure prices, 0.3 ms: a program whose buffers come back less often loses by it.
-constexpr std::size_t worth_measuring = std::size_t{32} << 20;
+// Bytes whose copies take ten times as long as to measure prices, 0.5 ms: a program whose buffers come back less often loses by it.
+constexpr std::size_t worth_measuring = std::size_t{64} << 20;
 
 // ns: about what it takes to see whether a buffer may be adopted, before one has been.
 constexpr double first_look = 300'000;
