@@ -412,6 +412,20 @@ TEST_F(AdoptionTest, WhatGrowsHasToComeBackAnew) {
   adopt(memory.data, memory.bytes);
 }
 
+TEST_F(AdoptionTest, LengthsThatVaryDoNotKeepABufferFromIt) {
+  const Memory memory(megabyte);
+  bool adopted = false;
+  for (int i = 0; i < 1000 && !adopted; ++i) adopted = is_adopted(memory.data, megabyte - 32 * i - 16);  // never longer
+  EXPECT_TRUE(adopted);
+}
+
+TEST_F(AdoptionTest, WhatWasLongOnceIsAdoptedAtItsUsualLength) {
+  const Memory memory(8 * megabyte);
+  EXPECT_EQ(adoption->use(memory.data, memory.bytes), nullptr);
+  adopt(memory.data, megabyte);
+  EXPECT_EQ(adoption->adopted_bytes(), megabyte);
+}
+
 TEST_F(AdoptionTest, NothingIsTwiceInTheHeapAfterBuffersHaveGrown) {
   const Memory memory(8 * megabyte);
   memory.fill(1);

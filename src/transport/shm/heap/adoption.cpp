@@ -549,10 +549,14 @@ bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
     measure();
   }
   known.spent += copying_ * static_cast<double>(bytes);
-  if (bytes < known.bytes || !is_round(known.times++)) return false;
   const auto doubled = static_cast<double>(1U << std::min(known.losses, max_losses));
-  const double price = looking_ + adopting_ * static_cast<double>(known.bytes);
-  if (known.spent < patience * price * doubled) return false;
+  const double enough = patience * doubled * (looking_ + adopting_ * static_cast<double>(known.bytes));
+  if (bytes < known.bytes / 8 * 7) {  // no part of it: what is longer will come again, or else is over
+    if (known.spent >= 2 * enough)
+      known = {.buffer = buffer, .bytes = bytes, .losses = known.losses, .since = known.since};
+    return false;
+  }
+  if (!is_round(known.times++) || known.spent < enough) return false;
   known.spent = 0;
   return true;
 }

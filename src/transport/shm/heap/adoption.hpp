@@ -120,7 +120,7 @@ class Adoption {
   struct Candidate {
     std::byte* buffer = nullptr;
     std::size_t bytes = 0;
-    std::uint32_t times = 0;   // that it came in that length
+    std::uint32_t times = 0;   // that it came in about that length
     double spent = 0;          // ns that would have been saved
     std::uint32_t losses = 0;  // so often in a row it could not be adopted, or that did not pay
     std::uint64_t since = 0;   // of uses_
