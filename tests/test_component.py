@@ -98,6 +98,18 @@ def test_collectives_that_open_mpi_makes_itself(run, report, tmp_path, monkeypat
     assert calls["own"] > 2 * calls["front"]
 
 
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_between_groups(run, report, transport):
+    """Of a call with a root Open MPI need not tell all ranks of a component."""
+    expect_ok(run(3, "between", *(["quick"] if transport == "messages" else []), **TRANSPORTS[transport]))
+    left = report()["passed"]
+    reason = "with a root on an intercommunicator, persistent or before all others"
+    assert {entry["reason"] for entry in left} == {reason}
+    assert {entry["operation"] for entry in left if entry["form"] != "persistent"} == {"bcast"}
+    rooted = {"bcast", "reduce", "gather", "gatherv", "scatter", "scatterv"}
+    assert {entry["operation"] for entry in left} == rooted
+
+
 def test_errors_are_the_stock_ones(run):
     served = run(2, "errors")
     stock = run(2, "errors", OMPI_MCA_coll="^omnes")

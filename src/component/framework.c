@@ -1,6 +1,6 @@
 /* The component as Open MPI's framework of collectives sees it: its parameters, its module of each communicator, when MPI begins and ends.
  *
- * Each communicator with several ranks gets a module. Its functions are those of src/interpose/exports/collectives.cpp; what it
+ * Each communicator with several ranks, of one group or two, gets a module. Its functions are those of src/interpose/exports/collectives.cpp; what it
  * takes the place of is kept, for what omnes does not serve. Ranks meet at the end of MPI_Init, which a hook of Open MPI tells. */
 #include "ompi_config.h"
 
@@ -49,19 +49,28 @@ static OBJ_CLASS_INSTANCE(module_t, mca_coll_base_module_t, construct, destruct)
 static int priority = 90; /* above tuned's 30 and what wraps it for the memory of GPUs (cuda: 78) */
 static bool aside = false;
 
-static uint64_t hash_of_members(ompi_communicator_t* comm) {
+static uint64_t hash_of(ompi_group_t* group) {
   const uint64_t prime = 0x100000001B3u; /* FNV-1a's */
   uint64_t hash = 0xCBF29CE484222325u;
-  for (int i = 0; i < ompi_comm_size(comm); ++i)
-    hash = (hash ^ ompi_group_get_proc_name(comm->c_local_group, i).vpid) * prime;
+  for (int i = 0; i < ompi_group_size(group); ++i) hash = (hash ^ ompi_group_get_proc_name(group, i).vpid) * prime;
   return hash;
 }
 
-static bool all_of_this_job(ompi_communicator_t* comm) {
-  for (int i = 0; i < ompi_comm_size(comm); ++i)
-    if (ompi_group_get_proc_name(comm->c_local_group, i).jobid != ompi_proc_local()->super.proc_name.jobid)
-      return false;
+/* Of an intercommunicator alike in both groups. */
+static uint64_t hash_of_members(ompi_communicator_t* comm) {
+  return hash_of(comm->c_local_group) + (OMPI_COMM_IS_INTER(comm) ? hash_of(comm->c_remote_group) : 0);
+}
+
+static bool are_of_this_job(ompi_group_t* group) {
+  for (int i = 0; i < ompi_group_size(group); ++i)
+    if (ompi_group_get_proc_name(group, i).jobid != ompi_proc_local()->super.proc_name.jobid) return false;
   return true;
+}
+
+/* One that omnes serves has several ranks, and all are of this job. */
+static bool is_served(ompi_communicator_t* comm) {
+  return are_of_this_job(comm->c_local_group) &&
+         (OMPI_COMM_IS_INTER(comm) ? are_of_this_job(comm->c_remote_group) : ompi_comm_size(comm) > 1);
 }
 
 /* Those that exist are in an array that begins with MPI_WIN_NULL. */
@@ -124,11 +133,11 @@ static void begin(int rank) {
 
 static mca_coll_base_module_t* comm_query(ompi_communicator_t* comm, int* wanted) {
   *wanted = priority;
-  if (priority < 0 || OMPI_COMM_IS_INTER(comm)) return NULL;
+  if (priority < 0) return NULL;
   if (comm == MPI_COMM_WORLD) begin(ompi_comm_rank(comm));
   if (aside) return NULL;
   if (has_windows()) omnes_window_made();
-  if (ompi_comm_size(comm) < 2 || !all_of_this_job(comm)) return NULL;
+  if (!is_served(comm)) return NULL;
   module_t* const made = OBJ_NEW(module_t);
   if (!made) return NULL;
   made->super.coll_module_enable = enable;

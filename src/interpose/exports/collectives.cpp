@@ -104,6 +104,9 @@ bool host_begins_quickly() {
 /// where the program wants to know what runs, nor of reductions, where the same call is to give the same bits again.
 const char* too_new(State& state, MPI_Comm comm, Operation operation, Form form) {
   constexpr std::uint8_t calls_by_host = 4;
+  // Those without elements Open MPI does not hand on to a component: who has nothing to do with the root need not come.
+  if (component && state.first_group > 0 && rooted(operation) && (form == Form::persistent || !state.begun))
+    return "with a root on an intercommunicator, persistent or before all others";
   if (state.begun || !state.messages || simulated || comm == handles.comm_world || form == Form::persistent)
     return nullptr;
   const Settings& settings = process().settings;
