@@ -28,6 +28,16 @@ FATAL = {
     "part": ["different counts or datatypes: rank 2 (MPI_Alltoallv at", "sends 8 bytes to rank 0",
              "receives 4 bytes from it"],
     "gathered": ["rank 2 (MPI_Gatherv at", "sends 8 bytes to rank 0", "receives 4 bytes from it"],
+    "between": ["different roots", "an intercommunicator of ranks 0 and 1 with rank 2:",
+                "rank 0 calls MPI_Bcast (root MPI_PROC_NULL)", "rank 1 calls MPI_Bcast (root MPI_ROOT, 16 bytes",
+                "rank 2 calls MPI_Bcast (root 0 of the other group, 16 bytes"],
+    "between_counts": ["different counts", "ranks 0 and 1 call MPI_Allreduce (MPI_SUM, 16 bytes",
+                       "rank 2 calls MPI_Allreduce (MPI_SUM, 20 bytes"],
+    "between_ops": ["different reductions", "ranks 0 and 1 call MPI_Allreduce (MPI_SUM",
+                    "rank 2 calls MPI_Allreduce (MPI_MAX"],
+    "between_order": ["different operations", "ranks 0 and 1 call MPI_Barrier", "rank 2 calls MPI_Allreduce"],
+    "between_parts": ["different counts or datatypes", "sends 8 bytes to rank 2", "rank 2 (MPI_Allgather at",
+                      "receives 4 bytes from it"],
     "split": ["different operations", "ranks 0 and 1 call MPI_Comm_split", "rank 2 calls MPI_Barrier"],
     "finalize": ["different operations", "ranks 0 and 1 call MPI_Allreduce", "rank 2 calls MPI_Finalize"],
 }  # fmt: skip
@@ -126,7 +136,7 @@ def test_results_that_differ_are_told(mpi, checked):
 
 
 @pytest.mark.parametrize("check", ["1", "results"])
-@pytest.mark.parametrize("program", ["movement", "reductions", "nonblocking", "persistent", "types", "dups"])
+@pytest.mark.parametrize("program", ["movement", "reductions", "nonblocking", "persistent", "types", "dups", "between"])
 def test_correct_programs_run_as_ever(mpi, build, program, check):
     """The library's own tests of results."""
     words = [build(program, mpi), *(["100"] if program in ("movement", "reductions") else [])]

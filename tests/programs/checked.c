@@ -17,6 +17,50 @@ static void subtract(void* in, void* inout, int* count, MPI_Datatype* type) {
   for (int i = 0; i < *count; ++i) ((int*)inout)[i] = ((int*)in)[i] - ((int*)inout)[i];
 }
 
+/// Between the last rank and all others.
+static MPI_Comm groups(void) {
+  MPI_Comm local, between;
+  const int second = rank == p - 1;
+  MPI_Comm_split(MPI_COMM_WORLD, second, rank, &local);
+  MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, second ? 0 : p - 1, 5, &between);
+  MPI_Comm_free(&local);
+  return between;
+}
+
+/// What may differ between the two groups, and at ranks that have nothing to do with a root.
+static void allowed_between(void) {
+  MPI_Comm inter = groups(), twin;
+  const int second = rank == p - 1, here = second ? 1 : p - 1, there = p - here;
+  int counts[64], displs[64];
+  for (int root = 0; root < p; ++root) {
+    const int is_here = (root == p - 1) == second, of = root == p - 1 ? 0 : root;
+    const int said = !is_here ? of : root == rank ? MPI_ROOT : MPI_PROC_NULL, n = said == MPI_PROC_NULL ? 0 : 6;
+    MPI_Bcast(a, n, MPI_INT, said, inter);
+    MPI_Reduce(a, b, n, MPI_INT, MPI_MAX, said, inter);
+    MPI_Gather(a, n, MPI_INT, b, n, MPI_INT, said, inter);
+    MPI_Scatter(b, n, MPI_INT, a, n, MPI_INT, said, inter);
+    for (int r = 0; r < there; ++r) counts[r] = root == p - 1 ? r % 3 : 3, displs[r] = 3 * r;
+    const int mine = root == p - 1 ? rank % 3 : 3;
+    MPI_Gatherv(a, mine, MPI_INT, b, counts, displs, MPI_INT, said, inter);
+    MPI_Scatterv(b, counts, displs, MPI_INT, a, mine, MPI_INT, said, inter);
+  }
+  MPI_Allreduce(a, b, 5, MPI_INT, MPI_SUM, inter);
+  MPI_Allgather(a, second ? 3 : 0, MPI_INT, b, second ? 0 : 3, MPI_INT, inter);
+  MPI_Alltoall(a, second ? 3 : 1, MPI_INT, b, second ? 1 : 3, MPI_INT, inter);
+  for (int r = 0; r < 64; ++r) counts[r] = 2, displs[r] = 2 * r;
+  MPI_Allgatherv(a, 2, MPI_INT, b, counts, displs, MPI_INT, inter);
+  MPI_Alltoallv(a, counts, displs, MPI_INT, b, counts, displs, MPI_INT, inter);
+  for (int r = 0; r < here; ++r) counts[r] = second ? 2 * (p - 1) : 2;
+  MPI_Reduce_scatter(a, b, counts, MPI_INT, MPI_SUM, inter);
+  MPI_Reduce_scatter_block(a, b, counts[0], MPI_INT, MPI_SUM, inter);
+  MPI_Iallreduce(a, b, 5, MPI_INT, MPI_SUM, inter, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_dup(inter, &twin);
+  MPI_Barrier(twin);
+  MPI_Comm_free(&twin);
+  MPI_Comm_free(&inter);
+}
+
 /// What MPI allows to differ between ranks.
 static void allowed(void) {
   MPI_Datatype ten, every_second, mixed, alike;
@@ -115,6 +159,7 @@ static void allowed(void) {
   MPI_Type_free(&every_second);
   MPI_Type_free(&mixed);
   MPI_Type_free(&alike);
+  allowed_between();
   if (rank == 0) puts("OK");
 }
 
@@ -159,6 +204,16 @@ int main(int argc, char** argv) {
     for (int r = 0; r < p; ++r) counts[r] = 1, displs[r] = r;
     MPI_Gatherv(a, odd ? 2 : 1, MPI_INT, b, counts, displs, MPI_INT, 0, MPI_COMM_WORLD);  // HERE gathered
   }
+  if (is("between", argv))  // the second group names another root than the first
+    MPI_Bcast(a, 4, MPI_INT, odd ? 0 : rank == 1 ? MPI_ROOT : MPI_PROC_NULL, groups());          // HERE between
+  if (is("between_counts", argv)) MPI_Allreduce(a, b, odd ? 5 : 4, MPI_INT, MPI_SUM, groups());  // HERE between_counts
+  if (is("between_ops", argv)) MPI_Allreduce(a, b, 4, MPI_INT, odd ? MPI_MAX : MPI_SUM, groups());  // HERE between_ops
+  if (is("between_order", argv)) {
+    const MPI_Comm inter = groups();
+    if (odd) MPI_Allreduce(a, b, 4, MPI_INT, MPI_SUM, inter);  // HERE between_order
+    if (!odd) MPI_Barrier(inter);                              // HERE between_order
+  }
+  if (is("between_parts", argv)) MPI_Allgather(a, 2, MPI_INT, b, odd ? 1 : 2, MPI_INT, groups());  // HERE between_parts
   if (is("split", argv)) {
     MPI_Comm made;
     if (odd)

@@ -33,6 +33,8 @@ struct Notice {
   std::uint8_t flags = 0;
   static constexpr std::uint64_t no_parts = ~std::uint64_t{0};
   static constexpr std::uint8_t opaque = 1, unknown = 2;  ///< compare bytes only; not even these
+  /// In place of a root, on an intercommunicator: the rank gives MPI_PROC_NULL; what it gives is wrong.
+  static constexpr std::int32_t beside_root = -2, no_root = -3;
 };
 
 /// The signature of a part.

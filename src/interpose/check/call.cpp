@@ -63,6 +63,35 @@ const char* moves_equal(Call& call, const Exchange& a, int send_parts, int recv_
   return nullptr;
 }
 
+/// Between groups: each gets what the other sends.
+const char* exchanges(Call& call, Side send, Side recv) {
+  call.match = Match::pairs;
+  call.send = send;
+  call.recv = recv;
+  return nullptr;
+}
+
+/// Of an operation with a root: what a rank is in it.
+struct Role {
+  bool is_root = false;
+  bool sends_or_receives = true;  ///< with the root
+};
+
+/// Sets the root among all ranks.
+Role role(const State& state, Call& call, int root) {
+  if (state.first_group == 0) {
+    call.root = root;
+    return {root == state.rank};
+  }
+  const Range remote = state.remote_group();
+  const bool is_remote = root >= 0 && root < remote.count;
+  call.root = root == MPI_ROOT        ? state.rank
+              : root == MPI_PROC_NULL ? Notice::beside_root
+              : is_remote             ? remote.first + root
+                                      : Notice::no_root;
+  return {root == MPI_ROOT, is_remote};
+}
+
 Side along(Side side, const std::vector<int>& places) {
   side.only = &places;
   return side;
@@ -75,17 +104,21 @@ Side along(Side side, const std::vector<int>& places) {
 const char* barrier(State&, Call&) { return nullptr; }
 
 const char* bcast(State& state, Call& call, void* buffer, MPI_Count count, MPI_Datatype type, int root) {
+  const auto [at_root, with_root] = check::role(state, call, root);
+  if (!at_root && !with_root) return nullptr;
   call.match = Match::all;
-  call.root = root;
   call.whole = check::signature(count, type);
-  (state.rank == root ? call.send : call.recv) = check::lone(buffer, count, type);
+  (at_root ? call.send : call.recv) = check::lone(buffer, count, type);
   return nullptr;
 }
 
 const char* reduce(State& state, Call& call, const void* send, void* recv, MPI_Count count, MPI_Datatype type,
                    MPI_Op op, int root) {
-  call.root = root;
-  return check::combines(call, send, recv, count, type, op, state.rank == root);
+  const auto [at_root, with_root] = check::role(state, call, root);
+  if (!at_root && !with_root) return nullptr;
+  check::combines(call, send, recv, count, type, op, at_root);
+  if (!with_root) call.send = {};
+  return nullptr;
 }
 
 const char* allreduce(State&, Call& call, const void* send, void* recv, MPI_Count count, MPI_Datatype type, MPI_Op op) {
@@ -103,17 +136,20 @@ const char* exscan(State& state, Call& call, const void* send, void* recv, MPI_C
 
 const char* reduce_scatter_block(State& state, Call& call, const void* send, void* recv, MPI_Count count,
                                  MPI_Datatype type, MPI_Op op) {
+  const int parts = state.own_group().count;
   check::combines(call, send, recv, count, type, op);
-  if (!call.in_place) call.send.parts = state.p;
+  if (state.first_group > 0) call.whole = call.whole.times(static_cast<std::uint64_t>(parts));
+  if (!call.in_place) call.send.parts = parts;
   return nullptr;
 }
 
 const char* reduce_scatter(State& state, Call& call, const void* send, void* recv, Integers counts, MPI_Datatype type,
                            MPI_Op op) {
+  const Range own = state.own_group();
   check::combines(call, send, recv, 0, type, op);
   MPI_Count all = 0;
   std::uint64_t order = 0;  // the same elements in other parts are another call
-  for (int r = 0; counts && r < state.p; ++r) {
+  for (int r = 0; counts && r < own.count; ++r) {
     all += counts[r];
     order = (order + static_cast<std::uint64_t>(counts[r]) + 1) * 0x9E3779B97F4A7C15u;
   }
@@ -121,60 +157,68 @@ const char* reduce_scatter(State& state, Call& call, const void* send, void* rec
   call.order = order;
   call.counts = counts;
   if (!call.in_place) call.send.count = all;
-  call.recv.count = counts ? counts[state.rank] : 0;
+  call.recv.count = counts ? counts[state.rank - own.first] : 0;
   return nullptr;
 }
 
 const char* gather(State& state, Call& call, const Exchange& a, int root) {
-  const bool at_root = state.rank == root;
+  const auto [at_root, with_root] = check::role(state, call, root);
+  if (!at_root && !with_root) return nullptr;
   call.match = Match::all;
-  call.root = root;
   call.in_place = at_root && a.send == MPI_IN_PLACE;
   call.whole = at_root ? check::signature(a.recv_count, a.recv_type) : check::signature(a.send_count, a.send_type);
-  if (!call.in_place) call.send = check::sent(a);
-  if (at_root) call.recv = check::received(a, state.p);
+  if (with_root && !call.in_place) call.send = check::sent(a);
+  if (at_root) call.recv = check::received(a, state.remote_group().count);
   return nullptr;
 }
 
 const char* scatter(State& state, Call& call, const Exchange& a, int root) {
-  const bool at_root = state.rank == root;
+  const auto [at_root, with_root] = check::role(state, call, root);
+  if (!at_root && !with_root) return nullptr;
   call.match = Match::all;
-  call.root = root;
   call.in_place = at_root && a.recv == MPI_IN_PLACE;
   call.whole = at_root ? check::signature(a.send_count, a.send_type) : check::signature(a.recv_count, a.recv_type);
-  if (at_root) call.send = check::sent(a, state.p);
-  if (!call.in_place) call.recv = check::received(a);
+  if (at_root) call.send = check::sent(a, state.remote_group().count);
+  if (with_root && !call.in_place) call.recv = check::received(a);
   return nullptr;
 }
 
-const char* allgather(State& state, Call& call, const Exchange& a) { return check::moves_equal(call, a, 1, state.p); }
+const char* allgather(State& state, Call& call, const Exchange& a) {
+  if (state.first_group > 0)
+    return check::exchanges(call, check::sent(a), check::received(a, state.remote_group().count));
+  return check::moves_equal(call, a, 1, state.p);
+}
 
 const char* alltoall(State& state, Call& call, const Exchange& a) {
-  return check::moves_equal(call, a, state.p, state.p);
+  const int parts = state.remote_group().count;
+  if (state.first_group > 0) return check::exchanges(call, check::sent(a, parts), check::received(a, parts));
+  return check::moves_equal(call, a, parts, parts);
 }
 
 const char* gatherv(State& state, Call& call, const Exchange& own, const Parted& parts, int root) {
-  const bool at_root = state.rank == root;
+  const auto [at_root, with_root] = check::role(state, call, root);
+  if (!at_root && !with_root) return nullptr;
   call.match = Match::root;
-  call.root = root;
   call.in_place = at_root && own.send == MPI_IN_PLACE;
-  if (!call.in_place) call.send = check::sent(own);
-  if (at_root) call.recv = check::listed(parts, state.p);
+  if (with_root && !call.in_place) call.send = check::sent(own);
+  if (at_root) call.recv = check::listed(parts, state.remote_group().count);
   return nullptr;
 }
 
 const char* scatterv(State& state, Call& call, const Parted& parts, const Exchange& own, int root) {
-  const bool at_root = state.rank == root;
+  const auto [at_root, with_root] = check::role(state, call, root);
+  if (!at_root && !with_root) return nullptr;
   call.match = Match::root;
   call.sends_parts = true;
-  call.root = root;
   call.in_place = at_root && own.recv == MPI_IN_PLACE;
-  if (at_root) call.send = check::listed(parts, state.p);
-  if (!call.in_place) call.recv = check::received(own);
+  if (at_root) call.send = check::listed(parts, state.remote_group().count);
+  if (with_root && !call.in_place) call.recv = check::received(own);
   return nullptr;
 }
 
 const char* allgatherv(State& state, Call& call, const Exchange& own, const Parted& parts) {
+  if (state.first_group > 0)
+    return check::exchanges(call, check::sent(own), check::listed(parts, state.remote_group().count));
   call.match = Match::all;
   call.in_place = own.send == MPI_IN_PLACE;
   if (!call.in_place) call.send = check::sent(own);
@@ -190,10 +234,11 @@ const char* allgatherv(State& state, Call& call, const Exchange& own, const Part
 }
 
 const char* alltoallv(State& state, Call& call, Operation, const Parted& send, const Parted& recv) {
+  const int parts = state.remote_group().count;
   call.match = Match::pairs;
   call.in_place = send.buffer == MPI_IN_PLACE;
-  if (!call.in_place) call.send = check::listed(send, state.p);
-  call.recv = check::listed(recv, state.p);
+  if (!call.in_place) call.send = check::listed(send, parts);
+  call.recv = check::listed(recv, parts);
   return nullptr;
 }
 

@@ -21,13 +21,18 @@ thread_local std::string last_algorithm;  // of this thread's call
 
 constexpr std::uint64_t not_known = ~std::uint64_t{0};  // bytes of a part
 
-std::string name_of(MPI_Comm comm, const std::vector<int>& ranks) {
+std::string name_of(MPI_Comm comm, const State& state) {
   char name[MPI_MAX_OBJECT_NAME + 1] = "";
   int length = 0;
   if (host.Comm_get_name(comm, name, &length) != MPI_SUCCESS) length = 0;
   const std::string text(name, static_cast<std::size_t>(length));
   if (comm == handles.comm_world) return "MPI_COMM_WORLD";
-  return (text.empty() ? "a communicator" : '"' + text + '"') + " of " + ranks_text(ranks);
+  const auto second = state.ranks.begin() + state.first_group;
+  const std::string first = state.first_group > 0 ? ranks_text({state.ranks.begin(), second}) + " with " : "";
+  return (!text.empty()            ? '"' + text + '"'
+          : state.first_group == 0 ? "a communicator"
+                                   : "an intercommunicator") +
+         " of " + first + ranks_text({second, state.ranks.end()});
 }
 
 Part part_of(const Signature& signature) {
@@ -40,20 +45,37 @@ bool match(const Part& one, const Part& other) {
   return one.bytes == other.bytes && (one.bytes == 0 || one.hash == 0 || other.hash == 0 || one.hash == other.hash);
 }
 
-std::vector<Part> parts_of(const Side& side, int p) {
-  std::vector<Part> parts(p, {not_known, 0});
-  for (int r = 0; r < std::min(p, side.parts); ++r) parts[r] = part_of(side.signature_of(r));
+/// For each rank; of a single part, each gets it.
+std::vector<Part> parts_of(const Side& side, const State& state) {
+  const Range others = state.remote_group();
+  std::vector<Part> parts(state.p, {not_known, 0});
+  for (int r = 0; side.parts > 0 && r < others.count; ++r)
+    parts[others.first + r] = part_of(side.signature_of(std::min(r, side.parts - 1)));
   return parts;
 }
 
+/// Where ranks of the same group, or of different ones, say that the root is.
+bool is_one_root(const Notice& one, int its_rank, const Notice& other, int rank_of_other, int p, int first_group) {
+  if (one.root == Notice::no_root || other.root == Notice::no_root) return true;  // the host says so
+  const auto are_together = [&](int a, int b) {
+    return group_of(a, p, first_group).first == group_of(b, p, first_group).first;
+  };
+  if (one.root >= 0 && other.root == Notice::beside_root)
+    return one.root != rank_of_other && are_together(one.root, rank_of_other);
+  if (other.root >= 0 && one.root == Notice::beside_root)
+    return other.root != its_rank && are_together(other.root, its_rank);
+  return one.root == other.root && (one.root != Notice::beside_root || are_together(its_rank, rank_of_other));
+}
+
 /// What is wrong with the other's call beside this one; null: nothing.
-const char* difference(const Notice& one, const Notice& other, Call::Match match) {
+const char* difference(const Notice& one, const Notice& other, Call::Match match, bool same_root, bool same_group) {
   if (one.function != other.function) return "different operations";
-  if (one.root != other.root) return "different roots";
+  if (!same_root) return "different roots";
+  if (one.root < -1 || other.root < -1) return nullptr;  // nothing else of it counts
   if (one.reduction != other.reduction) return "different reductions";
   if (match != Call::Match::all || ((one.flags | other.flags) & Notice::unknown)) return nullptr;
   if (one.bytes != other.bytes) return "different counts";
-  if (one.parts != other.parts) return "different counts of parts";
+  if (same_group && one.parts != other.parts) return "different counts of parts";
   if (one.bytes > 0 && one.hash != other.hash && !((one.flags | other.flags) & Notice::opaque))
     return "different datatypes";
   return nullptr;
@@ -62,19 +84,20 @@ const char* difference(const Notice& one, const Notice& other, Call::Match match
 /// Members of a communicator of this node.
 bool is_here(const Watched& watched, int member) { return area_of(watched.ranks[member]) != nullptr; }
 
-/// The first of them: all compare with it, and it with all.
-int hub(const Watched& watched) {
-  int member = 0;
+/// The first of them from that one on: all compare with it, and it with all.
+int hub(const Watched& watched, int member) {
   while (!is_here(watched, member)) ++member;
   return member;
 }
 
 }  // namespace
 
-Watched::Watched(std::uint64_t its_id, std::vector<int> its_ranks, int its_rank, std::string its_name)
+Watched::Watched(std::uint64_t its_id, std::vector<int> its_ranks, int its_rank, int its_first_group,
+                 std::string its_name)
     : id(its_id),
       ranks(std::move(its_ranks)),
       rank(its_rank),
+      first_group(its_first_group),
       ring(id != 0 ? take_ring(id) : -1),
       hints(ranks.size()),
       name(std::move(its_name)) {
@@ -124,7 +147,8 @@ void Inside::leave() {
 Entry::Entry(State& state, MPI_Comm comm, std::uint8_t function, Form form, const void* caller)
     : state_(state), comm_(comm), form_(form), function_(function), site_(site_of(caller)), inside_(function) {
   if (!state.check)
-    state.check = std::make_shared<Watched>(state.check_id, state.ranks, state.rank, name_of(comm, state.ranks));
+    state.check =
+        std::make_shared<Watched>(state.check_id, state.ranks, state.rank, state.first_group, name_of(comm, state));
   watched_ = static_cast<Watched*>(state.check.get());
 }
 
@@ -140,7 +164,6 @@ Entry::~Entry() {
 void Entry::post() {
   if (watched_->ring < 0) return;
   number_ = ++watched_->calls;
-  const int p = state_.p;
   Notice mine;
   mine.function = function_;
   mine.root = call.root;
@@ -163,11 +186,11 @@ void Entry::post() {
   }
   std::vector<Part> parts;
   if (call.match == Call::Match::pairs) {
-    const std::vector<Part> received = parts_of(call.recv, p);
-    parts = call.in_place ? received : parts_of(call.send, p);
+    const std::vector<Part> received = parts_of(call.recv, state_);
+    parts = call.in_place ? received : parts_of(call.send, state_);
     parts.insert(parts.end(), received.begin(), received.end());
   } else if (call.match == Call::Match::root && state_.rank == call.root) {
-    parts = parts_of(call.sends_parts ? call.send : call.recv, p);
+    parts = parts_of(call.sends_parts ? call.send : call.recv, state_);
   }
   if (!parts.empty()) mine.parts = put_parts(parts);
   check::post(own_area(), watched_->ring, number_, mine);
@@ -176,7 +199,8 @@ void Entry::post() {
   compare(mine);
   compare_parts(mine, parts);
 
-  const bool compares = process().settings.check == Check::results && is_collective(function_);
+  const bool compares =
+      process().settings.check == Check::results && is_collective(function_) && state_.first_group == 0;
   if (form_ == Form::blocking && !compares && !may_overlap(call)) return;
   buffers_ = std::make_shared<Buffers>();
   buffers_->function = function_;
@@ -189,11 +213,20 @@ void Entry::post() {
 }
 
 void Entry::compare(const Notice& mine) {
-  const int center = hub(*watched_);
+  const int self = state_.rank, center = hub(*watched_, 0);
+  // Between groups, who gives MPI_PROC_NULL says little: all also compare with the first of their own group, and with the root.
+  const Range own = state_.own_group();
+  const int own_center = own.first == 0 ? center : hub(*watched_, own.first);
+  const auto is_center = [&](int r) {
+    return r == center || (state_.first_group > 0 && (r == own_center || r == mine.root));
+  };
   for (int r = 0; r < state_.p; ++r) {
-    if (r == state_.rank || (r != center && state_.rank != center)) continue;
+    if (r == self || (!is_center(r) && !is_center(self))) continue;
     const std::optional<Notice> other = watched_->notice_of(r, number_);
-    const char* const what = other ? difference(mine, *other, call.match) : nullptr;
+    if (!other) continue;
+    const bool same_group = r >= own.first && r < own.first + own.count;
+    const bool same_root = is_one_root(mine, self, *other, r, state_.p, state_.first_group);
+    const char* const what = difference(mine, *other, call.match, same_root, same_group);
     if (what) disagree(*watched_, number_, what);
   }
 }
@@ -272,9 +305,9 @@ void started(MPI_Request request) {
   if (!buffers) return;
   Watched& made_on = *buffers->watched;
   if (!buffers->its_starts)
-    buffers->its_starts =
-        std::make_shared<Watched>(made_on.id * 0x9E3779B97F4A7C15u + buffers->number, made_on.ranks, made_on.rank,
-                                  "what " + call_name(made_on, buffers->function, buffers->number) + " has made");
+    buffers->its_starts = std::make_shared<Watched>(
+        made_on.id * 0x9E3779B97F4A7C15u + buffers->number, made_on.ranks, made_on.rank, made_on.first_group,
+        "what " + call_name(made_on, buffers->function, buffers->number) + " has made");
   ++buffers->starts;
   if (const int ring = buffers->its_starts->ring; ring >= 0) {
     Notice notice;

@@ -22,7 +22,7 @@ namespace omnes::interpose::check {
 
 /// A communicator, as its rank knows it.
 struct Watched : std::enable_shared_from_this<Watched> {
-  Watched(std::uint64_t id, std::vector<int> ranks, int rank, std::string name);
+  Watched(std::uint64_t id, std::vector<int> ranks, int rank, int first_group, std::string name);
   ~Watched();
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
@@ -30,6 +30,7 @@ struct Watched : std::enable_shared_from_this<Watched> {
   std::uint64_t id;
   std::vector<int> ranks;  ///< in MPI_COMM_WORLD
   int rank;
+  int first_group;                      ///< see Members
   int ring;                             ///< this rank's; -1: not checked
   std::vector<std::atomic<int>> hints;  ///< where the others' rings were; also the thread's that watches
   std::uint64_t calls = 0;              ///< that were posted

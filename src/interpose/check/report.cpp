@@ -26,11 +26,20 @@ std::string seconds_text(double seconds) {
   return text;
 }
 
+/// As that member gives it; empty: it gives none.
+std::string root_text(const Watched& watched, int member, int root) {
+  if (root == Notice::beside_root) return "MPI_PROC_NULL";
+  if (root < 0) return "";
+  if (watched.first_group > 0 && root == member) return "MPI_ROOT";
+  const int first = group_of(root, static_cast<int>(watched.ranks.size()), watched.first_group).first;
+  return std::to_string(root - first) + (watched.first_group > 0 ? " of the other group" : "");
+}
+
 /// "(root 0, MPI_SUM, 40 bytes: 4-byte integers)"
-std::string details(const Notice& notice) {
+std::string details(const Notice& notice, const std::string& root) {
   std::string text;
   const auto add = [&](const std::string& more) { text += (text.empty() ? " (" : ", ") + more; };
-  if (notice.root >= 0) add("root " + std::to_string(notice.root));
+  if (!root.empty()) add("root " + root);
   if (notice.reduction != 0) add(reduction_name(notice.reduction));
   const bool has_data = is_collective(notice.function) && operation_of(notice.function) != Operation::barrier &&
                         notice.type != 0 && !(notice.flags & Notice::unknown);
@@ -93,8 +102,8 @@ void disagree(Watched& watched, std::uint64_t number, std::string_view about) {
   for (int r = 0; r < p; ++r) {
     const int rank = watched.ranks[r];
     if (const auto& notice = notices[r])
-      calls[{function_name(notice->function) + details(*notice), source_line(*area_of(rank), notice->site),
-             notice->hash * !(notice->flags & Notice::opaque)}]
+      calls[{function_name(notice->function) + details(*notice, root_text(watched, r, notice->root)),
+             source_line(*area_of(rank), notice->site), notice->hash * !(notice->flags & Notice::opaque)}]
           .push_back(rank);
     else if (area_of(rank))
       missing.push_back(rank);

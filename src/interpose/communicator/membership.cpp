@@ -138,7 +138,7 @@ bool have_one_twice(std::vector<int> ranks) {
 }  // namespace
 
 std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const World* met, const char*& passed) {
-  if (p == 0 && (checking() || recording())) {
+  if (p == 0 && recording()) {
     passed = "intercommunicator";
     return nullptr;
   }

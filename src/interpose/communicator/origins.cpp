@@ -37,11 +37,17 @@ Table& table() {
 }
 
 /// For one that some of its parent's members have made: the number of such communicators that the same ranks have made before, in order.
-/// 0: it has others than the world's ranks, or is an intercommunicator.
+/// 0: it has others than the world's ranks.
 std::uint64_t known_by_members(MPI_Comm comm) {
   const int size = size_of(comm);
-  if (size == 0) return 0;
-  const std::vector<int> ranks = ranks_in_world(comm, size);
+  std::vector<int> ranks;
+  if (size > 0) {
+    ranks = ranks_in_world(comm, size);
+  } else {
+    BothGroups both = ranks_of_both(*world(), comm);
+    ranks = std::move(both.ranks);
+    if (!ranks.empty()) ranks.push_back(-both.first_group);  // no communicator of one group
+  }
   if (ranks.empty()) return 0;
   const std::lock_guard lock(table().mutex);
   std::uint64_t hash = 0;
