@@ -32,11 +32,15 @@ typedef union {
   struct {
     char open_mpis[OMNES_OFFSET_IN_MODULE];
     struct OmnesModule module;
+    bool enabled;
   } ours;
 } module_t;
 _Static_assert(sizeof(mca_coll_base_module_t) <= OMNES_OFFSET_IN_MODULE, "ours lies behind Open MPI's");
 
-static void construct(module_t* made) { memset(&made->ours.module, 0, sizeof made->ours.module); }
+static void construct(module_t* made) {
+  memset(&made->ours.module, 0, sizeof made->ours.module);
+  made->ours.enabled = false;
+}
 
 static void destruct(module_t* gone) {
 #define RELEASE(name, member) \
@@ -89,12 +93,15 @@ static int enable(mca_coll_base_module_t* module, ompi_communicator_t* comm) {
   }
   ALL_MEMBERS(TAKE)
   omnes_communicator_made(comm, &own->ours.module, hash_of_members(comm), comm->c_contextid);
+  own->ours.enabled = true;
   return OMPI_SUCCESS;
 }
 
+/* Which Open MPI calls once for each function of the module. */
 static int disable(mca_coll_base_module_t* module, ompi_communicator_t* comm) {
-  (void)module;
-  omnes_communicator_gone(comm);
+  module_t* const own = (module_t*)module;
+  if (own->ours.enabled) omnes_communicator_gone(comm);
+  own->ours.enabled = false;
   return OMPI_SUCCESS;
 }
 
