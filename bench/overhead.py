@@ -1,5 +1,5 @@
 """What a call costs before any data move: instructions, cache lines and time of calls that wait for nobody, on the
-stock MPI and under omnes; and, where ranks share CPUs, how often they switch in a call.
+stock MPI and under omnes; what statistics add; and, where ranks share CPUs, how often they switch in a call.
 
 Usage: bench/run overhead [-o PAGE.md] [--mpi PREFIX] [--together 8 16]
        bench/run overhead --lines OPERATION [-o PAGE.md] [--mpi PREFIX]
@@ -18,7 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +40,10 @@ TOGETHER = ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "all
 LISTED = (*dict.fromkeys((*ALONE, *OF_THE_HOST, *TOGETHER)), "nothing")
 TIMES = 5
 CALLS = "2000"
+COUNTED = ("bcast", "allreduce")
+# The next 84 are not of the sample (src/runtime/sample.hpp). One that is, is slow when stepped, and those after it are timed.
+CALLS_BEFORE = "220000"
+CALLS_IN_A_LOOP = "3000000"
 SECONDS = 120.0
 MAX_TOUCHED = 64 << 20  # bytes that are touched between two calls, so that it does not take too long
 
@@ -92,6 +96,7 @@ def alone(chosen: mpi.Mpi, program: Path) -> Iterator[str]:
         yield row(operation, (side.middle(what) for what in ("to_store", "instructions", "ns") for side in sides))
     yield from cold(measured)
     yield from of_the_host(chosen, program)
+    yield from counted(chosen, program)
 
 
 def cold(measured: dict[str, list[Side]]) -> Iterator[str]:
@@ -136,6 +141,28 @@ def of_the_host(chosen: mpi.Mpi, program: Path) -> Iterator[str]:
     for operation in OF_THE_HOST:
         jobs = pairs(chosen, program, ("alone", operation, CALLS), 2)
         yield row(operation, (middle(jobs, what, side) for what in ("instructions", "ns") for side in (0, 1)))
+
+
+def counted(chosen: mpi.Mpi, program: Path) -> Iterator[str]:
+    yield from (
+        "",
+        "## With statistics",
+        "",
+        f"Under omnes, without and with `OMNES_STATS`. Instructions of a whole call after {CALLS_BEFORE} others; "
+        f"nanoseconds of one of {CALLS_IN_A_LOOP} in a loop (median of {TIMES} jobs, in turn).",
+        "",
+        "| | instructions, without | with | ns, without | with |",
+        "|---|---|---|---|---|",
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        ways: list[dict[str, str]] = [{}, {"OMNES_STATS": folder}]
+        for operation in COUNTED:
+            stepped = [run(chosen, program, ("alone", operation, CALLS_BEFORE), 2, True, way) for way in ways]
+            words = ("together", operation, CALLS_IN_A_LOOP)
+            loops = [[run(chosen, program, words, 2, True, way)["seconds"] for way in ways] for _ in range(TIMES)]
+            cells = [f"{job['instructions']:.0f}" for job in stepped]
+            cells += [f"{statistics.median(side) * 1e9:.1f}" for side in zip(*loops)]
+            yield row(operation, cells)
 
 
 def one_call(chosen: mpi.Mpi, program: Path, operation: str) -> Iterator[str]:
@@ -232,9 +259,17 @@ def pairs(chosen: mpi.Mpi, program: Path, words: tuple[str, ...], ranks: int) ->
     return [(run(chosen, program, words, ranks, False), run(chosen, program, words, ranks, True)) for _ in range(TIMES)]
 
 
-def run(chosen: mpi.Mpi, program: Path, words: tuple[str, ...], ranks: int, with_omnes: bool) -> Job:
+def run(
+    chosen: mpi.Mpi,
+    program: Path,
+    words: tuple[str, ...],
+    ranks: int,
+    with_omnes: bool,
+    settings: Mapping[str, str] | None = None,
+) -> Job:
     crowded = ranks > cpus.usable_cpus()
     options, variables = binding(chosen, not crowded)
+    variables = {**variables, **(settings or {})}
     if crowded:
         variables = {**variables, **chosen.yielding}
     job = launch.prepare([str(program), *words], ranks, options, with_omnes, str(chosen.launcher), variables)

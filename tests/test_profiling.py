@@ -17,7 +17,7 @@ from omnes.traces import shares, statistics, waiting
 
 SECOND = 1_000_000_000  # ns
 ROUNDS, LATE = 20, 100_000  # of late.c, and us: more than a busy machine keeps a rank from its CPU, added up
-PAUSE = 0.4  # seconds, of seldom.c
+PAUSE, SLOW = 0.4, 0.2  # seconds, of seldom.c: one pause, and all that rank 1 is kept in MPI_Allreduce
 
 
 def omnes(*words):
@@ -145,9 +145,10 @@ def test_few_slow_calls_among_many_count_once_each(mpi, build, tmp_path, off):
     [received] = [one["seconds"] for one in report["functions"] if one["function"] == "MPI_Recv"]
     assert receiving / 2 < received <= receiving
     second = report["per_rank"][1]
-    assert reducing / 2 < second["in_collectives"] and second["in_mpi"] <= second["seconds"]
+    unseen = 0.4 * SLOW  # less than one half of them, and more than other processes have the CPU in quick calls
+    assert reducing - unseen < second["in_collectives"] and second["in_mpi"] <= second["seconds"]
     rows = [row for row in report["kinds"] if row["operation"] == "allreduce"]
-    assert reducing / 2 < max(row["seconds_by_rank"]["max"] for row in rows) <= reducing
+    assert reducing - unseen < max(row["seconds_by_rank"]["max"] for row in rows) <= 1.01 * reducing
     [calls] = [row for row in report["kinds"] if row["operation"] == "bcast" and row["bytes"] == 4]
     assert calls["seconds_by_rank"]["max"] < PAUSE  # not all the time since the call of nothing
     by_site = sum(one["seconds"] for one in report["sites"])

@@ -25,13 +25,19 @@ int max_polls(const shm::WaitPolicy* policy) {
 }  // namespace
 
 int Executor::run_to_end(const shm::WaitPolicy& policy) {
-  std::size_t done = run_in_order(0, false, &policy);
+  const std::size_t done = run_in_order(0, false, &policy);
   if (done == plan_->steps.size()) [[likely]]
     return error_;
   shm::Waiter waiter(policy);
-  if (policy.oversubscribed && done >= plan_->only_short_receives_from) {
+  wait_to_end(done, waiter, policy.oversubscribed);
+  if (waited_ != nullptr) *waited_ += waiter.waited();
+  return error_;
+}
+
+void Executor::wait_to_end(std::size_t done, shm::Waiter& waiter, bool oversubscribed) {
+  if (oversubscribed && done >= plan_->only_short_receives_from) {
     done = wait_in_order(done, waiter);
-    if (done == plan_->steps.size()) return error_;
+    if (done == plan_->steps.size()) return;
   }
   go_on_in_any_order(done);
   while (!finished()) {
@@ -43,7 +49,6 @@ int Executor::run_to_end(const shm::WaitPolicy& policy) {
       waiter.pause();
     }
   }
-  return error_;
 }
 
 void Executor::begin(const Plan& plan, const Bases& bases, const Reduction* reduction) {

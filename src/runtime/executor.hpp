@@ -42,6 +42,8 @@ class Executor {
     buffers_matter_from_ = endpoint != nullptr ? endpoint->buffers_matter_from() : SIZE_MAX;
   }
 
+  /// From now on ns in which a run to the end has waited for long are added there; null: nobody wants to know.
+  void time_waits(std::int64_t* waited) { waited_ = waited; }
   /// For plans of so many steps. Before they are run; it stays.
   void have_room(std::size_t steps) {
     if (room_ < steps) [[unlikely]]
@@ -82,6 +84,7 @@ class Executor {
   }
   void make_room(std::size_t steps);
   int run_to_end(const shm::WaitPolicy& policy);
+  void wait_to_end(std::size_t done, shm::Waiter& waiter, bool oversubscribed);
   std::size_t run_in_order(std::size_t first, bool tried, const shm::WaitPolicy* policy);
   std::size_t wait_in_order(std::size_t done, shm::Waiter& waiter);
   void go_on_in_any_order(std::size_t tried);
@@ -129,6 +132,7 @@ class Executor {
   Bases bases_{};
   const Reduction* reduction_ = nullptr;
   int error_ = 0;
+  std::int64_t* waited_ = nullptr;
   bool copies_left_ = false;   // of a plan that copies beside its messages: this rank's own part is not copied yet
   bool buffers_told_ = false;  // to the endpoint, of this plan
   std::size_t buffers_matter_from_ = SIZE_MAX;

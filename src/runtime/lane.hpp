@@ -80,6 +80,8 @@ class Lane {
     OMNES_ASSERT(is_open() && queue_.empty());
     return result_of(executor_.run(plan, with_arena(bases), reduction, policy));
   }
+  /// See Executor.
+  void time_waits(std::int64_t* waited) { executor_.time_waits(waited); }
   void have_room(const Plan& plan) {
     have_room_for_data(plan);
     executor_.have_room(plan.steps.size());

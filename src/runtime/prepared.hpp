@@ -21,10 +21,36 @@ namespace omnes::inline runtime {
 struct alignas(64) Prepared {
   Plan plan;
 
+  /// Calls whose parts have as many bytes, rounded down to a power of two.
+  ///
+  /// Quick ones are not all timed: that would take a tenth of their time. Those that are not, are taken to have been as long as the last
+  /// one before them that was, but for long waits, which who waits has timed (Executor::time_waits).
+  struct Counted {
+    std::size_t bytes = 0;
+    std::uint64_t calls = 0, volume = 0;
+    double seconds = 0;  ///< but for the last ones that were not timed
+    double fastest = std::numeric_limits<double>::infinity();
+    Sample* sample = nullptr;  ///< of the communicator's calls of this kind, if one is kept
+    std::int64_t untimed = 0;  ///< the last ones that were not timed
+    std::int64_t waited = 0;   ///< ns of their long waits
+    std::int64_t usual = 0;    ///< ns of the rest of each; 0: all calls are to be timed
+
+    void time(double one) {
+      take_untimed();
+      seconds += one;
+      fastest = std::min(fastest, one);
+    }
+    void take_untimed() {
+      seconds += static_cast<double>(untimed * usual + waited) * 1e-9;
+      untimed = waited = 0;
+    }
+  };
+
   // Of the last sizes:
   std::size_t count = 0, element = 0;
   std::size_t bytes = 0;      ///< of a part; of unequal ones their average, where it is known
   std::size_t own_bytes = 0;  ///< the same as this rank alone sees it
+  Counted* quick = nullptr;   ///< of such calls, if those that are not kept go untimed
 
   bool needs_all_counts = false;  ///< `plan` is that of their exchange only; then comes Team::second_stage()
   Plan second;                    ///< which has this one
@@ -37,24 +63,6 @@ struct alignas(64) Prepared {
 
   ByteRange sizes;  ///< of a part, for which all of this holds
 
-  /// Calls whose parts have as many bytes, rounded down to a power of two.
-  struct Counted {
-    std::size_t bytes = 0;
-    std::uint64_t calls = 0, volume = 0;
-    double seconds = 0;
-    double fastest = std::numeric_limits<double>::infinity();
-    std::uint64_t ticks = 0, fewest_ticks = ~std::uint64_t{0};  ///< of calls that were timed so
-    Sample* sample = nullptr;  ///< of the communicator's calls of this kind, if one is kept
-
-    void time(double one) {
-      seconds += one;
-      fastest = std::min(fastest, one);
-    }
-    void time_ticks(std::uint64_t one) {
-      ticks += one;
-      fewest_ticks = std::min(fewest_ticks, one);
-    }
-  };
   std::vector<Counted> counted;
   std::size_t last_counted = 0;  ///< its place there
   Operation operation{};
@@ -66,6 +74,7 @@ struct alignas(64) Prepared {
     count = elements;
     element = element_bytes;
     bytes = own_bytes = elements * element_bytes;
+    quick = nullptr;
   }
   /// Counts a call of the last sizes.
   Counted& count_one() {
@@ -76,6 +85,14 @@ struct alignas(64) Prepared {
     ++found.calls;
     found.volume += own_bytes;
     return found;
+  }
+  /// The same of one that needs no time, whose long waits go where the result says; null: it has to be looked at.
+  std::int64_t* count_untimed() {
+    if (quick == nullptr || !quick->sample->passes()) return nullptr;
+    ++quick->calls;
+    ++quick->untimed;
+    quick->volume += own_bytes;
+    return &quick->waited;
   }
   /// Counts one that took so long.
   void add(std::chrono::duration<double> time) { count_one().time(time.count()); }

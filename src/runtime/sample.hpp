@@ -7,10 +7,10 @@
 // Why it is correct. All members of a communicator make its calls in the same order, so k is the same on all of them and
 // all keep the same calls, without asking each other: afterwards their arrivals can be compared, call by call. Multiples of
 // an irrational number are spread evenly in each part of a program's loop, whatever its period; those below 2^-(n+1) are
-// among those below 2^-n. How long calls took is summed up over all of them: a few, in which a rank waits for a late one or
-// for a CPU, may take nearly all of the time, and a sample would have too many of them, or too few.
+// among those below 2^-n. How long calls took is no matter of this sample alone: a few, in which a rank waits for a late one or
+// for a CPU, may take nearly all of the time, and a sample would have too many of them, or too few (prepared.hpp).
 //
-// Cost: of a call that is not kept an addition, a multiplication, a comparison, and two readings of the quick clock.
+// Cost: of a call that is not kept a comparison and a subtraction, and the search for the next one that is.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/ticks.hpp"
+#include "base/clock.hpp"
 #include "schedule/schedule.hpp"
 
 namespace omnes::inline runtime {
@@ -32,18 +32,27 @@ struct TimedCall {
   std::uint32_t site;       ///< where the program makes it; 0: nobody asked
 };
 
-using ticks::monotonic_ns;
-
 /// Of the calls of one kind.
 class Sample {
  public:
   /// `most`: how many are kept.
   explicit Sample(std::size_t most) : max_(most) {}
   /// A call begins: whether it is to be kept.
-  bool takes() { return ++calls_ * golden <= below_; }
+  bool takes() {
+    if (passes()) return false;
+    find_next(next_);
+    return true;
+  }
+  /// The same of one that is not to be kept; false: it is, and has not been counted.
+  bool passes() {
+    if (left_ == 0) [[unlikely]]
+      return false;
+    --left_;
+    return true;
+  }
   void add(std::int64_t begin, std::int64_t end, int root, std::uint32_t site);
 
-  std::uint64_t calls() const { return calls_; }
+  std::uint64_t calls() const { return next_ - 1 - left_; }
   const std::vector<TimedCall>& timed() const { return timed_; }
   /// Keeps no more than these.
   void thin_to(std::size_t most);
@@ -51,7 +60,11 @@ class Sample {
  private:
   static constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
 
-  std::uint64_t calls_ = 0, below_ = ~std::uint64_t{0};
+  /// After so many calls.
+  void find_next(std::uint64_t calls);
+
+  std::uint64_t next_ = 1, left_ = 0;  // the number of the one that is kept next, and calls before it
+  std::uint64_t below_ = ~std::uint64_t{0};
   std::size_t max_;
   std::vector<TimedCall> timed_;
 };

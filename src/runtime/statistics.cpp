@@ -6,6 +6,7 @@
 namespace omnes::inline runtime {
 
 void Prepared::find_counted(std::size_t rounded) {
+  quick = nullptr;
   auto at = std::ranges::find(counted, rounded, &Counted::bytes);
   if (at == counted.end()) at = counted.insert(at, {.bytes = rounded});
   last_counted = static_cast<std::size_t>(at - counted.begin());
@@ -13,24 +14,21 @@ void Prepared::find_counted(std::size_t rounded) {
 
 void Statistics::add(const Key& key, const Prepared& prepared) {
   const int root = rooted(key.operation()) ? key.root() : 0;
-  const double tick = ticks::seconds_of_one();
-  for (const Prepared::Counted& more : prepared.counted) {
-    const double by_ticks = static_cast<double>(more.ticks) * tick;
-    const double fastest =
-        more.ticks == 0 ? more.fastest : std::min(more.fastest, static_cast<double>(more.fewest_ticks) * tick);
+  for (Prepared::Counted more : prepared.counted) {
+    more.take_untimed();
     const Ran fresh{.operation = key.operation(),
                     .form = key.form(),
                     .root = root,
                     .bytes = more.bytes,
                     .algorithm = prepared.algorithm,
-                    .fastest = fastest,
+                    .fastest = more.fastest,
                     .advice = prepared.advice};
     Ran& ran =
         ran_.try_emplace({key.operation(), key.form(), root, more.bytes, prepared.algorithm}, fresh).first->second;
     ran.calls += more.calls;
     ran.volume += more.volume;
-    ran.seconds += more.seconds + by_ticks;
-    ran.fastest = std::min(ran.fastest, fastest);
+    ran.seconds += more.seconds;
+    ran.fastest = std::min(ran.fastest, more.fastest);
   }
 }
 

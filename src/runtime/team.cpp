@@ -18,6 +18,10 @@ namespace {
 /// Elements up to this size divide every fragment (56 bytes inline, slots, single-copy pieces), so kernels may take them one by one.
 constexpr std::size_t largest_direct_element = 8;  // bytes
 
+// Longer calls are all timed, each by two readings of the clock, which take 1 % of them at most. Of quick ones that are timed, those that take
+// longer stand for no others: most of them have been kept from their CPU.
+constexpr std::int64_t quick_call = 5000;  // ns
+
 }  // namespace
 
 struct Team::State {
@@ -34,6 +38,7 @@ struct Team::State {
     prepared.count = call.count;
     prepared.element = call.element;
     if (!counting) return;
+    prepared.quick = nullptr;
     prepared.bytes = common_bytes(call);
     prepared.own_bytes = own_bytes(call);
   }
@@ -56,27 +61,35 @@ struct Team::State {
     return prepared;
   }
 
-  /// Runs what is prepared, counts and times that, and keeps when it was if its turn has come.
+  /// Runs what is prepared on the lane, counts that, times it unless calls of its kind are quick, and keeps when it was if its turn has come.
   template <class Run>
-  int counted_run(Prepared& prepared, Run run) {
+  int counted_run(Prepared& prepared, Lane& lane, const Reduction* reduction, Run run) {
     Prepared::Counted& of = prepared.count_one();
     if (of.sample == nullptr) [[unlikely]]
       of.sample = &samples.of(prepared.operation, of.bytes);
     const bool kept = of.sample->takes();
-    if (kept || samples.has_come()) [[unlikely]]
-      return clocked_run(of, kept, prepared.root, run);
-    const std::uint64_t begin = ticks::at_begin();
-    const int result = run();
-    of.time_ticks(ticks::at_end() - begin);
-    return result;
+    if (kept || of.usual == 0 || samples.has_come()) return clocked_run(prepared, of, kept, lane, reduction, run);
+    ++of.untimed;
+    lane.time_waits(&of.waited);
+    prepared.quick = &of;
+    return run();
   }
   template <class Run>
-  [[gnu::noinline]] int clocked_run(Prepared::Counted& of, bool kept, int root, Run run) {
+  int clocked_run(Prepared& prepared, Prepared::Counted& of, bool kept, Lane& lane, const Reduction* reduction,
+                  Run run) {
+    waited = 0;
+    lane.time_waits(&waited);
     const std::int64_t begin = samples.begin();
     const int result = run();
     const std::int64_t end = monotonic_ns();
     of.time(static_cast<double>(end - begin) * 1e-9);
-    if (kept) of.sample->add(begin, end, root, call_site != nullptr ? call_site() : 0);
+    // Who waits for messages of the host, or runs the program's function, does not tell for how long.
+    const std::int64_t usual = end - begin - waited;
+    const bool quick = usual < quick_call && !prepared.plan.messages && !prepared.needs_all_counts &&
+                       (reduction == nullptr || reduction->context == nullptr);
+    of.usual = quick ? usual : 0;
+    prepared.quick = quick ? &of : nullptr;
+    if (kept) of.sample->add(begin, end, prepared.root, call_site != nullptr ? call_site() : 0);
     return result;
   }
 
@@ -100,6 +113,7 @@ struct Team::State {
   PlanCache plans{[this](const Key& key, const std::shared_ptr<Prepared>& prepared) { retire(key, prepared); }};
   const Prepared* last = nullptr;
   std::vector<std::size_t> all_counts;  // of a blocking call
+  std::int64_t waited = 0;              // ns of long waits in one that is timed
   Statistics counted;                   // of plans that are gone
   Samples samples;
   std::vector<std::pair<Key, std::shared_ptr<Prepared>>> retired;
@@ -142,7 +156,6 @@ int Team::run(const std::shared_ptr<Prepared>& prepared, const Call& call) {
 }
 
 void Team::keep_statistics(std::size_t max_timed) {
-  ticks::use();
   counting_ = true;
   state_->samples.most = max_timed;
 }
@@ -150,11 +163,12 @@ void Team::keep_statistics(std::size_t max_timed) {
 Samples& Team::samples() const { return state_->samples; }
 
 int Team::run_counted(Prepared& prepared, Bases bases, const Reduction* reduction) {
-  return state_->counted_run(prepared, [&] { return lane_.run_again(prepared.plan, bases, reduction, waiting_); });
+  return state_->counted_run(prepared, lane_, reduction,
+                             [&] { return lane_.run_again(prepared.plan, bases, reduction, waiting_); });
 }
 
 int Team::run_in_stages(Prepared& first, Call call) {
-  if (counting_) return state_->counted_run(first, [&] { return run_two_stages(first, call); });
+  if (counting_) return state_->counted_run(first, lane_, call.reduction, [&] { return run_two_stages(first, call); });
   return run_two_stages(first, call);
 }
 

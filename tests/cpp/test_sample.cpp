@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "runtime/prepared.hpp"
 #include "runtime/sample.hpp"
 
 namespace omnes {
@@ -56,6 +57,23 @@ TEST(Sample, MissesNoPlaceOfALoop) {
   }
 }
 
+TEST(Counted, CallsThatWereNotTimedTookAsLongAsTheOneBeforeAndTheirWaits) {
+  Prepared::Counted of;
+  of.time(2e-6);
+  of.usual = 1000;
+  of.untimed = 3;
+  of.waited = 500;
+  of.time(4e-6);
+  EXPECT_NEAR(of.seconds, (2 + 3 * 1 + 0.5 + 4) * 1e-6, 1e-12);
+  EXPECT_EQ(of.fastest, 2e-6);
+  of.usual = 2000;
+  of.untimed = 1;
+  of.take_untimed();
+  EXPECT_NEAR(of.seconds, (9.5 + 2) * 1e-6, 1e-12);
+  of.take_untimed();
+  EXPECT_NEAR(of.seconds, 11.5e-6, 1e-12) << "once";
+}
+
 TEST(Samples, ACallThatCameEarlierBeganThen) {
   Samples samples;
   const auto later_than = [](std::int64_t ns) {
@@ -72,22 +90,6 @@ TEST(Samples, ACallThatCameEarlierBeganThen) {
   samples.forget();
   later_than(again);
   EXPECT_GT(samples.begin(), again);
-}
-
-/// Times by both clocks, one inside the other; a tick is as long as in between.
-TEST(Ticks, AreAsLongAsTheirSecondsSay) {
-  ticks::use();
-  const std::int64_t outer = monotonic_ns();
-  const std::uint64_t begin = ticks::at_begin();
-  const std::int64_t inner = monotonic_ns();
-  std::int64_t inner_end = inner;
-  while (inner_end < inner + 20'000'000) inner_end = monotonic_ns();
-  const std::uint64_t passed = ticks::at_end() - begin;
-  const std::int64_t outer_end = monotonic_ns();
-  const double ns = static_cast<double>(passed) * ticks::seconds_of_one() * 1e9;
-  constexpr double alike = 1.01;
-  EXPECT_GT(ns * alike, static_cast<double>(inner_end - inner));
-  EXPECT_LT(ns, alike * static_cast<double>(outer_end - outer));
 }
 
 }  // namespace

@@ -77,6 +77,20 @@ TEST_P(WaitingTest, LeavesTheHostAloneInShortWaits) {
   EXPECT_GE(looks_, 10);
 }
 
+TEST_P(WaitingTest, TellsHowLongItIsSinceTheFirstLongWait) {
+  Waiter waiter(policy_);
+  for (int pauses = 0; pauses < 8; ++pauses) waiter.pause();
+  EXPECT_EQ(waiter.waited(), 0) << "it reads no clock";
+  constexpr std::int64_t unseen = 5 * us;
+  const std::int64_t begun = system_.time;
+  wait_for(waiter, 1 * ms);
+  EXPECT_GE(waiter.waited(), system_.time - begun - unseen);
+  waiter.reset();
+  wait_for(waiter, 1 * ms);
+  EXPECT_GE(waiter.waited(), system_.time - begun - unseen);
+  EXPECT_LE(waiter.waited(), system_.time - begun);
+}
+
 // What a look takes is measured: cheap ones are many, dear ones few, but never more than some us apart. A rank with a CPU of its own has nothing
 // better to do in a long wait.
 TEST_P(WaitingTest, LooksAtTheHostForAShareOfTheTime) {

@@ -18,7 +18,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "base/ticks.hpp"
+#include "base/clock.hpp"
 #include "interpose/communicator/members.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
@@ -144,7 +144,7 @@ struct Recorder {
   std::uint32_t fresh = 0;  ///< of the call that has not got its request yet
   bool fresh_is_persistent = false;
   std::map<std::tuple<Operation, Form, std::string>, std::uint64_t> left;
-  std::int64_t begun = ticks::monotonic_ns(), last_end = begun;
+  std::int64_t begun = monotonic_ns(), last_end = begun;
 
   bool is_first() {
     if (first == std::thread::id()) first = std::this_thread::get_id();
@@ -158,11 +158,11 @@ struct Recorder {
     full = events.size() == max_events || bytes_described > max_bytes_described;
     if (full) return;
     const bool follows = within && within->has_events_;
-    const std::int64_t gap = follows ? 0 : (within ? within->since_ : ticks::monotonic_ns()) - last_end;
+    const std::int64_t gap = follows ? 0 : (within ? within->since_ : monotonic_ns()) - last_end;
     constexpr std::int64_t longest = std::numeric_limits<std::uint32_t>::max();
     events.push_back({at->second, static_cast<std::uint32_t>(std::clamp<std::int64_t>(gap, 0, longest)), request});
     for (Within* w = within; w; w = w->outer_) w->has_events_ = true;
-    if (!within) last_end = ticks::monotonic_ns();
+    if (!within) last_end = monotonic_ns();
   }
 
   void note_call() {
@@ -248,7 +248,7 @@ void Recorder::write(std::FILE* file) const {
 void Within::enter() {
   entered_ = true;
   outer_ = within;
-  since_ = outer_ ? outer_->since_ : ticks::monotonic_ns();
+  since_ = outer_ ? outer_->since_ : monotonic_ns();
   has_events_ = outer_ && outer_->has_events_;
   within = this;
 }
@@ -258,7 +258,7 @@ void Within::leave() {
   if (outer_ || !has_events_) return;
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
-  r.last_end = ticks::monotonic_ns();
+  r.last_end = monotonic_ns();
 }
 
 void begin() {

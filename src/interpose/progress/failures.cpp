@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/ticks.hpp"
+#include "base/clock.hpp"
 #include "interpose/process/world.hpp"
 
 namespace omnes::interpose::failures {
@@ -62,7 +62,7 @@ int code_for(const State& state, MPI_Comm comm) {
 }
 
 bool Pace::is_time() {
-  const std::int64_t now = ticks::monotonic_ns();
+  const std::int64_t now = monotonic_ns();
   if (now < next_) return false;
   next_ = now + between_looks;
   return true;

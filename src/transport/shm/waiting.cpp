@@ -85,6 +85,7 @@ void Waiter::pause_longer() {
     if (n >= spins_before_looks && n % spins_between_clocks == 0) {
       const std::int64_t now = policy_.system->now();
       if (n == spins_before_looks) waits_since_ = spins_since_ = now;
+      note_long(now);
       if (is_time_to_look(now)) look_at_host();
       if (!policy_.oversubscribed && now - spins_since_ >= longest_spin) return yield_alone();
     }
@@ -98,6 +99,7 @@ void Waiter::pause_longer() {
   pauses_ = bare_polls + spins;  // stays here until something moves
   if (n == spins) {
     const std::int64_t now = policy_.system->now();
+    note_long(now);
     sleep_from_ = now + policy_.sleep_after;
     if (next_look_ == 0) next_look_ = now + yields_without_looks;
   }

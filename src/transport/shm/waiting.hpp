@@ -70,6 +70,8 @@ class Waiter {
   void pause() {
     if (++pauses_ > bare_polls) pause_longer();
   }
+  /// ns since the first wait in which a clock was read, after a few microseconds or before the first yield; 0: there was none.
+  std::int64_t waited() const { return long_since_ == 0 ? 0 : policy_.system->now() - long_since_; }
   /// Something has moved: start over.
   void reset() {
     pauses_ = start_;
@@ -81,6 +83,9 @@ class Waiter {
   static constexpr std::uint32_t bare_polls_when_crowded = 8;
 
   void pause_longer();
+  void note_long(std::int64_t now) {
+    if (long_since_ == 0) long_since_ = now;
+  }
   std::int64_t time_after_yield(std::int64_t before);
   void yield_alone();
   void yield_or_sleep();
@@ -95,6 +100,7 @@ class Waiter {
   std::uint32_t pauses_;
   bool announced_ = false;
   std::uint32_t idle_yields_ = 0;  // in a row
+  std::int64_t long_since_ = 0;    // ns; the first wait that was long
   std::int64_t sleep_from_ = 0;    // ns; the time from which it may sleep
   std::int64_t waits_since_ = 0;   // ns; with a CPU of its own
   std::int64_t spins_since_ = 0;   // ns; the same; the start, or the last time that it would have yielded
