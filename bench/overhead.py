@@ -41,7 +41,7 @@ LISTED = (*dict.fromkeys((*ALONE, *OF_THE_HOST, *TOGETHER)), "nothing")
 TIMES = 5
 CALLS = "2000"
 COUNTED = ("bcast", "allreduce")
-# The next 84 are not of the sample (src/runtime/sample.hpp). One that is, is slow when stepped, and those after it are timed.
+# The next 84 are not of the sample (src/runtime/sample.hpp): one that is, is slow when stepped, and so are later ones.
 CALLS_BEFORE = "220000"
 CALLS_IN_A_LOOP = "3000000"
 SECONDS = 120.0

@@ -30,7 +30,7 @@ int Executor::run_to_end(const shm::WaitPolicy& policy) {
     return error_;
   shm::Waiter waiter(policy);
   wait_to_end(done, waiter, policy.oversubscribed);
-  if (waited_ != nullptr) *waited_ += waiter.waited();
+  if (times_waits_) plan_->waited += waiter.waited();
   return error_;
 }
 

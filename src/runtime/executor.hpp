@@ -42,8 +42,8 @@ class Executor {
     buffers_matter_from_ = endpoint != nullptr ? endpoint->buffers_matter_from() : SIZE_MAX;
   }
 
-  /// From now on ns in which a run to the end has waited for long are added there; null: nobody wants to know.
-  void time_waits(std::int64_t* waited) { waited_ = waited; }
+  /// From now on plans are told how long they have waited.
+  void time_waits() { times_waits_ = true; }
   /// For plans of so many steps. Before they are run; it stays.
   void have_room(std::size_t steps) {
     if (room_ < steps) [[unlikely]]
@@ -132,13 +132,13 @@ class Executor {
   Bases bases_{};
   const Reduction* reduction_ = nullptr;
   int error_ = 0;
-  std::int64_t* waited_ = nullptr;
   bool copies_left_ = false;   // of a plan that copies beside its messages: this rank's own part is not copied yet
   bool buffers_told_ = false;  // to the endpoint, of this plan
   std::size_t buffers_matter_from_ = SIZE_MAX;
   std::vector<Moving> moving_;
   const Step* combining_ = nullptr;  // the recv_reduce whose fragments arrive
-  std::size_t room_ = 0;             // steps that waits_for_ and moving_ have room for
+  bool times_waits_ = false;
+  std::size_t room_ = 0;  // steps that waits_for_ and moving_ have room for
 
   MessagePort port_;
   std::size_t tried_ = 0;  // steps before this one were done in order; it may have been tried

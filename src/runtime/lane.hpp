@@ -81,7 +81,7 @@ class Lane {
     return result_of(executor_.run(plan, with_arena(bases), reduction, policy));
   }
   /// See Executor.
-  void time_waits(std::int64_t* waited) { executor_.time_waits(waited); }
+  void time_waits() { executor_.time_waits(); }
   void have_room(const Plan& plan) {
     have_room_for_data(plan);
     executor_.have_room(plan.steps.size());

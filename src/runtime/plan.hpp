@@ -112,6 +112,8 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<std::int32_t> readers;  ///< pool of local ranks
 
+  mutable std::int64_t waited = 0;  ///< ns that its runs to the end have waited for long, where they are timed
+
   // Of these sizes, too:
   std::size_t arena_bytes = 0;  ///< temporary blocks, then landing places
   std::size_t longest = 0;      ///< bytes of the longest step

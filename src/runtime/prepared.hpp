@@ -24,7 +24,7 @@ struct alignas(64) Prepared {
   /// Calls whose parts have as many bytes, rounded down to a power of two.
   ///
   /// Quick ones are not all timed: that would take a tenth of their time. Those that are not, are taken to have been as long as the last
-  /// one before them that was, but for long waits, which who waits has timed (Executor::time_waits).
+  /// one before them that was, but for long waits, which who waits has timed (Plan::waited).
   struct Counted {
     std::size_t bytes = 0;
     std::uint64_t calls = 0, volume = 0;
@@ -50,7 +50,7 @@ struct alignas(64) Prepared {
   std::size_t count = 0, element = 0;
   std::size_t bytes = 0;      ///< of a part; of unequal ones their average, where it is known
   std::size_t own_bytes = 0;  ///< the same as this rank alone sees it
-  Counted* quick = nullptr;   ///< of such calls, if those that are not kept go untimed
+  Lent quick;                 ///< such calls that go untimed
 
   bool needs_all_counts = false;  ///< `plan` is that of their exchange only; then comes Team::second_stage()
   Plan second;                    ///< which has this one
@@ -73,8 +73,8 @@ struct alignas(64) Prepared {
     ++plan.sizing;
     count = elements;
     element = element_bytes;
+    settle_quick();
     bytes = own_bytes = elements * element_bytes;
-    quick = nullptr;
   }
   /// Counts a call of the last sizes.
   Counted& count_one() {
@@ -86,19 +86,17 @@ struct alignas(64) Prepared {
     found.volume += own_bytes;
     return found;
   }
-  /// The same of one that needs no time, whose long waits go where the result says; null: it has to be looked at.
-  std::int64_t* count_untimed() {
-    if (quick == nullptr || !quick->sample->passes()) return nullptr;
-    ++quick->calls;
-    ++quick->untimed;
-    quick->volume += own_bytes;
-    return &quick->waited;
+  /// Counts those that went untimed. Before there are other sizes.
+  void settle_quick() {
+    if (quick.lent != 0) counted[last_counted].sample->take_back();
+    if (quick.before != 0) count_quick();
   }
   /// Counts one that took so long.
   void add(std::chrono::duration<double> time) { count_one().time(time.count()); }
 
  private:
   void find_counted(std::size_t rounded);
+  void count_quick();
 };
 
 }  // namespace omnes::inline runtime

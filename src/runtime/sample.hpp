@@ -32,6 +32,19 @@ struct TimedCall {
   std::uint32_t site;       ///< where the program makes it; 0: nobody asked
 };
 
+/// Calls of a sample that are not kept, for one who only counts them down: each store before a rank's first one into shared memory
+/// takes some ns of all ranks' time.
+struct Lent {
+  std::uint64_t left = 0, lent = 0;
+  std::uint64_t before = 0;  ///< made with those that have been taken back
+  bool take() {
+    if (left == 0) return false;
+    --left;
+    return true;
+  }
+  std::uint64_t made() const { return lent - left; }
+};
+
 /// Of the calls of one kind.
 class Sample {
  public:
@@ -39,19 +52,30 @@ class Sample {
   explicit Sample(std::size_t most) : max_(most) {}
   /// A call begins: whether it is to be kept.
   bool takes() {
-    if (passes()) return false;
+    take_back();
+    if (left_ > 0) {
+      --left_;
+      return false;
+    }
     find_next(next_);
     return true;
   }
-  /// The same of one that is not to be kept; false: it is, and has not been counted.
-  bool passes() {
-    if (left_ == 0) [[unlikely]]
-      return false;
-    --left_;
-    return true;
+  /// Calls that come before the next one that is kept are made with these, until they are taken back.
+  void lend(Lent& to) {
+    if (left_ == 0) return;
+    to.left = to.lent = left_;
+    borrower_ = &to;
+  }
+  void take_back() {
+    if (borrower_ == nullptr) return;
+    left_ -= borrower_->made();
+    borrower_->before += borrower_->made();
+    borrower_->left = borrower_->lent = 0;
+    borrower_ = nullptr;
   }
   void add(std::int64_t begin, std::int64_t end, int root, std::uint32_t site);
 
+  /// With those that have been taken back.
   std::uint64_t calls() const { return next_ - 1 - left_; }
   const std::vector<TimedCall>& timed() const { return timed_; }
   /// Keeps no more than these.
@@ -65,6 +89,7 @@ class Sample {
 
   std::uint64_t next_ = 1, left_ = 0;  // the number of the one that is kept next, and calls before it
   std::uint64_t below_ = ~std::uint64_t{0};
+  Lent* borrower_ = nullptr;
   std::size_t max_;
   std::vector<TimedCall> timed_;
 };

@@ -2,14 +2,23 @@
 #include "runtime/statistics.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace omnes::inline runtime {
 
 void Prepared::find_counted(std::size_t rounded) {
-  quick = nullptr;
   auto at = std::ranges::find(counted, rounded, &Counted::bytes);
   if (at == counted.end()) at = counted.insert(at, {.bytes = rounded});
   last_counted = static_cast<std::size_t>(at - counted.begin());
+}
+
+void Prepared::count_quick() {
+  Counted& of = counted[last_counted];
+  const std::uint64_t made = std::exchange(quick.before, 0);
+  of.calls += made;
+  of.untimed += static_cast<std::int64_t>(made);
+  of.volume += made * own_bytes;
+  of.waited += std::exchange(plan.waited, 0);
 }
 
 void Statistics::add(const Key& key, const Prepared& prepared) {

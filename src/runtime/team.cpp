@@ -38,7 +38,7 @@ struct Team::State {
     prepared.count = call.count;
     prepared.element = call.element;
     if (!counting) return;
-    prepared.quick = nullptr;
+    prepared.settle_quick();
     prepared.bytes = common_bytes(call);
     prepared.own_bytes = own_bytes(call);
   }
@@ -63,33 +63,32 @@ struct Team::State {
 
   /// Runs what is prepared on the lane, counts that, times it unless calls of its kind are quick, and keeps when it was if its turn has come.
   template <class Run>
-  int counted_run(Prepared& prepared, Lane& lane, const Reduction* reduction, Run run) {
+  int counted_run(Prepared& prepared, const Reduction* reduction, Run run) {
+    prepared.settle_quick();
     Prepared::Counted& of = prepared.count_one();
     if (of.sample == nullptr) [[unlikely]]
       of.sample = &samples.of(prepared.operation, of.bytes);
     const bool kept = of.sample->takes();
-    if (kept || of.usual == 0 || samples.has_come()) return clocked_run(prepared, of, kept, lane, reduction, run);
+    if (kept || of.usual == 0 || samples.has_come()) return clocked_run(prepared, of, kept, reduction, run);
     ++of.untimed;
-    lane.time_waits(&of.waited);
-    prepared.quick = &of;
-    return run();
+    of.sample->lend(prepared.quick);
+    const int result = run();
+    of.waited += std::exchange(prepared.plan.waited, 0);
+    return result;
   }
   template <class Run>
-  int clocked_run(Prepared& prepared, Prepared::Counted& of, bool kept, Lane& lane, const Reduction* reduction,
-                  Run run) {
-    waited = 0;
-    lane.time_waits(&waited);
+  int clocked_run(Prepared& prepared, Prepared::Counted& of, bool kept, const Reduction* reduction, Run run) {
     const std::int64_t begin = samples.begin();
     const int result = run();
     const std::int64_t end = monotonic_ns();
     of.time(static_cast<double>(end - begin) * 1e-9);
     // Who waits for messages of the host, or runs the program's function, does not tell for how long.
-    const std::int64_t usual = end - begin - waited;
+    const std::int64_t usual = end - begin - std::exchange(prepared.plan.waited, 0);
     const bool quick = usual < quick_call && !prepared.plan.messages && !prepared.needs_all_counts &&
                        (reduction == nullptr || reduction->context == nullptr);
     of.usual = quick ? usual : 0;
-    prepared.quick = quick ? &of : nullptr;
     if (kept) of.sample->add(begin, end, prepared.root, call_site != nullptr ? call_site() : 0);
+    if (quick) of.sample->lend(prepared.quick);
     return result;
   }
 
@@ -101,6 +100,7 @@ struct Team::State {
       chosen.clear();
     }
     if (!counting) return;
+    prepared->settle_quick();
     if (prepared.use_count() > 1) {
       retired.emplace_back(key, prepared);
     } else {
@@ -113,7 +113,6 @@ struct Team::State {
   PlanCache plans{[this](const Key& key, const std::shared_ptr<Prepared>& prepared) { retire(key, prepared); }};
   const Prepared* last = nullptr;
   std::vector<std::size_t> all_counts;  // of a blocking call
-  std::int64_t waited = 0;              // ns of long waits in one that is timed
   Statistics counted;                   // of plans that are gone
   Samples samples;
   std::vector<std::pair<Key, std::shared_ptr<Prepared>>> retired;
@@ -157,18 +156,19 @@ int Team::run(const std::shared_ptr<Prepared>& prepared, const Call& call) {
 
 void Team::keep_statistics(std::size_t max_timed) {
   counting_ = true;
+  lane_.time_waits();
   state_->samples.most = max_timed;
 }
 
 Samples& Team::samples() const { return state_->samples; }
 
 int Team::run_counted(Prepared& prepared, Bases bases, const Reduction* reduction) {
-  return state_->counted_run(prepared, lane_, reduction,
+  return state_->counted_run(prepared, reduction,
                              [&] { return lane_.run_again(prepared.plan, bases, reduction, waiting_); });
 }
 
 int Team::run_in_stages(Prepared& first, Call call) {
-  if (counting_) return state_->counted_run(first, lane_, call.reduction, [&] { return run_two_stages(first, call); });
+  if (counting_) return state_->counted_run(first, call.reduction, [&] { return run_two_stages(first, call); });
   return run_two_stages(first, call);
 }
 
@@ -237,8 +237,12 @@ std::string Team::chosen(Operation operation) const {
 
 std::vector<Ran> Team::statistics() const {
   Statistics all = state_->counted;
-  for (const auto& [key, prepared] : state_->retired) all.add(key, *prepared);
-  state_->plans.for_each([&](const Key& key, const std::shared_ptr<Prepared>& prepared) { all.add(key, *prepared); });
+  const auto add = [&](const Key& key, const std::shared_ptr<Prepared>& prepared) {
+    prepared->settle_quick();
+    all.add(key, *prepared);
+  };
+  for (const auto& [key, prepared] : state_->retired) add(key, prepared);
+  state_->plans.for_each(add);
   return all.all();
 }
 

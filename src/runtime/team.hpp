@@ -40,11 +40,8 @@ class alignas(64) Team {
   int run(const std::shared_ptr<Prepared>& prepared, const Call& call);
   /// Runs once more, to its end and perhaps with other buffers, what run() has run, in one stage.
   int run_again(Prepared& prepared, const Bases& bases, const Reduction* reduction) {
-    if (counting_) [[unlikely]] {
-      std::int64_t* const waited = prepared.count_untimed();
-      if (waited == nullptr) return run_counted(prepared, bases, reduction);
-      lane_.time_waits(waited);
-    }
+    if (counting_ && !prepared.quick.take()) [[unlikely]]
+      return run_counted(prepared, bases, reduction);
     return lane_.run_again(prepared.plan, bases, reduction, waiting_);
   }
   /// For what run() has run and what has been given other sizes since, before run_again(). Throws std::bad_alloc.

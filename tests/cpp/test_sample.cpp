@@ -57,6 +57,28 @@ TEST(Sample, MissesNoPlaceOfALoop) {
   }
 }
 
+/// Two take turns in making the calls of a sample, each with what is lent to it.
+TEST(Sample, CallsThatAreMadeWithLentOnesCount) {
+  Sample sample(64);
+  Lent lent[2];
+  std::uint64_t made[2] = {};
+  for (std::uint64_t i = 0; i < 10'000; ++i) {
+    const auto who = i / 7 % 2;
+    ++made[who];
+    if (lent[who].take()) continue;
+    --made[who];
+    if (sample.takes()) sample.add(0, 1, 0, 0);
+    sample.lend(lent[who]);
+  }
+  sample.take_back();
+  EXPECT_EQ(sample.calls(), 10'000u);
+  EXPECT_EQ(numbers(sample), numbers(after(10'000, 64)));
+  for (const int who : {0, 1}) {
+    EXPECT_GT(made[who], 1000u);
+    EXPECT_EQ(lent[who].before, made[who]);
+  }
+}
+
 TEST(Counted, CallsThatWereNotTimedTookAsLongAsTheOneBeforeAndTheirWaits) {
   Prepared::Counted of;
   of.time(2e-6);

@@ -128,9 +128,9 @@ struct Totals {
 
   void add(const State& state, bool freed) {
     if (!state.team) return;
+    const auto statistics = state.team->statistics();
     if (Samples& samples = state.team->samples(); !samples.samples.empty())
       keep(state.id, group_of(state), std::move(samples), freed);
-    const auto statistics = state.team->statistics();
     if (statistics.empty()) return;
     const int group = group_of(state);
     for (const Ran& more : statistics) {
