@@ -41,6 +41,13 @@ FATAL = {
     "split": ["different operations", "ranks 0 and 1 call MPI_Comm_split", "rank 2 calls MPI_Barrier"],
     "finalize": ["different operations", "ranks 0 and 1 call MPI_Allreduce", "rank 2 calls MPI_Finalize"],
 }  # fmt: skip
+# As above, in calls that the program has made before.
+FATAL_AGAIN = {
+    "root": ["different roots", "ranks 0 and 1 call MPI_Bcast (root 0,", "rank 2 calls MPI_Bcast (root 2,"],
+    "type": ["different datatypes", "16 bytes of 4-byte integers", "16 bytes of 4-byte floating-point numbers"],
+    "op": ["different reductions", "ranks 0 and 1 call MPI_Allreduce (MPI_SUM", "rank 2 calls MPI_Allreduce (MPI_MAX"],
+    "order": ["different operations", "ranks 0 and 1 call MPI_Bcast (root 0,", "rank 2 calls MPI_Allreduce (MPI_SUM,"],
+}
 TOLD = {
     "changed": ["rank 2: the send buffer of MPI_Iallreduce", "was changed before the operation was completed"],
     "restarted": ["rank 2: the send buffer of MPI_Allreduce_init", "was changed before the operation was completed"],
@@ -84,6 +91,19 @@ def test_ranks_that_disagree_end_the_job(mpi, checked, fault):
     assert run.returncode != 0
     [line] = lines(run)
     for text in [*FATAL[fault], *places(fault)]:
+        assert text in line, line
+
+
+@pytest.mark.parametrize("fault", FATAL_AGAIN)
+def test_ranks_that_disagree_about_repeated_calls_end_the_job(mpi, checked, fault):
+    run = mpirun(mpi, RANKS, checked, f"again-{fault}", variables={"OMNES_CHECK": "1"})
+    assert run.returncode != 0
+    [line] = lines(run)
+    for text in [
+        "call no. 102 on MPI_COMM_WORLD",
+        *FATAL_AGAIN[fault],
+        places("added" if fault == "op" else "repeated")[0],
+    ]:
         assert text in line, line
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import json
+import platform
 import re
 import subprocess
 import sys
 
 import pytest
 
-from launching import LIMIT, PREFIXES, ROOT
+from launching import LIMIT, PREFIXES, ROOT, compile_once, mpirun, the_mpi
 
 KNOWN_LINES, KNOWN_PAGES = 37, 2  # of overhead.c
 OF_THE_STACK = 1  # where the call returns to
@@ -32,6 +34,20 @@ def test_lines_are_named(said):
     _, *sides = said.split("## nothing: ")
     assert [side.count(".bss: known") for side in sides] == [KNOWN_LINES] * 3
     assert [side.count("| stack |") for side in sides] == [OF_THE_STACK] * 3
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="instructions are counted on x86-64")
+@pytest.mark.parametrize("operation", ["bcast", "reduce", "gather"])
+def test_checked_calls_that_repeat_are_not_described_anew(operation, programs):
+    """That would take seven times the instructions of a call that is not checked."""
+    mpi = the_mpi("openmpi")
+    program = compile_once(programs / "overhead", [mpi.compiler(), "-O2", ROOT / "bench/overhead.c"])
+    counted = []
+    for check in ("0", "1"):
+        run = mpirun(mpi, 2, program, "alone", operation, "50", variables={"OMNES_CHECK": check})
+        assert run.returncode == 0, run.stderr
+        counted.append(json.loads(run.stdout)["instructions"])
+    assert counted[1] < 4 * counted[0], counted
 
 
 @pytest.fixture

@@ -163,6 +163,19 @@ static void allowed(void) {
   if (rank == 0) puts("OK");
 }
 
+/// Calls that the program has made before when ranks disagree.
+static void send_to_all(int root, MPI_Datatype type) { MPI_Bcast(a, 4, type, root, MPI_COMM_WORLD); }  // HERE repeated
+static void add_up(MPI_Op op) { MPI_Allreduce(a, b, 4, MPI_INT, op, MPI_COMM_WORLD); }                 // HERE added
+static void repeat(void) {
+  for (int i = 0; i < 20; ++i) {
+    send_to_all(0, MPI_INT);
+    send_to_all(p - 1, MPI_INT);
+    send_to_all(0, MPI_FLOAT);
+    add_up(MPI_SUM);
+    add_up(MPI_MAX);
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -174,6 +187,13 @@ int main(int argc, char** argv) {
   if (is("count", argv)) MPI_Allreduce(a, b, odd ? 5 : 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);     // HERE count
   if (is("type", argv)) MPI_Bcast(a, 4, odd ? MPI_FLOAT : MPI_INT, 0, MPI_COMM_WORLD);           // HERE type
   if (is("op", argv)) MPI_Reduce(a, b, 4, MPI_INT, odd ? MPI_MAX : MPI_SUM, 0, MPI_COMM_WORLD);  // HERE op
+  if (strncmp(argv[1], "again", 5) == 0) {
+    repeat();
+    if (is("again-root", argv)) send_to_all(odd ? p - 1 : 0, MPI_INT);
+    if (is("again-type", argv)) send_to_all(0, odd ? MPI_FLOAT : MPI_INT);
+    if (is("again-op", argv)) add_up(odd ? MPI_MAX : MPI_SUM);
+    if (is("again-order", argv)) odd ? add_up(MPI_SUM) : send_to_all(0, MPI_INT);
+  }
   if (is("order", argv)) {
     if (odd) {
       MPI_Barrier(MPI_COMM_WORLD);  // HERE order

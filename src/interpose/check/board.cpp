@@ -4,10 +4,12 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <deque>
 #include <mutex>
 
+#include "interpose/communicator/origins.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/process/world.hpp"
@@ -59,10 +61,10 @@ bool make_board() {
   board.areas.resize(w.size);
   for (int r = 0, i = 0; r < w.size; ++r)
     if (here(r)) board.areas[r] = reinterpret_cast<Area*>(board.segment->layout().slot(i++, 0));
+  own_memory = board.areas[w.rank];
   return true;
 }
 
-Area& own_area() { return *board.areas[world()->rank]; }
 Area* area_of(int rank) { return board.areas[rank]; }
 
 bool first_to_report(std::uint64_t what) {
@@ -88,6 +90,7 @@ int take_ring(std::uint64_t id) {
   }
   area.rings[ring].posted.store(0, std::memory_order_relaxed);
   for (Slot& slot : area.rings[ring].slots) slot.number.store(0, std::memory_order_relaxed);
+  for (auto& word : area.digests[ring].words) word.store(0, std::memory_order_relaxed);
   area.ids[ring].store(id, std::memory_order_release);
   return ring;
 }
@@ -109,7 +112,15 @@ int find_ring(const Area& area, std::uint64_t id, int hint) {
   return -1;
 }
 
-void post(Area& area, int ring, std::uint64_t number, const Notice& notice) {
+std::uint64_t digest(const Notice& notice) {
+  std::uint64_t rest;
+  static_assert(sizeof(Notice) == offsetof(Notice, root) + sizeof rest);
+  std::memcpy(&rest, &notice.root, sizeof rest);
+  return mixed(mixed(mixed(mixed(notice.bytes) + notice.hash) + notice.parts) + rest);
+}
+
+void post(Area& area, int ring, std::uint64_t number, const Notice& notice, std::uint64_t digest, bool fence) {
+  constexpr std::uint64_t low = 0xFFFF;
   Ring& of = area.rings[ring];
   Slot& slot = of.slots[number % Ring::depth];
   slot.number.store(0, std::memory_order_relaxed);
@@ -117,7 +128,8 @@ void post(Area& area, int ring, std::uint64_t number, const Notice& notice) {
   std::memcpy(&slot.notice, &notice, sizeof notice);
   slot.number.store(number, std::memory_order_release);
   of.posted.store(number, std::memory_order_release);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // before looking at those of others
+  area.digests[ring].words[number % Digests::depth].store((digest & ~low) | (number & low), std::memory_order_release);
+  if (fence) std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 std::optional<Notice> read(const Area& area, int ring, std::uint64_t number) {

@@ -104,6 +104,18 @@ void deactivate(Buffers& buffers) {
   if (buffers.waiting != 0) stop_waiting(buffers.waiting);
 }
 
+/// From their first to their last byte.
+Interval hull(const Side& side) {
+  const TypeInfo* const info = side.type == handles.type_null ? nullptr : type_info(side.type);
+  const MPI_Count elements = side.count * side.parts;
+  if (!info || elements == 0) return {0, 0};
+  const auto from = reinterpret_cast<std::uintptr_t>(side.buffer) + static_cast<std::uintptr_t>(info->true_lb);
+  return {from, from + static_cast<std::uintptr_t>((elements - 1) * info->extent + info->true_extent)};
+}
+
+/// Whether where they lie follows from counts and types alone.
+bool in_a_row(const Side& side) { return !side.counts && !side.only && side.count >= 0; }
+
 std::string described(const Buffers& other) {
   return function_name(other.function) + ", which is under way (" + source_line(own_area(), other.site) + ")";
 }
@@ -114,16 +126,35 @@ bool may_overlap(const Call& call) {
   if (table.actives.load(std::memory_order_relaxed) != 0) return true;
   const Side &s = call.send, &r = call.recv;
   if (s.parts == 0 || r.parts == 0) return r.counts || r.only;
-  if (s.counts || r.counts || s.only || r.only || s.count < 0 || r.count < 0) return true;
-  const auto hull = [](const Side& side) -> Interval {
-    const TypeInfo* const info = side.type == handles.type_null ? nullptr : type_info(side.type);
-    const MPI_Count elements = side.count * side.parts;
-    if (!info || elements == 0) return {0, 0};
-    const auto from = reinterpret_cast<std::uintptr_t>(side.buffer) + static_cast<std::uintptr_t>(info->true_lb);
-    return {from, from + static_cast<std::uintptr_t>((elements - 1) * info->extent + info->true_extent)};
-  };
+  if (!in_a_row(s) || !in_a_row(r)) return true;
   const Interval one = hull(s), other = hull(r);
   return one.from < other.to && other.from < one.to;
+}
+
+bool reach(Reach& sent, Reach& received, const Call& call, const void* send, const void* recv) {
+  const Side &s = call.send, &r = call.recv;
+  sent = received = {};
+  if (!in_a_row(s) || !in_a_row(r)) return false;
+  if (s.parts == 0 || r.parts == 0) return true;
+  if (s.buffer != send || r.buffer != recv) return false;
+  const auto from_buffer = [](const Side& side) -> Reach {
+    const Interval all = hull(side);
+    const auto buffer = reinterpret_cast<std::uintptr_t>(side.buffer);
+    if (all.to == 0) return {};
+    return {static_cast<std::intptr_t>(all.from - buffer), static_cast<std::intptr_t>(all.to - buffer)};
+  };
+  sent = from_buffer(s);
+  received = from_buffer(r);
+  return true;
+}
+
+bool may_overlap(const Kept& kept, const void* send, const void* recv) {
+  if (table.actives.load(std::memory_order_relaxed) != 0) return true;
+  const auto [from, to] = kept.sent;
+  const auto apart =
+      static_cast<std::intptr_t>(reinterpret_cast<std::uintptr_t>(recv) - reinterpret_cast<std::uintptr_t>(send));
+  return from < to && kept.received.from < kept.received.to && from < kept.received.to + apart &&
+         kept.received.from + apart < to;
 }
 
 void find_buffers(Buffers& buffers, const Call& call) {

@@ -35,6 +35,8 @@ struct Buffers {
 
 /// Whether it is worth a closer look, which takes longer.
 bool may_overlap(const Call& call);
+/// Where the data lie that must not overlap, if they are in a row. False: they are not.
+bool reach(Reach& sent, Reach& received, const Call& call, const void* send, const void* recv);
 /// Where the call's data lie.
 void find_buffers(Buffers& buffers, const Call& call);
 /// Says where they overlap, with each other or with those of operations under way.

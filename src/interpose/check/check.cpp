@@ -2,6 +2,7 @@
 #include "interpose/check/check.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "interpose/check/buffers.hpp"
@@ -68,12 +69,12 @@ bool is_one_root(const Notice& one, int its_rank, const Notice& other, int rank_
 }
 
 /// What is wrong with the other's call beside this one; null: nothing.
-const char* difference(const Notice& one, const Notice& other, Call::Match match, bool same_root, bool same_group) {
+const char* difference(const Notice& one, const Notice& other, bool same_root, bool same_group) {
   if (one.function != other.function) return "different operations";
   if (!same_root) return "different roots";
   if (one.root < -1 || other.root < -1) return nullptr;  // nothing else of it counts
   if (one.reduction != other.reduction) return "different reductions";
-  if (match != Call::Match::all || ((one.flags | other.flags) & Notice::unknown)) return nullptr;
+  if (!(one.flags & Notice::whole) || ((one.flags | other.flags) & Notice::unknown)) return nullptr;
   if (one.bytes != other.bytes) return "different counts";
   if (same_group && one.parts != other.parts) return "different counts of parts";
   if (one.bytes > 0 && one.hash != other.hash && !((one.flags | other.flags) & Notice::opaque))
@@ -84,10 +85,24 @@ const char* difference(const Notice& one, const Notice& other, Call::Match match
 /// Members of a communicator of this node.
 bool is_here(const Watched& watched, int member) { return area_of(watched.ranks[member]) != nullptr; }
 
-/// The first of them from that one on: all compare with it, and it with all.
-int hub(const Watched& watched, int member) {
-  while (!is_here(watched, member)) ++member;
-  return member;
+Notice notice_of_whole(const Call& call, const Signature* whole) {
+  Notice notice;
+  notice.root = call.root;
+  if (call.reduces) notice.reduction = number_of(call.op);
+  if (call.match == Call::Match::all) notice.flags = Notice::whole;
+  if (!whole) return notice;
+  notice.bytes = whole->bytes;
+  notice.hash = whole->hash;
+  notice.type = whole->type;
+  notice.flags |= (whole->opaque ? Notice::opaque : 0) | (whole->unknown ? Notice::unknown : 0);
+  notice.parts = call.order;
+  return notice;
+}
+
+/// Those that are there; with watch_mutex().
+std::set<Watched*>& all_watched() {
+  static auto& all = *new std::set<Watched*>;
+  return all;
 }
 
 }  // namespace
@@ -102,20 +117,69 @@ Watched::Watched(std::uint64_t its_id, std::vector<int> its_ranks, int its_rank,
       hints(ranks.size()),
       name(std::move(its_name)) {
   for (auto& hint : hints) hint = -1;
+  if (ring < 0) return;
+  std::vector<int> here;
+  for (int r = 0; r < static_cast<int>(ranks.size()); ++r)
+    if (is_here(*this, r)) here.push_back(r);
+  // Between groups, who gives MPI_PROC_NULL says little: there all compare with all.
+  for (const int r : here)
+    if (r != rank && (r == here.front() || rank == here.front() || first_group > 0)) peers.push_back({r});
+  const std::lock_guard lock(watch_mutex());
+  all_watched().insert(this);
 }
 
 Watched::~Watched() {
+  if (ring >= 0) compare();                   // what came after the last call
   const std::lock_guard lock(watch_mutex());  // the thread may still look at it
+  all_watched().erase(this);
   if (ring >= 0) give_ring_back(ring);
 }
 
-std::optional<Notice> Watched::notice_of(int member, std::uint64_t number) {
+int Watched::ring_of(int member) {
   const Area* const area = area_of(ranks[member]);
-  if (!area) return std::nullopt;
+  if (!area) return -1;
   const int found = find_ring(*area, id, hints[member].load(std::memory_order_relaxed));
-  if (found < 0) return std::nullopt;
-  hints[member].store(found, std::memory_order_relaxed);
-  return read(*area, found, number);
+  if (found >= 0) hints[member].store(found, std::memory_order_relaxed);
+  return found;
+}
+
+std::optional<Notice> Watched::notice_of(int member, std::uint64_t number) {
+  const int found = ring_of(member);
+  return found < 0 ? std::nullopt : read(*area_of(ranks[member]), found, number);
+}
+
+void Watched::post(const Notice& notice, std::uint64_t digest, bool fence) {
+  check::post(own_area(), ring, ++calls, notice, digest, fence);
+}
+
+void Watched::compare() {
+  const auto word = [](const Digests& of, std::uint64_t number) {
+    return of.words[number % Digests::depth].load(std::memory_order_acquire);
+  };
+  const Digests& own = own_area().digests[ring];
+  for (Peer& peer : peers)
+    for (; peer.compared < calls; ++peer.compared) {
+      const std::uint64_t number = peer.compared + 1;
+      if (peer.digests && word(*peer.digests, number) == word(own, number)) continue;
+      if (!compare_closely(peer, number)) break;
+    }
+}
+
+bool Watched::compare_closely(Peer& peer, std::uint64_t number) {
+  const int found = ring_of(peer.member);
+  if (found < 0) return false;
+  const Area& area = *area_of(ranks[peer.member]);
+  if (first_group == 0)
+    peer.digests = &area.digests[found];  // else equal notices may disagree: two groups beside the root's
+  if (area.rings[found].posted.load(std::memory_order_acquire) < number) return false;
+  const std::optional<Notice> ours = read(own_area(), ring, number), theirs = read(area, found, number);
+  if (!ours || !theirs) return true;  // one of them has been overwritten
+  const auto p = static_cast<int>(ranks.size());
+  const bool same_group = group_of(rank, p, first_group).first == group_of(peer.member, p, first_group).first;
+  const bool same_root = is_one_root(*ours, rank, *theirs, peer.member, p, first_group);
+  const char* const what = difference(*ours, *theirs, same_root, same_group);
+  if (what) disagree(*this, number, what);
+  return true;
 }
 
 bool Watched::has_come(int member, std::uint64_t number) {
@@ -133,14 +197,14 @@ void Inside::enter(std::uint8_t function) {
   entered_ = !polls;
   before_ = before >= number_of(Function::Test) && before <= number_of(Function::Testsome) ? 0 : before;
   since_ = area.since.load(std::memory_order_relaxed);
-  area.since.store(coarse_now(), std::memory_order_relaxed);
+  area.since.store(last_look.load(std::memory_order_relaxed), std::memory_order_relaxed);
   area.what.store(function, std::memory_order_relaxed);
 }
 
 void Inside::leave() {
   Area& area = own_area();
   area.last.store(area.what.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  area.since.store(before_ != 0 ? since_ : coarse_now(), std::memory_order_relaxed);
+  area.since.store(before_ != 0 ? since_ : last_look.load(std::memory_order_relaxed), std::memory_order_relaxed);
   area.what.store(before_, std::memory_order_relaxed);
 }
 
@@ -163,12 +227,6 @@ Entry::~Entry() {
 
 void Entry::post() {
   if (watched_->ring < 0) return;
-  number_ = ++watched_->calls;
-  Notice mine;
-  mine.function = function_;
-  mine.root = call.root;
-  mine.site = site_;
-  if (call.reduces) mine.reduction = number_of(call.op);
   const Signature* whole = call.match == Call::Match::all ? &call.whole : nullptr;
   Signature own;
   if (call.match == Call::Match::root && state_.rank != call.root) {
@@ -176,14 +234,9 @@ void Entry::post() {
     own = signature(side.count, side.type);
     whole = &own;
   }
-  if (whole) {
-    mine.bytes = whole->bytes;
-    mine.hash = whole->hash;
-    mine.type = whole->type;
-    mine.flags =
-        static_cast<std::uint8_t>((whole->opaque ? Notice::opaque : 0) | (whole->unknown ? Notice::unknown : 0));
-    mine.parts = call.order;
-  }
+  Notice mine = notice_of_whole(call, whole);
+  mine.function = function_;
+  mine.site = site_;
   std::vector<Part> parts;
   if (call.match == Call::Match::pairs) {
     const std::vector<Part> received = parts_of(call.recv, state_);
@@ -193,10 +246,11 @@ void Entry::post() {
     parts = parts_of(call.sends_parts ? call.send : call.recv, state_);
   }
   if (!parts.empty()) mine.parts = put_parts(parts);
-  check::post(own_area(), watched_->ring, number_, mine);
+  watched_->post(mine, digest(mine), true);
+  number_ = watched_->calls;
 
   if (form_ == Form::blocking) wait_in(watched_, number_);
-  compare(mine);
+  watched_->compare();
   compare_parts(mine, parts);
 
   const bool compares =
@@ -210,25 +264,6 @@ void Entry::post() {
   find_buffers(*buffers_, call);
   if (form_ == Form::blocking) check_overlaps(*buffers_);
   if (compares && form_ != Form::persistent) buffers_->twin = Twin::start(state_, comm_, operation_of(function_), call);
-}
-
-void Entry::compare(const Notice& mine) {
-  const int self = state_.rank, center = hub(*watched_, 0);
-  // Between groups, who gives MPI_PROC_NULL says little: all also compare with the first of their own group, and with the root.
-  const Range own = state_.own_group();
-  const int own_center = own.first == 0 ? center : hub(*watched_, own.first);
-  const auto is_center = [&](int r) {
-    return r == center || (state_.first_group > 0 && (r == own_center || r == mine.root));
-  };
-  for (int r = 0; r < state_.p; ++r) {
-    if (r == self || (!is_center(r) && !is_center(self))) continue;
-    const std::optional<Notice> other = watched_->notice_of(r, number_);
-    if (!other) continue;
-    const bool same_group = r >= own.first && r < own.first + own.count;
-    const bool same_root = is_one_root(mine, self, *other, r, state_.p, state_.first_group);
-    const char* const what = difference(mine, *other, call.match, same_root, same_group);
-    if (what) disagree(*watched_, number_, what);
-  }
 }
 
 void Entry::compare_parts(const Notice& mine, const std::vector<Part>& parts) {
@@ -263,7 +298,38 @@ void Entry::compare_parts(const Notice& mine, const std::vector<Part>& parts) {
   }
 }
 
+bool keep(Kept& kept, const State& state, Operation operation, const Call& call, const void* send, const void* recv) {
+  const bool follows = state.first_group == 0 && (call.match == Call::Match::all || operation == Operation::barrier);
+  if (!follows || !reach(kept.sent, kept.received, call, send, recv)) return false;
+  kept.notice = notice_of_whole(call, call.match == Call::Match::all ? &call.whole : nullptr);
+  kept.notice.function = number_of(operation, Form::blocking);
+  kept.digest = digest(kept.notice);
+  const bool gives = operation == Operation::bcast || operation == Operation::scatter;
+  const bool takes = operation == Operation::reduce || operation == Operation::gather;
+  kept.others_look = call.root == 0 && (state.rank == 0 ? gives : takes);
+  return true;
+}
+
+Again::Again(Watched& watched, Kept& kept, const void* caller)
+    : watched_(watched), others_look_(kept.others_look), inside_(kept.notice.function) {
+  kept.notice.site = site_of(caller);
+  watched.post(kept.notice, kept.digest, false);
+  wait_in(&watched, watched.calls);
+}
+
+Again::~Again() { wait_in(nullptr, 0); }
+
+void Again::ended() {
+  constexpr std::uint64_t seldom = 16;  // calls: what others post is on its way back and forth then
+  if (!others_look_ || watched_.calls % seldom == 0) watched_.compare();
+}
+
+void look_again() {
+  if (Watched* const watched = waited_in()) watched->compare();
+}
+
 void Entry::served(const MPI_Request* request) {
+  if (form_ == Form::blocking && number_ != 0) watched_->compare();
   if (!buffers_) return;
   buffers_->algorithm = last_algorithm;
   if (!request) return compare_result(*buffers_, true);
@@ -313,7 +379,7 @@ void started(MPI_Request request) {
     Notice notice;
     notice.function = number_of(Function::Start);
     notice.site = buffers->site;
-    post(own_area(), ring, buffers->starts, notice);
+    post(own_area(), ring, buffers->starts, notice, digest(notice), true);
   }
   activate(*buffers);
 }
@@ -345,6 +411,7 @@ void end() {
   if (!checking()) return;
   finish_twins();
   stop_watching();
+  for (Watched* const watched : all_watched()) watched->compare();
 }
 
 }  // namespace check

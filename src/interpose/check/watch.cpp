@@ -30,14 +30,21 @@ struct Watch {
 };
 Watch& watch = *new Watch;  // never destroyed: MPI may be finalised by a destructor
 
+OMNES_FAST_THREAD_LOCAL Watched* in_call;
+
+constexpr auto between_looks = std::chrono::milliseconds(250);
+
 /// The rank waits in a function of MPI: else its own computation may be what takes so long.
 bool is_waiting(const Area& area, std::int64_t before) {
   return area.what.load(std::memory_order_relaxed) != 0 && area.since.load(std::memory_order_relaxed) < before;
 }
 
 void look() {
+  constexpr std::int64_t unseen =
+      std::chrono::nanoseconds(between_looks).count();  // a wait may begin so long after a look
   const std::int64_t now = coarse_now();
-  const std::int64_t before = now - std::int64_t{process().settings.check_timeout} * 1'000'000'000;
+  last_look.store(now, std::memory_order_relaxed);
+  const std::int64_t before = now - std::int64_t{process().settings.check_timeout} * 1'000'000'000 - unseen;
   if (!is_waiting(own_area(), before)) return;
   std::vector<Waiting> long_ones;
   std::shared_ptr<Watched> kept;  // released after the mutex
@@ -64,7 +71,6 @@ void look() {
 }
 
 void run() {
-  constexpr auto between_looks = std::chrono::milliseconds(250);
   std::unique_lock lock(watch.mutex);
   while (!watch.stop.wait_for(lock, between_looks, [] { return watch.stops; })) {
     lock.unlock();
@@ -76,6 +82,7 @@ void run() {
 }  // namespace
 
 void start_watching() {
+  last_look.store(coarse_now(), std::memory_order_relaxed);
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the program's threads
@@ -96,9 +103,12 @@ void stop_watching() {
 std::mutex& watch_mutex() { return watch.mutex; }
 
 void wait_in(Watched* watched, std::uint64_t number) {
+  in_call = watched;
   watch.number.store(number, std::memory_order_relaxed);
   watch.blocking.store(watched, std::memory_order_release);
 }
+
+Watched* waited_in() { return in_call; }
 
 std::uint64_t start_waiting(std::shared_ptr<Watched> watched, std::uint64_t number) {
   const std::int64_t now = coarse_now();

@@ -18,6 +18,8 @@ void start_watching();
 void stop_watching();
 /// In a blocking call, or not any more. Cheap.
 void wait_in(Watched* watched, std::uint64_t number);
+/// Where this thread is in a blocking call; null: it is not.
+Watched* waited_in();
 /// A nonblocking or persistent operation is under way. Returns what stop_waiting() takes.
 std::uint64_t start_waiting(std::shared_ptr<Watched> watched, std::uint64_t number);
 void stop_waiting(std::uint64_t waiting);

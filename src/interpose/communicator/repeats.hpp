@@ -287,9 +287,9 @@ class Repeats {
   /// The call of a team that has been made before with such arguments but other counts, or whose plan has served others
   /// since; null: none, or these need a closer look. Its `call` is ready to run.
   template <class... Arguments>
-  const Repeat* resize(const Given<Arguments...>& given, int p, int rank, Team& team) {
+  const Repeat* resize(const Given<Arguments...>& given, int p, int rank, Team& team, bool asked) {
     Repeat& repeat = repeats_[place(given)];
-    if (!repeat.is_valid() || !repeat.resizable) return nullptr;
+    if (!repeat.is_valid(asked) || !repeat.resizable) return nullptr;
     if (!take_counts(repeat, given.word.data(), given.words, given.array.data(), given.arrays, p, rank) ||
         repeat.overlaps(given.send, given.recv) || !prepare(repeat, team, given.send, given.recv))
       return nullptr;
@@ -324,6 +324,13 @@ class Repeats {
  private:
   static constexpr int place_bits = 5;  // 2^5: calls that take turns in a loop of a program are fewer
 
+ public:
+  static constexpr std::size_t places = std::size_t{1} << place_bits;
+  std::size_t place_of(const Repeat& repeat) const { return static_cast<std::size_t>(&repeat - repeats_.data()); }
+  /// The operation that the program has called.
+  static Operation operation_of(const std::uint64_t* word) { return static_cast<Operation>(word[0] & 0xFF); }
+
+ private:
   template <class... Arguments>
   static std::size_t place(const Given<Arguments...>& given) {
     // The last one is a root, where there is one; without arrays, the third is a datatype, where there is one.
@@ -331,9 +338,6 @@ class Repeats {
     const std::uint64_t sum = given.word.front() + given.word[type] + given.word.back();
     return sum * 0x9E3779B97F4A7C15u >> (64 - place_bits);  // Fibonacci hashing: 2^64 / golden ratio
   }
-
-  /// The operation that the program has called.
-  static Operation operation_of(const std::uint64_t* word) { return static_cast<Operation>(word[0] & 0xFF); }
 
   template <class... Arguments>
   [[gnu::always_inline]] static bool resize_single_parts(Repeat& repeat, const Given<Arguments...>& given, int p,
@@ -428,7 +432,7 @@ class Repeats {
   std::array<std::size_t, 2> first_{};  // bytes before the first that has any
   std::array<bool, 2> in_row_{};        // from there on they lie one behind the other
   static_assert(sizeof(Repeat) == 512);
-  std::array<Repeat, 1 << place_bits> repeats_;
+  std::array<Repeat, places> repeats_;
   std::uint32_t left_ = 0;  // a bit for each operation; last, so that it may share a cache line with what comes behind
   static_assert(operation_count <= 32);
 };

@@ -159,6 +159,7 @@ int dispatch(const Made& made, On on, Describe describe, Serve serve, Size size,
       }
     }
   } catch (...) {
+    if (checked) checked->failed();
     if (state) state->unclean = true;
     if (state && state->taking_part) state->break_off();
     return raise_current(comm);
@@ -203,13 +204,13 @@ void settle(State& state, Operation operation) {
     poke(nullptr);
 }
 
-/// Whether its buffers, if it has any, are asked about.
+/// Whether its buffers, if it has any, are asked about. A call that is checked is kept like such ones: no repeat() finds it.
 template <class... Arguments>
 bool asks(const Given<Arguments...>& given) {
-  return given.words > 1 && devices::any();
+  return checking() || (given.words > 1 && devices::any());
 }
 
-/// Runs a call that was made before with such arguments, if there is one that is ready. `asked`: there are devices; its buffers have to
+/// Runs a call that was made before with such arguments, if there is one that is ready. `asked`: if there are devices, its buffers have to
 /// lie in the host's memory.
 template <class... Arguments>
 bool repeat_known(State& state, Operation operation, const Given<Arguments...>& given, bool asked) {
@@ -244,8 +245,9 @@ std::optional<const char*> serve_known(State& state, MPI_Comm comm, Operation op
   if (inherited) open_lanes(state, comm, true);
   if ((asked || revived || inherited) && repeat_known(state, operation, given, asked)) return nullptr;
   const Range group = state.own_group();
-  const Repeats::Repeat* const known =
-      state.formed ? state.repeats.resize(given, group.count, state.rank - group.first, *state.team) : nullptr;
+  const Repeats::Repeat* const known = state.formed ? state.repeats.resize(given, group.count, state.rank - group.first,
+                                                                           *state.team, checking() && !devices::any())
+                                                    : nullptr;
   if (!known) return std::nullopt;
   if (known->prepared->choice.host) [[unlikely]]
     return known->prepared->why.c_str();
@@ -283,15 +285,54 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
     job.land(prepared->in_rows);
     settle(state, operation);
   }
-  const bool each_counts = recording() || checking() || (by_host && reporting());
+  const bool each_counts = recording() || compares_results() || (by_host && reporting());
   const Range group = state.own_group();
   if (!each_counts) state.repeats.keep(given, group.count, state.rank - group.first, forgotten, asked, prepared, job);
   return by_host ? prepared->why.c_str() : nullptr;
 }
 
+/// Ends a call that has run at once, as it was like one before.
+[[gnu::always_inline]] inline int finish_repeated(State& state, MPI_Comm comm, Operation operation, int result) {
+  if (result != 0) [[unlikely]] {
+    state.unclean = true;
+    if (result != Lane::truncated) state.break_off();
+    return raise(comm, code_of(result));
+  }
+  settle(state, operation);
+  return MPI_SUCCESS;
+}
+
+/// As repeat(), where calls are checked: what others have to know of the call is kept, too. Not where messages need the host: while a rank waits
+/// inside it, nobody looks again.
+template <class... Arguments, class Describe>
+int repeat_checked(Operation operation, const void* caller, On on, const Given<Arguments...>& given,
+                   Describe describe) {
+  const MPI_Comm comm = communicator(on);
+  State* const state = known_state(on);
+  if (!state || may_be_revoked.load(std::memory_order_relaxed) || state->messages || devices::any()) return unlike_any;
+  const Repeats::Repeat* const known = state->repeats.find(given, true);
+  if (!known || !Repeats::is_ready(*known)) return unlike_any;
+  check::Kept* const kept = check::find_kept(*state, *known, given, describe);
+  if (!kept) return unlike_any;
+  check::Watched& watched = *static_cast<check::Watched*>(state->check.get());
+  check::Again checked(watched, *kept, caller);
+  int result;
+  try {
+    result = state->team->run_again(*known->prepared, known->bases(given.send, given.recv), &known->op.reduction);
+  } catch (...) {
+    watched.compare();
+    state->break_off();
+    return raise_current(comm);
+  }
+  result == 0 ? checked.ended() : watched.compare();
+  return finish_repeated(*state, comm, operation, result);
+}
+
 template <class... Arguments, class Describe, class Pass>
 int blocking(Operation operation, const void* caller, On on, const Given<Arguments...>& given, Describe describe,
              Pass pass) {
+  if (checking()) [[unlikely]]
+    if (const int code = repeat_checked(operation, caller, on, given, describe); code != unlike_any) return code;
   const auto serve = [&](State& state, MPI_Comm comm) -> const char* {
     const bool asked = asks(given);
     if (const auto known = serve_known(state, comm, operation, given, asked)) return *known;
@@ -332,13 +373,7 @@ template <class... Arguments>
     state->break_off();
     return raise_current(comm);
   }
-  if (result != 0) [[unlikely]] {
-    state->unclean = true;
-    if (result != Lane::truncated) state->break_off();
-    return raise(comm, code_of(result));
-  }
-  settle(*state, operation);
-  return MPI_SUCCESS;
+  return finish_repeated(*state, comm, operation, result);
 }
 
 /// Why the operation, started now or later, might stop while a rank blocks inside the host; null: it would go on. Alike on all ranks.

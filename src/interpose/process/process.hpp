@@ -35,5 +35,7 @@ extern std::atomic<int> under_way;
 /// Whether OMNES_CHECK looks at each call, see check/check.hpp.
 extern bool check_on;
 inline bool checking() { return check_on; }
+/// And compares results.
+inline bool compares_results() { return check_on && process().settings.check == Check::results; }
 
 }  // namespace omnes::interpose

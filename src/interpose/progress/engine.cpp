@@ -680,6 +680,7 @@ void poke(void* /*context*/) {
   int flag = 0;
   host.Test(&idle, &flag, MPI_STATUS_IGNORE);
   inside_poke = before;
+  if (checking()) check::look_again();
   failures::look_for_watched();
 }
 
