@@ -12,7 +12,8 @@
 // between them still finds nothing, one that sleeps while the announcement stands. A writer stores its sequence number,
 // then looks at `asleep`, and if it stands clears it and wakes the sleeper. The sleeper has a fence between announcing
 // and polling. The writer has one only where ranks sleep often (Endpoint::fence_wakes); elsewhere both may miss the
-// other, and the time-out ends the sleep: it bounds the delay, and only of a rank that had been idle for long.
+// other, and the time-out ends the sleep: it bounds the delay, and only of a rank that had been idle for long. So it does where
+// a thread announces its sleep anew while another, whose word was cleared, is about to sleep (tests/models/sleep.pml).
 // `asleep` is the one word that others than its owner write; a clearing that comes late costs the owner a look.
 #pragma once
 
