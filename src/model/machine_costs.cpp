@@ -150,7 +150,9 @@ MachineCosts parse_machine(std::string_view source) {
         {"copy", into(machine.copy)},
         {"reduce", reductions},
         {"level", levels}});
-  machine.ranks_per_node = std::max(1, static_cast<int>(ranks_per_node));
+  constexpr int most = 1 << 20;
+  if (!(ranks_per_node >= 1 && ranks_per_node <= most)) refuse("ranks_per_node: valid: 1 to " + std::to_string(most));
+  machine.ranks_per_node = static_cast<int>(ranks_per_node);
   if (machine.levels.empty() || machine.levels.back().name != "network") refuse("the last level is to be \"network\"");
   if (!machine.reduce.contains("f64 sum")) refuse("reduce has no \"f64 sum\"");
   return machine;

@@ -80,7 +80,7 @@ Range other_group(int rank, int p, int first_group) {
 int blocks_in(const Problem& problem, int pieces, Buffer buffer) {
   const bool at_root = problem.rank == problem.root;
   const bool sends = buffer == Buffer::send;
-  const int one = pieces, all = problem.p * pieces;
+  const int one = pieces, all = static_cast<int>(std::int64_t{problem.p} * pieces);
   const int own = problem.in_place ? 0 : one;  // one part in `send`, unless in place
   switch (regular(problem.operation)) {
     case bcast: return sends ? 0 : one;

@@ -145,6 +145,13 @@ std::vector<std::int32_t> read_list(Line& line, std::string_view key) {
   return numbers;
 }
 
+/// Of a buffer, or temporary ones. 128 MiB of the latter: all pairs of 4096 ranks. Fewer where a fuzzer tries schedules by the million.
+#ifdef OMNES_FUZZ
+constexpr std::size_t max_blocks = std::size_t{1} << 16;
+#else
+constexpr std::size_t max_blocks = std::size_t{1} << 24;
+#endif
+
 void read_head(Line& line, Schedule& schedule) {
   Problem& problem = schedule.problem;
   const auto operation = operation_named(line.word());
@@ -166,10 +173,14 @@ void read_head(Line& line, Schedule& schedule) {
     problem.in_place = true;
   }
   if (line.accept("first_group")) problem.first_group = line.natural("first_group");
-  if (!among_neighbors(problem.operation)) return;
-  problem.neighbors.sources = read_list(line, "sources");
-  problem.neighbors.ports = read_list(line, "ports");
-  problem.neighbors.destinations = read_list(line, "destinations");
+  if (among_neighbors(problem.operation)) {
+    problem.neighbors.sources = read_list(line, "sources");
+    problem.neighbors.ports = read_list(line, "ports");
+    problem.neighbors.destinations = read_list(line, "destinations");
+  }
+  const auto parts = std::max(static_cast<std::size_t>(data_blocks(problem, 1)), problem.neighbors.destinations.size());
+  if (parts > 0 && static_cast<std::size_t>(schedule.pieces) > max_blocks / parts)
+    line.fail("fewer pieces: no more than " + std::to_string(max_blocks) + " blocks in all");
 }
 
 void read_receivers(Line& line, Schedule& schedule, Op& op) {
@@ -251,11 +262,10 @@ Op read_op(Line& line, Schedule& schedule) {
 }
 
 void read_temp(Line& line, Schedule& schedule) {
-  constexpr std::size_t most = std::size_t{1} << 24;  // 128 MiB of them: all pairs of 4096 ranks
   while (!line.done()) {
     const auto [first, count] = line.range();
-    if (schedule.temp.size() + static_cast<std::size_t>(count) > most)
-      line.fail("no more than " + std::to_string(most) + " temporary blocks in all");
+    if (schedule.temp.size() + static_cast<std::size_t>(count) > max_blocks)
+      line.fail("no more than " + std::to_string(max_blocks) + " temporary blocks in all");
     const std::int32_t rank = line.accept("@") ? line.natural("a rank") : schedule.problem.rank;
     for (std::int32_t i = 0; i < count; ++i) schedule.temp.push_back({first + i, rank});
   }

@@ -194,6 +194,8 @@ TEST(MachineFile, FaultsAreOneClearLine) {
       {with(good, "\"messages\"", "\"pigeon\""), "machine file: level 2 by: valid: \"memory\", \"messages\""},
       {with(good, "wire = [[0, 0, 1e-9]]", "wire = [[8, 0, 1e-9]]"),
        "machine file: level 2 wire: valid: [[from, alpha, beta], ...] with `from` 0 in the first and ascending"},
+      {with(good, "version = 1", "version = 1\nranks_per_node = 22e29"),
+       "machine file: ranks_per_node: valid: 1 to 1048576"},
       {with(good, "\"network\"", "\"rack\""), "machine file: the last level is to be \"network\""},
       {with(good, "f64 sum", "f32 sum"), "machine file: reduce has no \"f64 sum\""},
   };

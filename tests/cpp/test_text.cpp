@@ -95,6 +95,8 @@ const Wrong wrongs[] = {
     {"bcast p two", "line 1: expected a number, found 'two'"},
     {"bcast p -2 rank 0", "line 1: expected p that is not negative, found '-2 rank 0'"},
     {"bcast p 99999999999", "line 1: expected a number, found '99999999999'"},
+    {"gather p 2 rank 0 root 0 radix 0 segments 1 pieces 8388609",
+     "line 1: expected fewer pieces: no more than 16777216 blocks in all, found the end of the line"},
     {"\n1 publish: recv[0]", "line 2: expected op number 0, found '1 publish: recv[0]'"},
     {"\n0 receive from 1: recv[0]",
      "line 2: expected an op (publish, send, recv, recv_reduce, copy, reduce), found 'receive from 1: recv[0]'"},
