@@ -124,7 +124,7 @@ MachineCosts parse_machine(std::string_view source) {
     refuse("line " + std::to_string(error.source().begin.line) + ": " + one_line(error.description()));
   }
   if (table["format"].value<std::string>() != "omnes machine") refuse("does not say format = \"omnes machine\"");
-  if (table["version"].value<std::int64_t>() != version) refuse("version: valid: " + std::to_string(version));
+  if (table["version"].value_exact<std::int64_t>() != version) refuse("version: valid: " + std::to_string(version));
   MachineCosts machine;
   double ranks_per_node = 1;
   const Reader ignored = [](const toml::node&, const std::string&) {};

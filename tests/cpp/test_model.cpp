@@ -186,6 +186,7 @@ TEST(MachineFile, FaultsAreOneClearLine) {
   const std::pair<std::string, std::string> cases[] = {
       {"", "machine file: does not say format = \"omnes machine\""},
       {with(good, "version = 1", "version = 2"), "machine file: version: valid: 1"},
+      {with(good, "version = 1", "version = -2e29"), "machine file: version: valid: 1"},
       {with(good, "send = 1e-6", "sned = 1e-6"),
        "machine file: no such entry: level 2 sned; valid: by, copy, copy_in, exchange, exchange_latency, fragment, "
        "held, latency, name, out, recv, send, shared, single, single_from, single_publish, single_reduce, "
