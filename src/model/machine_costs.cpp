@@ -9,6 +9,7 @@
 
 #include "base/spelling.hpp"
 #include "topology/file.hpp"
+#include "topology/limits.hpp"
 
 namespace omnes::model {
 
@@ -150,8 +151,8 @@ MachineCosts parse_machine(std::string_view source) {
         {"copy", into(machine.copy)},
         {"reduce", reductions},
         {"level", levels}});
-  constexpr int most = 1 << 20;
-  if (!(ranks_per_node >= 1 && ranks_per_node <= most)) refuse("ranks_per_node: valid: 1 to " + std::to_string(most));
+  if (!(ranks_per_node >= 1 && ranks_per_node <= max_described))
+    refuse("ranks_per_node: valid: 1 to " + std::to_string(max_described));
   machine.ranks_per_node = static_cast<int>(ranks_per_node);
   if (machine.levels.empty() || machine.levels.back().name != "network") refuse("the last level is to be \"network\"");
   if (!machine.reduce.contains("f64 sum")) refuse("reduce has no \"f64 sum\"");

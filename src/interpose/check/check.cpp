@@ -185,7 +185,7 @@ bool Watched::compare_closely(Peer& peer, std::uint64_t number) {
 bool Watched::has_come(int member, std::uint64_t number) {
   const Area* const area = area_of(ranks[member]);
   if (!area || area->full.load(std::memory_order_relaxed)) return true;
-  const int found = find_ring(*area, id, hints[member].load(std::memory_order_relaxed));
+  const int found = ring_of(member);
   return found >= 0 && area->rings[found].posted.load(std::memory_order_acquire) >= number;
 }
 

@@ -321,10 +321,7 @@ class Repeats {
     left_ = 0;
   }
 
- private:
-  static constexpr int place_bits = 5;  // 2^5: calls that take turns in a loop of a program are fewer
-
- public:
+  static constexpr int place_bits = 5;  ///< 2^5: calls that take turns in a loop of a program are fewer
   static constexpr std::size_t places = std::size_t{1} << place_bits;
   std::size_t place_of(const Repeat& repeat) const { return static_cast<std::size_t>(&repeat - repeats_.data()); }
   /// The operation that the program has called.

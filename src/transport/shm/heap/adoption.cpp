@@ -581,14 +581,14 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
     } else if (before || behind) {
       if (!give_back_part(at, first, end)) return nullptr;
     } else {
-      if (!may_be_adopted(next, at->first)) return nullptr;
+      if (!clear_for_adoption(next, at->first)) return nullptr;
       at->second->used_at_ = uses_;
       grown.push_back(at->first);
       already += found.bytes_;
       next = at->first + found.bytes_;
     }
   }
-  if (!may_be_adopted(next, end)) return nullptr;
+  if (!clear_for_adoption(next, end)) return nullptr;
   look_at_all();  // what is not needed any more goes before more is taken
   if (!make_room(pages - already, candidate(buffer).since)) return nullptr;
   auto* const piece = static_cast<std::byte*>(heap_.take(pages + 2 * page()));
@@ -623,7 +623,7 @@ bool Adoption::make_room(std::size_t bytes, std::uint64_t since) {
   return true;
 }
 
-bool Adoption::may_be_adopted(std::byte* first, std::byte* end) {
+bool Adoption::clear_for_adoption(std::byte* first, std::byte* end) {
   if (first == end) return true;
   const auto begin = reinterpret_cast<std::uintptr_t>(first), last = reinterpret_cast<std::uintptr_t>(end);
   // What is left of one that is not whole any more.

@@ -144,8 +144,8 @@ class Adoption {
   bool wanted(std::byte* buffer, std::size_t bytes);
   Adopted* adopt(std::byte* buffer, std::size_t bytes);
   bool make_room(std::size_t bytes, std::uint64_t since);
-  /// Pages of the program that are not.
-  bool may_be_adopted(std::byte* first, std::byte* end);
+  /// What is left there of adopted ones becomes the program's. Then: whether its pages may be adopted.
+  bool clear_for_adoption(std::byte* first, std::byte* end);
   void measure();
 
   Heap& heap_;
