@@ -17,7 +17,7 @@ RIGHT = [
     ("starved",),
     ("single_copy",),
     ("sleep",),
-    ("sleep", "TIMES_OUT", "THREADS=2"),
+    ("sleep", "THREADS=2"),
     ("sleep", "TIMES_OUT", "NO_FENCE_BEFORE_WAKE"),
     ("segment",),
 ]
@@ -36,6 +36,8 @@ WITH_DEFECT = {
     ("sleep", "NO_FENCE_BEFORE_SLEEP"): STUCK,
     ("sleep", "NO_LAST_LOOK"): STUCK,
     ("sleep", "SLEEPER_NOT_WOKEN"): STUCK,
+    ("sleep", "THREADS=2", "ANOTHERS_ANNOUNCEMENT"): STUCK,
+    ("sleep", "THREADS=2", "WITHDRAWN_BLINDLY"): STUCK,
     ("segment", "NOT_ALL_LET_GO"): WRONG,
     ("segment", "LET_GO_EARLY"): WRONG,
     ("segment", "CLEARED_ON_ARRIVAL"): STUCK,

@@ -656,27 +656,27 @@ bool run_rank(Endpoint& endpoint, const std::vector<Message>& messages) {
 TEST(Endpoint, WakesWhoSleepsElsewhere) {
   Ranks ranks(Geometry{2, 2, f});
   SleepWord word{};
-  word.asleep = 1;
+  word.word = 1;
   ranks[0].sleeps_at(1, &word);
   Sending sending{ranks[0], {1}, pattern(8, 1)};
   EXPECT_TRUE(sending.step());
-  EXPECT_EQ(word.asleep, 0U);
+  EXPECT_EQ(word.asleep(), 0U);
 }
 
 // A rank that waits for something else, as in the host MPI, may wait for those who sleep until this rank comes.
 TEST(Sleepers, AreWokenWhenAsked) {
   SleepWord words[3]{};
   const auto wake_all = [&] {
-    for (SleepWord& word : words) word.asleep = 1;
+    for (SleepWord& word : words) word.word = 1;
     for (int i = 0; i < 20; ++i) wake_sleepers();  // which looks in some of the calls
   };
   wake_all();
-  EXPECT_EQ(words[0].asleep, 1U) << "nobody has said where ranks sleep";
+  EXPECT_EQ(words[0].asleep(), 1U) << "nobody has said where ranks sleep";
   watch_sleepers({&words[0], &words[2]}, false);
   wake_all();
-  EXPECT_EQ(words[0].asleep, 0U);
-  EXPECT_EQ(words[1].asleep, 1U);
-  EXPECT_EQ(words[2].asleep, 0U);
+  EXPECT_EQ(words[0].asleep(), 0U);
+  EXPECT_EQ(words[1].asleep(), 1U);
+  EXPECT_EQ(words[2].asleep(), 0U);
   watch_sleepers({}, false);
 }
 

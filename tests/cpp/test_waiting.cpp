@@ -25,9 +25,9 @@ class TestSystem final : public System {
     ++naps;
     time += ns + 50 * us;  // as the kernel's timer slack
   }
-  void sleep(std::atomic<std::uint32_t>& word, std::int64_t at_most) override {
+  void sleep(std::atomic<std::uint32_t>& word, std::uint32_t while_it_is, std::int64_t at_most) override {
     ++sleeps;
-    if (word == 1) time += at_most;
+    if (word == while_it_is) time += at_most;
   }
   std::int64_t& yield_from() override { return none_before; }
 
@@ -45,7 +45,7 @@ class WaitingTest : public testing::TestWithParam<bool> {
   /// Until it sleeps; returns how long that took, at most a second.
   std::int64_t wait_for_bed(Waiter& waiter) {
     const std::int64_t start = system_.time;
-    while (word_.asleep == 0 && system_.time < start + 1000 * ms) waiter.pause();
+    while (word_.asleep() == 0 && system_.time < start + 1000 * ms) waiter.pause();
     return system_.time - start;
   }
   /// The host is looked at.
@@ -149,7 +149,7 @@ TEST_P(WaitingTest, SleepsOnlyAmongRanksThatShareCpusAfterLongIdleTime) {
   Waiter waiter(policy_);
   const std::int64_t idle = wait_for_bed(waiter);
   if (!GetParam()) {
-    EXPECT_EQ(word_.asleep, 0U);
+    EXPECT_EQ(word_.asleep(), 0U);
     return;
   }
   EXPECT_GE(idle, 2 * ms);
@@ -161,7 +161,7 @@ TEST_P(WaitingTest, SleepsOnlyAmongRanksThatShareCpusAfterLongIdleTime) {
   EXPECT_LE(system_.sleeps, 500);
   EXPECT_EQ(looks_ - looks_before, system_.sleeps);  // before each
   waiter.reset();
-  EXPECT_EQ(word_.asleep, 0U);
+  EXPECT_EQ(word_.asleep(), 0U);
 }
 
 // Stock MPIs spin, and so get half of a CPU that another program wants, too.
@@ -224,7 +224,7 @@ TEST_P(WaitingTest, NeedsNoHost) {
   policy_.poke = nullptr;
   Waiter waiter(policy_);
   wait_for(waiter, 10 * ms);
-  EXPECT_EQ(word_.asleep, GetParam() ? 1U : 0U);
+  EXPECT_EQ(word_.asleep(), GetParam() ? 1U : 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Crowded, WaitingTest, testing::Bool());
@@ -235,9 +235,9 @@ TEST_P(AmongRanksThatShareCpus, LeavesItsBedWhenItEnds) {
   {
     Waiter waiter(policy_);
     wait_for_bed(waiter);
-    EXPECT_EQ(word_.asleep, 1U);
+    EXPECT_EQ(word_.asleep(), 1U);
   }
-  EXPECT_EQ(word_.asleep, 0U);
+  EXPECT_EQ(word_.asleep(), 0U);
 }
 
 TEST_P(AmongRanksThatShareCpus, LeavesItToTheOtherThreadsOfItsProcess) {
@@ -247,16 +247,30 @@ TEST_P(AmongRanksThatShareCpus, LeavesItToTheOtherThreadsOfItsProcess) {
     Waiter waiter(policy_);
     for (const std::int64_t start = system_.time; system_.time < start + 10 * ms;) waiter.pause();
   }
-  EXPECT_EQ(word_.asleep, 1U);
+  EXPECT_EQ(word_.asleep(), 1U);
   other.reset();
-  EXPECT_EQ(word_.asleep, 0U);
+  EXPECT_EQ(word_.asleep(), 0U);
+}
+
+// A thread that is about to sleep while it is woken, and another that announces its own sleep just then.
+TEST_P(AmongRanksThatShareCpus, DoesNotTakeAnothersAnnouncementForItsOwn) {
+  Waiter woken(policy_);
+  wait_for_bed(woken);
+  wake_sleeper(word_);
+  Waiter other(policy_);
+  wait_for_bed(other);
+  woken.pause();
+  EXPECT_EQ(system_.sleeps, 0);
+  EXPECT_EQ(word_.asleep(), 1U);
+  other.pause();
+  EXPECT_EQ(system_.sleeps, 1);
 }
 
 TEST_P(AmongRanksThatShareCpus, StaysAwakeForAWhileWhenItHasBeenWoken) {
   Waiter waiter(policy_);
   wait_for_bed(waiter);
-  word_.asleep = 0;
-  waiter.pause();  // finds its word cleared
+  wake_sleeper(word_);
+  waiter.pause();  // finds that it was woken
   const int looks_before = looks_;
   const std::int64_t awake = wait_for_bed(waiter);
   EXPECT_GE(awake, 100 * us);
@@ -269,12 +283,12 @@ TEST_P(AmongRanksThatShareCpus, DoesNotYieldOnceMoreWhereTheHostHas) {
   look_takes_ = 8 * us;
   Waiter waiter(policy_);
   const std::int64_t start = system_.time;
-  while (word_.asleep == 0 && system_.time < start + 10 * ms) {
+  while (word_.asleep() == 0 && system_.time < start + 10 * ms) {
     const int looks_before = looks_, yields_before = system_.yields;
     waiter.pause();
     ASSERT_LE(looks_ - looks_before + system_.yields - yields_before, 1);
   }
-  EXPECT_EQ(word_.asleep, 1U);
+  EXPECT_EQ(word_.asleep(), 1U);
   EXPECT_GT(looks_, 100);
 }
 
@@ -321,7 +335,7 @@ TEST(Waiting, GoesOnWhenAnotherThreadIsReady) {
     SleepWord word{};
     std::atomic<bool> ready{false};
     std::thread other([&] {
-      while (word.asleep.load() == 0) std::this_thread::yield();
+      while (word.asleep() == 0) std::this_thread::yield();
       ready.store(true);
       wake_sleeper(word);
     });
@@ -337,7 +351,7 @@ TEST(Waiting, ReturnsFromASleepThatNobodyEnds) {
   SleepWord word{};
   const WaitPolicy policy{.oversubscribed = true, .sleep_word = &word};
   Waiter waiter(policy);
-  while (word.asleep == 0) waiter.pause();
+  while (word.asleep() == 0) waiter.pause();
   for (int i = 0; i < 10; ++i) waiter.pause();
 }
 

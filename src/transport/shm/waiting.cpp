@@ -60,10 +60,10 @@ class RealSystem final : public System {
     const timespec time_out{0, ns};
     nanosleep(&time_out, nullptr);
   }
-  void sleep(std::atomic<std::uint32_t>& word, std::int64_t at_most) override {
+  void sleep(std::atomic<std::uint32_t>& word, std::uint32_t while_it_is, std::int64_t at_most) override {
     const timespec time_out{0, at_most};
     // Not FUTEX_PRIVATE: the waker is another process.
-    syscall(SYS_futex, &word, FUTEX_WAIT, 1, &time_out, nullptr, 0);
+    syscall(SYS_futex, &word, FUTEX_WAIT, while_it_is, &time_out, nullptr, 0);
   }
   std::int64_t& yield_from() override {
     static thread_local std::int64_t from = 0;
@@ -131,9 +131,10 @@ void Waiter::yield_or_sleep() {
   System& system = *policy_.system;
   if (announced_) {
     look_at_host();
-    std::atomic<std::uint32_t>& asleep = policy_.sleep_word->asleep;
-    system.sleep(asleep, policy_.longest_sleep);
-    if (asleep.load(std::memory_order_relaxed) == 0) {  // woken: look, then announce anew
+    std::atomic<std::uint32_t>& word = policy_.sleep_word->word;
+    const std::uint32_t now = word.load(std::memory_order_relaxed);
+    if (SleepWord::wake_ups(now) == wake_ups_) system.sleep(word, now, policy_.longest_sleep);
+    if (was_woken()) {  // look, then announce anew
       withdraw();
       idle_yields_ = 0;
       sleep_from_ = system.now() + awake_when_woken;
@@ -183,21 +184,30 @@ void Waiter::look_at_host() {
 
 void Waiter::announce() {
   announced_ = true;
-  policy_.sleep_word->threads.fetch_add(1, std::memory_order_relaxed);
-  policy_.sleep_word->asleep.store(1, std::memory_order_relaxed);
+  wake_ups_ = SleepWord::wake_ups(policy_.sleep_word->word.fetch_add(1, std::memory_order_relaxed));
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-// What another thread announces between the two is lost: it finds the word cleared when it is about to sleep, and looks.
+bool Waiter::was_woken() const {
+  return SleepWord::wake_ups(policy_.sleep_word->word.load(std::memory_order_relaxed)) != wake_ups_;
+}
+
+// Who wakes has withdrawn it already.
 void Waiter::withdraw() {
   announced_ = false;
-  if (policy_.sleep_word->threads.fetch_sub(1, std::memory_order_relaxed) == 1)
-    policy_.sleep_word->asleep.store(0, std::memory_order_relaxed);
+  std::atomic<std::uint32_t>& word = policy_.sleep_word->word;
+  for (std::uint32_t now = word.load(std::memory_order_relaxed);
+       SleepWord::wake_ups(now) == wake_ups_ && !word.compare_exchange_weak(now, now - 1, std::memory_order_relaxed);) {
+  }
 }
 
 void wake_sleeper(SleepWord& word) {
-  word.asleep.store(0, std::memory_order_relaxed);
-  syscall(SYS_futex, &word.asleep, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  std::uint32_t now = word.word.load(std::memory_order_relaxed);
+  do {
+    if (now % SleepWord::one_wake_up == 0) return;  // another has woken them
+  } while (!word.word.compare_exchange_weak(now, (SleepWord::wake_ups(now) + 1) * SleepWord::one_wake_up,
+                                            std::memory_order_relaxed));
+  syscall(SYS_futex, &word.word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 }  // namespace omnes::shm

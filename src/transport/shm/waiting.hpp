@@ -8,13 +8,14 @@
 // look takes as measured, and half of the time in long waits with a CPU of its own; at once again after a look that found
 // something to do; before each sleep; and all the time where the clock stands still, as some tools make it.
 // A process sleeps at one word, wherever it waits, so that every rank of its node can wake it.
-// Why no wake-up is lost for long: going to sleep is two pauses, one that announces it (asleep = 1), and, if the poll
-// between them still finds nothing, one that sleeps while the announcement stands. A writer stores its sequence number,
-// then looks at `asleep`, and if it stands clears it and wakes the sleeper. The sleeper has a fence between announcing
-// and polling. The writer has one only where ranks sleep often (Endpoint::fence_wakes); elsewhere both may miss the
-// other, and the time-out ends the sleep: it bounds the delay, and only of a rank that had been idle for long. So it does where
-// a thread announces its sleep anew while another, whose word was cleared, is about to sleep (tests/models/sleep.pml).
-// `asleep` is the one word that others than its owner write; a clearing that comes late costs the owner a look.
+// Why no wake-up is lost for long: going to sleep is two pauses, one that announces it, and, if the poll between them
+// still finds nothing, one that sleeps unless there was a wake-up since. A writer stores its sequence number, then looks
+// at the word, and if anybody has announced a sleep withdraws all these, counts a wake-up and wakes the sleepers. The
+// sleeper has a fence between announcing and polling. The writer has one only where ranks sleep often
+// (Endpoint::fence_wakes); elsewhere both may miss the other, and the time-out ends the sleep: it bounds the delay, and
+// only of a rank that had been idle for long. As wake-ups are counted, a thread that was woken while it was about to
+// sleep does not take what another thread of its process has announced since for its own (tests/models/sleep.pml).
+// This is the one word that others than its owner write.
 #pragma once
 
 #include <atomic>
@@ -24,9 +25,12 @@ namespace omnes::shm {
 
 /// Where the threads of a process sleep, in memory that the ranks of its node share.
 struct alignas(64) SleepWord {
-  std::atomic<std::uint32_t> asleep;   ///< 1 while a thread sleeps or is about to; who wakes it clears it
-  std::atomic<std::uint32_t> threads;  ///< of the owner, that have announced it
-  std::atomic<int> cpu;                ///< where the owner was when it last waited for long, and 1; 0: not known
+  static constexpr std::uint32_t one_wake_up = 1U << 16;
+  std::atomic<std::uint32_t> word;  ///< the owner's threads that sleep or are about to, and 65536 times the wake-ups
+  std::atomic<int> cpu;             ///< where the owner was when it last waited for long, and 1; 0: not known
+
+  static std::uint32_t wake_ups(std::uint32_t word) { return word / one_wake_up; }
+  std::uint32_t asleep() const { return word.load(std::memory_order_relaxed) % one_wake_up; }
 };
 
 /// The CPU and the clock as a waiter uses them. Tests have one of their own, in which time passes as they say.
@@ -36,8 +40,8 @@ class System {
   virtual void relax() = 0;        ///< the processor's pause
   virtual void yield() = 0;
   virtual void nap(std::int64_t ns) = 0;
-  /// Until somebody wakes those who sleep on this word, at most so many ns; not at all if it is 0 already.
-  virtual void sleep(std::atomic<std::uint32_t>& word, std::int64_t at_most) = 0;
+  /// Until somebody wakes those who sleep on this word, at most so many ns; not at all if it is not `while_it_is`.
+  virtual void sleep(std::atomic<std::uint32_t>& word, std::uint32_t while_it_is, std::int64_t at_most) = 0;
   /// ns; before that this thread yields its CPU to no strangers: the last ones kept it for long.
   virtual std::int64_t& yield_from() = 0;
   static System& real();
@@ -94,12 +98,14 @@ class Waiter {
   bool may_sleep() const;
   void look_at_host();
   void announce();
+  bool was_woken() const;
   void withdraw();
 
   const WaitPolicy& policy_;
   std::uint32_t start_;  // of pauses_, after something has moved
   std::uint32_t pauses_;
   bool announced_ = false;
+  std::uint32_t wake_ups_ = 0;     // when that was
   std::uint32_t idle_yields_ = 0;  // in a row
   std::int64_t long_since_ = 0;    // ns; the first wait that was long
   std::int64_t sleep_from_ = 0;    // ns; the time from which it may sleep
@@ -115,7 +121,7 @@ class Waiter {
 void wake_sleeper(SleepWord& word);
 /// Returns whether anybody slept.
 inline bool wake_if_asleep(SleepWord& word) {
-  if (word.asleep.load(std::memory_order_relaxed) == 0) [[likely]]
+  if (word.asleep() == 0) [[likely]]
     return false;
   wake_sleeper(word);
   return true;

@@ -175,12 +175,28 @@ class ExploredSystem final : public System {
   void relax() override {}
   void yield() override {}
   void nap(std::int64_t) override { explorer::pause(); }
-  void sleep(std::atomic<std::uint32_t>& word, std::int64_t at_most) override { System::real().sleep(word, at_most); }
+  void sleep(std::atomic<std::uint32_t>& word, std::uint32_t while_it_is, std::int64_t at_most) override {
+    System::real().sleep(word, while_it_is, at_most);
+  }
   std::int64_t& yield_from() override { return none_before_; }
 
  private:
   std::int64_t now_ = 1, none_before_ = 0;
 };
+
+/// Sleeps while it waits.
+void take(Endpoint& at, int from, std::uint8_t* data, int message) {
+  ExploredSystem system;
+  WaitPolicy policy;
+  policy.oversubscribed = true;
+  policy.yields_reach = false;
+  policy.sleep_word = at.sleep_word();
+  policy.system = &system;
+  Transfer transfer;
+  Waiter waiter(policy);
+  while (!at.recv(from, data, 8, transfer)) waiter.pause();
+  look(data, 8, message);
+}
 
 /// The reader sleeps while it waits; `both`: then the sender waits for an answer.
 Run asleep(bool fences, bool both) {
@@ -191,25 +207,30 @@ Run asleep(bool fences, bool both) {
   for (int rank = 0; rank < 2; ++rank)
     run.push_back([=, data = stage->buffer(8)] {
       Endpoint& self = *stage->endpoints[static_cast<std::size_t>(rank)];
-      ExploredSystem system;
-      WaitPolicy policy;
-      policy.oversubscribed = true;
-      policy.yields_reach = false;
-      policy.sleep_word = self.sleep_word();
-      policy.system = &system;
-      const auto take = [&](int message) {
-        Transfer transfer;
-        Waiter waiter(policy);
-        while (!self.recv(1 - rank, data, 8, transfer)) waiter.pause();
-        look(data, 8, message);
-      };
       if (rank == 0) {
         send(self, {1}, data, 8, 0);
-        if (both) take(1);
+        if (both) take(self, 1, data, 1);
       } else {
-        take(0);
+        take(self, 0, data, 0);
         if (both) send(self, {0}, data, 8, 1);
       }
+    });
+  return run;
+}
+
+/// Two readers that sleep at one word, as the threads of a process do.
+Run asleep_at_one_word() {
+  auto stage = std::make_shared<Stage>(3);
+  for (auto& endpoint : stage->endpoints) {
+    endpoint->fence_wakes();
+    endpoint->sleeps_at(2, stage->endpoints[1]->sleep_word());
+  }
+  Run run;
+  for (int rank = 0; rank < 3; ++rank)
+    run.push_back([=, data = stage->buffer(8)] {
+      Endpoint& self = *stage->endpoints[static_cast<std::size_t>(rank)];
+      if (rank > 0) return take(self, 0, data, rank);
+      for (int to = 1; to < 3; ++to) send(self, {to}, data, 8, to);
     });
   return run;
 }
@@ -234,6 +255,7 @@ const std::vector<Scenario>& scenarios() {
       {"hand-over", hand_over},
       {"sleep", [] { return asleep(true, false); }, 2, 2},
       {"sleep-both", [] { return asleep(true, true); }, 1, 2},
+      {"sleep-at-one-word", asleep_at_one_word, 2, 1},
       {"sleep-without-fences", [] { return asleep(false, false); }, 2, 2, true},
   };
   return all;

@@ -572,11 +572,11 @@ INSTANTIATE_TEST_SUITE_P(All, Devices,
 // Who waits in the host may wait for a rank that sleeps in a collective.
 TEST(AHostThatLooksInVain, WakesWhoSleeps) {
   omnes::shm::SleepWord word{};
-  word.asleep = 1;
+  word.word = 1;
   omnes::shm::watch_sleepers({&word}, false);
   for (int looks = 0; looks < 10; ++looks) omnes::interpose::pause_in_host();
   omnes::shm::watch_sleepers({}, false);
-  EXPECT_EQ(word.asleep, 0U);
+  EXPECT_EQ(word.asleep(), 0U);
 }
 
 TEST(DevicesThatCannotCopy, AreErrorsThatSaySo) {
