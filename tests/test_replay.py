@@ -80,6 +80,80 @@ bcast blocking on=6 root=0 count=8
 """
 
 
+# What rank 1 of each group of tests/programs/recorded_between.c calls: of ranks 4, 2, 0 and of ranks 3, 1.
+_BETWEEN_FIRST = """
+barrier blocking on=3
+bcast blocking on=3 root=1 count=40
+bcast blocking on=3 root=3 count=80
+bcast blocking on=3 root=none
+reduce blocking on=3 root=4 count=5 element=4 reduction=max:i32
+allreduce blocking on=3 count=7 element=8 reduction=sum:f64
+gather blocking on=3 root=1 count=12
+scatter blocking on=3 root=4 count=12
+allgather blocking on=3 count=16 recv=12,12
+alltoall blocking on=3 count=0 send=8,8 recv=4,4
+reduce_scatter_block blocking on=3 count=2 element=4 reduction=min:i32
+allgatherv blocking on=3 count=8 recv=4,8 recv_at=0,80
+gatherv blocking on=3 root=1 count=0 recv=4,8 recv_at=0,80
+scatterv blocking on=3 root=4 count=8
+alltoallv blocking on=3 count=0 send=8,8 send_at=0,40 recv=4,8 recv_at=0,80
+alltoallw blocking on=3 count=0 send=8,8 send_at=0,40 recv=4,8 recv_at=0,80
+reduce_scatter blocking on=3 count=2 element=4 reduction=sum:i32 send=1,2,3
+allreduce nonblocking on=3 count=9 element=4 reduction=sum:i32
+bcast nonblocking on=3 root=3 count=36
+allgather nonblocking on=3 count=8 recv=8,8
+wait
+wait
+wait
+barrier nonblocking on=3
+wait
+"""
+_BETWEEN_SECOND = """
+barrier blocking on=3
+bcast blocking on=3 root=1 count=40
+bcast blocking on=3 root=none
+bcast blocking on=3 root=2 count=0
+reduce blocking on=3 root=4 count=5 element=4 reduction=max:i32
+allreduce blocking on=3 count=7 element=8 reduction=sum:f64
+gather blocking on=3 root=1 count=12
+scatter blocking on=3 root=4 count=12
+allgather blocking on=3 count=12 recv=16,16,16
+alltoall blocking on=3 count=0 send=4,4,4 recv=8,8,8
+reduce_scatter_block blocking on=3 count=3 element=4 reduction=min:i32
+allgatherv blocking on=3 count=8 recv=4,8,12 recv_at=0,80,160
+gatherv blocking on=3 root=1 count=8
+scatterv blocking on=3 root=4 count=0 send=4,8,12 send_at=0,80,160
+alltoallv blocking on=3 count=0 send=8,8,8 send_at=0,40,80 recv=4,8,12 recv_at=0,80,160
+alltoallw blocking on=3 count=0 send=8,8,8 send_at=0,40,80 recv=4,8,12 recv_at=0,80,160
+reduce_scatter blocking on=3 count=4 element=4 reduction=sum:i32 send=2,4
+allreduce nonblocking on=3 count=9 element=4 reduction=sum:i32
+bcast nonblocking on=3 root=none
+allgather nonblocking on=3 count=8 recv=8,8,8
+wait
+wait
+wait
+barrier nonblocking on=3
+wait
+"""
+_BETWEEN_SINCE_MPI_4 = """
+bcast persistent on=3 root=ROOT
+start
+wait
+start
+wait
+release
+"""
+_BETWEEN_END = """
+bcast blocking on=4 root=4 count=12
+free on=4
+allgather blocking on=5 count=COUNTS
+free on=5
+allreduce blocking on=6 count=3 element=8 reduction=sum:f64
+free on=6
+free on=3
+"""
+
+
 def run(*words, **environment):
     """omnes, in a process of its own."""
     command = [sys.executable, "-m", "omnes", *map(str, words)]
@@ -98,6 +172,14 @@ def recorded(mpi, build, tmp_path_factory):
     """A trace of tests/programs/recorded.c, and what was said of it."""
     file = tmp_path_factory.mktemp("traces") / f"{mpi.family}.trace"
     done = run("run", "-n", 3, "--record", file, build("recorded", mpi))
+    return file, done.stderr
+
+
+@pytest.fixture(scope="session")
+def recorded_between(mpi, build, tmp_path_factory):
+    """The same of tests/programs/recorded_between.c."""
+    file = tmp_path_factory.mktemp("traces") / f"{mpi.family}-between.trace"
+    done = run("run", "-n", 5, "--record", file, build("recorded_between", mpi))
     return file, done.stderr
 
 
@@ -123,6 +205,25 @@ def test_roots_have_the_counts(recorded):
     assert "split on=2 as=3" in calls
 
 
+def test_calls_between_groups_are_recorded_in_order(mpi, recorded_between):
+    file, said = recorded_between
+    trace = events.load(file)
+    for rank, calls, root, counts in (
+        (2, _BETWEEN_FIRST, "none", "4 recv=8,8"),
+        (1, _BETWEEN_SECOND, "0 count=8", "8 recv=4,4,4"),
+    ):
+        new = _BETWEEN_SINCE_MPI_4.replace("ROOT", root) if mpi.family == "mpich" else ""
+        last = _BETWEEN_END.replace("COUNTS", counts)
+        expected = [line for line in (calls + new + last).split("\n") if line]
+        found = calls_of(trace, rank)
+        assert [call.split()[0] for call in found[:2]] == ["split", "free"] and found[2:] == expected
+    assert [trace.communicators[number].members for number in (3, 4, 5, 6)] == [(4, 2, 0, 3, 1)] * 4
+    assert all(comm.from_start and comm.first_group == 3 for comm in trace.communicators[3:7])
+    assert "between 3 4,2,0 3,1\n" in file.read_text()
+    assert (trace.head["version"], trace.head["left_out"], trace.head["cut"]) == (2, [], 0)
+    assert "omnes: recorded" in said and "left out" not in said
+
+
 def test_waits_name_what_they_wait_for(recorded):
     trace = events.load(recorded[0])
     mine = trace.events[1]
@@ -137,23 +238,29 @@ def test_waits_name_what_they_wait_for(recorded):
     assert not active
 
 
-@pytest.mark.parametrize("on", PREFIXES)
-def test_a_trace_is_replayed(recorded, on, tmp_path):
-    """Each on both MPIs, stock and under omnes; some results are checked in the program."""
-    result = tmp_path / "replay.json"
+def replayed(file, on, folder):
+    """What the trace's calls took on that MPI, and how many there were: as many as recorded."""
+    result = folder / "replay.json"
     words = ["--times", 1, "--longest-gap", 20, "--mpi", PREFIXES[on], f"--json={result}"]
-    done = run("bench", "--replay", recorded[0], *words)
+    done = run("bench", "--replay", file, *words)
     assert "times as fast as stock" in done.stdout and "95 %" not in done.stdout
     data = json.loads(result.read_text())
     calls = {(one["operation"], one["form"]): one["calls"] for one in data["operations"]}
-    trace = events.load(recorded[0])
-    recorded_calls = [call for rank in range(3) for call in calls_of(trace, rank)]
+    trace = events.load(file)
+    recorded_calls = [call for rank in range(trace.ranks) for call in calls_of(trace, rank)]
     for operation in _core.operations():
         for form in ("blocking", "nonblocking"):
             expected = sum(call.startswith(f"{operation} {form} ") for call in recorded_calls)
             assert calls.get((operation, form), 0) == expected, (operation, form)
     persistent = sum(calls.get((operation, "persistent"), 0) for operation in _core.operations())
     assert persistent == recorded_calls.count("start")
+    return data, calls
+
+
+@pytest.mark.parametrize("on", PREFIXES)
+def test_a_trace_is_replayed(recorded, on, tmp_path):
+    """Each on both MPIs, stock and under omnes; some results are checked in the program."""
+    data, calls = replayed(recorded[0], on, tmp_path)
     assert (calls["comm_dup", "blocking"], calls["comm_split", "blocking"], calls["comm_free", "blocking"]) == (
         3,
         6,
@@ -163,12 +270,19 @@ def test_a_trace_is_replayed(recorded, on, tmp_path):
     assert "ratio" in data["all"]["omnes"] and not data["all"]["omnes"]["sure"]
 
 
-def test_what_is_packed_is_the_same(recorded, tmp_path):
-    packed = tmp_path / "calls.trace.gz"
-    trace = events.load(recorded[0])
-    events.write(packed, trace)
-    assert gzip.decompress(packed.read_bytes()) == recorded[0].read_bytes()
-    assert events.load(packed) == trace
+@pytest.mark.parametrize("on", PREFIXES)
+def test_calls_between_groups_are_replayed(recorded_between, on, tmp_path):
+    _, calls = replayed(recorded_between[0], on, tmp_path)
+    assert calls["comm_free", "blocking"] == 25
+
+
+def test_what_is_packed_is_the_same(recorded, recorded_between, tmp_path):
+    for file, _ in (recorded, recorded_between):
+        packed = tmp_path / f"{file.name}.gz"
+        trace = events.load(file)
+        events.write(packed, trace)
+        assert gzip.decompress(packed.read_bytes()) == file.read_bytes()
+        assert events.load(packed) == trace
 
 
 def test_with_statistics(mpi, build, tmp_path):
@@ -177,7 +291,7 @@ def test_with_statistics(mpi, build, tmp_path):
     assert events.load(tmp_path / "a.trace.gz").ranks == 3
 
 
-def test_threads_and_intercommunicators_are_left_out(mpi, build, tmp_path):
+def test_threads_are_left_out(mpi, build, tmp_path):
     """What is not recorded is said, with the reason; what is left can be replayed."""
     done = run("run", "-n", 3, "--record", tmp_path / "t.trace", build("threads", mpi))
     trace = events.load(tmp_path / "t.trace")
@@ -256,7 +370,10 @@ def test_a_small_trace_is_right(tmp_path):
         (["communicator 0 0", "call 0 wait", "rank 0 1", "0 5 1", "end"], {}, "is no whole trace"),
         (["communicator 0 0", "call 0 barrier nonblocking on=0", "rank 0 1", "0 5", "end"], {}, "is no whole trace"),
         (["communicator 0 0", "call 0 alltoallv blocking on=0", "rank 0 1", "0 5", "end"], {}, "is no whole trace"),
-        ([], {"version": 2}, "is a trace of version 2; valid: 1"),
+        ([], {"version": 3}, "is a trace of version 3; valid: 1, 2"),
+        (["communicator 0 0-999999999999", "rank 0 0", "end"], {}, "is no whole trace"),
+        (["communicator 0 0", "call 0 bcast blocking on=0 root=-1", "rank 0 0", "end"], {}, "is no whole trace"),
+        (["communicator 0 0", "call 0 bcast blocking on=0 root=none", "rank 0 0", "end"], {}, "is no whole trace"),
         ([], {"format": "omnes profile"}, "is no trace: omnes run --record FILE writes one"),
         (
             ["communicator 0 0", "call 0 sing blocking on=0", "rank 0 0", "end"],
@@ -278,6 +395,43 @@ def test_a_small_trace_is_right(tmp_path):
 )
 def test_a_wrong_trace_is_one_line(tmp_path, lines, head, said):
     assert said in fails("bench", "--replay", str(written(tmp_path, *lines, **head)))
+
+
+@pytest.mark.parametrize(
+    ("groups", "call", "said"),
+    [
+        ("1 0,2 1,2", "barrier blocking on=0", "rank 2 is twice in intercommunicator 1; valid: each rank once, in one"),
+        ("1 0-2", "barrier blocking on=0", "is no whole trace"),
+        ("1 0-1 2 2", "barrier blocking on=0", "is no whole trace"),
+        ("1 0,2 3", "barrier blocking on=0", "is no whole trace"),
+        ("1 0,2 -", "barrier blocking on=0", "is no whole trace"),
+        ("0 0,2 1", "barrier blocking on=0", "is no whole trace"),
+        ("1 0,2 1", "scan blocking on=1 count=1", "no 'scan' on an intercommunicator; valid: barrier, bcast"),
+        ("1 0,2 1", "neighbor_alltoall blocking on=1", "no 'neighbor_alltoall' on an intercommunicator; valid: barr"),
+        ("1 0,2 1", "dup on=1 as=0", "no 'dup' on an intercommunicator; valid: barr"),
+        ("1 0,2 1", "allreduce blocking on=1 in_place=1 count=1", "is on an intercommunicator; valid there: calls wi"),
+        ("1 0,2 1", "split on=0 as=1", "is no whole trace"),
+        ("1 0,2 1", "bcast blocking on=1 root=3", "is no whole trace"),
+        ("1 0,2 1", "bcast blocking on=1 root=1 count=1", "is no whole trace"),  # a rank of rank 0's own group
+        ("1 0,2 1", "gatherv blocking on=1 root=0 recv=1,1", "is no whole trace"),
+        ("1 0,2 1", "allgather blocking on=1 count=1", "is no whole trace"),
+        ("1 0,2 1", "alltoall blocking on=1 send=1,1 recv=1,1", "is no whole trace"),
+        ("1 0,2 1", "reduce_scatter blocking on=1 count=1 send=1", "is no whole trace"),
+    ],
+)
+def test_a_wrong_trace_between_groups_is_one_line(tmp_path, groups, call, said):
+    """The call is that of rank 0."""
+    lines = [
+        "communicator 0 0-2",
+        f"between {groups}",
+        f"call 0 {call}",
+        "rank 0 1",
+        "0 5",
+        "rank 1 0",
+        "rank 2 0",
+        "end",
+    ]
+    assert said in fails("bench", "--replay", str(written(tmp_path, *lines, version=2, ranks=3)))
 
 
 def test_a_call_that_is_too_large_is_one_line(tmp_path):
@@ -311,6 +465,22 @@ def test_other_wrong_words(tmp_path):
     assert "add --replay FILE" in fails("bench", "--times", "3")
     assert "drop --record" in fails("run", "--no-omnes", "--record", str(tmp_path / "t"), "./app")
     assert "no folder" in omnes("run", "--record", str(tmp_path / "no/t"), "./app").output
+
+
+def test_intercommunicators_of_the_same_groups_are_told_apart(tmp_path):
+    for rank in range(3):
+        lines = ["omnes calls of a rank 1", f"rank {rank} of 3", "library ompi", "seconds 0.5", "stopped 0"]
+        lines += ["communicator 0 1 0,1,2", "between 1 0 0,2 1", "communicator 2 0 0,2,1", "between 3 0 0,2 1"]
+        lines += ["call barrier blocking on=1", "call barrier blocking on=3", "events 2", "0 1", "1 1", "end"]
+        (tmp_path / f"calls-{rank}.txt").write_text("\n".join(lines) + "\n")
+    trace = assembly.merge(tmp_path, ["./app"])
+    assert [(comm.members, comm.first_group) for comm in trace.communicators] == [
+        ((0, 1, 2), 0),
+        ((0, 2, 1), 2),
+        ((0, 2, 1), 0),
+        ((0, 2, 1), 2),
+    ]
+    assert [calls_of(trace, rank) for rank in range(3)] == [["barrier blocking on=1", "barrier blocking on=3"]] * 3
 
 
 # Ranks whose calls end at different places.

@@ -7,11 +7,13 @@ each all jobs run once: A B C, B C A, ..., so that all see the same machine. A r
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tempfile
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +28,11 @@ from omnes.launching import launch
 from omnes.launching.processes import last_words, stop
 from omnes.terminal import progress
 from omnes.terminal.units import format_us, percentile
-from omnes.traces.events import FORMS, LISTS, MAKERS, OF_REQUESTS, OPS, TYPES, Trace, numbers, words_of
+from omnes.traces.events import FORMS, LISTS, MAKERS, OF_REQUESTS, OPS, ROOTED, TYPES, Trace, numbers, words_of
 
 _KINDS = (*_core.operations(), *MAKERS, "free", *OF_REQUESTS)  # in the order of replay.c
 _NO_OP, _OF_PROGRAM = -2, -1
+_PROC_NULL, _ROOT = -1, -2  # MPI_PROC_NULL and MPI_ROOT, which have other values in each MPI
 _MAX_INT = 2**31 - 1  # of what an int of MPI counts
 _SHORTEST_LIMIT = 120.0  # seconds of a run, at most, however short the trace
 _TIMES_RECORDED = 20  # as long as the recorded program ran, at most: then it hangs
@@ -42,16 +45,52 @@ Name = tuple[str, str]  # of what was called: operation, form
 
 def lay_out(trace: Trace, folder: Path) -> None:
     """A file for each rank."""
+    trace = _with_arguments_of_roots(trace)
     for rank in range(trace.ranks):
         (folder / f"rank-{rank}").write_text(_of_rank(trace, rank))
+
+
+def _with_arguments_of_roots(trace: Trace) -> Trace:
+    """Between groups, who gives MPI_PROC_NULL gives the arguments that the root does, of which nothing is recorded.
+
+    They mean nothing there. But to Open MPI a nonblocking call with a count of 0 is none: unless that is so on all
+    ranks or on none, later ones do not match.
+    """
+    words = [words_of(call) for call in trace.calls]
+    calls, events = list(trace.calls), list(trace.events)
+    for on, comm in enumerate(trace.communicators):
+        if not comm.is_inter:
+            continue
+        roots = {
+            call: comm.root(named)
+            for call, (plain, named) in enumerate(words)
+            if plain[0] in ROOTED and int(named["on"]) == on
+        }
+        without: dict[int, int] = {}  # a root's call -> that of the others in its group
+        found = [array("I", events[rank].calls) for rank in comm.members]
+        places = [[place for place, call in enumerate(of) if call in roots] for of in found]
+        for at in zip(*places):
+            made = [of[place] for of, place in zip(found, at)]
+            of_root = next((call for rank, call in zip(comm.members, made) if roots[call] == rank), None)
+            if of_root is None:
+                continue
+            if of_root not in without:
+                without[of_root] = len(calls)
+                calls.append(re.sub(r"\broot=\w+", "root=none", trace.calls[of_root]))
+            for of, place, call in zip(found, at, made):
+                if roots[call] is None:
+                    of[place] = without[of_root]
+        for rank, of in zip(comm.members, found):
+            events[rank] = replace(events[rank], calls=of)
+    return replace(trace, calls=calls, events=events)
 
 
 def _of_rank(trace: Trace, rank: int) -> str:
     comms = trace.communicators
     lines: list[Iterable[int]] = [(trace.ranks, len(comms), _self(trace, rank))]
     lines += _edges(trace, rank)
-    groups = [i for i, comm in enumerate(comms) if comm.from_start and rank in comm.members]
-    lines += [(len(groups),), *((i, len(comms[i].members), *comms[i].members) for i in groups)]
+    groups = [(i, comm) for i, comm in enumerate(comms) if comm.from_start and rank in comm.members]
+    lines += [(len(groups),), *((i, comm.first_group, len(comm.members), *comm.members) for i, comm in groups)]
     events = trace.events[rank]
     used = {call: number for number, call in enumerate(dict.fromkeys(events.calls))}
     lines += [(len(used),), *(_call(trace, rank, trace.calls[call]) for call in used)]
@@ -87,10 +126,11 @@ def _call(trace: Trace, rank: int, text: str) -> list[int]:
         color, key = min(members), members.index(rank)
     element = int(named.get("element", 1))
     count = int(named.get("count", 0))
+    root = _root(trace, rank, named) if plain[0] in ROOTED else 0
     op, kind = _reduction(named.get("reduction"))
     if op == _NO_OP:
         count, element = _wide(count, text)
-    head = [_KINDS.index(plain[0]), form, int(named.get("on", 0)), int(named.get("root", 0))]
+    head = [_KINDS.index(plain[0]), form, int(named.get("on", 0)), root]
     head += [int(named.get("in_place", 0)), count, element, op, kind, -1 if made == "none" else int(made), color, key]
     lists = {name: numbers(named[name]) for name in LISTS if name in named}
     for side in ("send", "recv"):
@@ -99,6 +139,16 @@ def _call(trace: Trace, rank: int, text: str) -> list[int]:
     if max(head) > _MAX_INT:
         raise _too_large(text)
     return head
+
+
+def _root(trace: Trace, rank: int, named: Mapping[str, str]) -> int:
+    """What this rank says is the root."""
+    comm = trace.communicators[int(named["on"])]
+    root = comm.root(named)
+    if not comm.is_inter:
+        return comm.members.index(root) if root is not None else 0
+    _, remote = comm.groups(rank)
+    return _PROC_NULL if root is None else _ROOT if root == rank else remote.index(root)
 
 
 def _reduction(text: str | None) -> tuple[int, int]:

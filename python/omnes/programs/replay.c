@@ -154,28 +154,51 @@ static void read_edges(void) {
   }
 }
 
+static MPI_Comm comm_of(MPI_Group world, int n, const int* members) {
+  MPI_Group some;
+  MPI_Comm comm;
+  MPI_Group_incl(world, n, members, &some);
+  MPI_Comm_create_group(MPI_COMM_WORLD, some, 0, &comm);
+  MPI_Group_free(&some);
+  return comm;
+}
+
+/// An intercommunicator: the first of the members are one group, the others the other one.
+static MPI_Comm comm_between(MPI_Group world, int first, int n, const int* members) {
+  int in_first = 0;
+  for (int i = 0; i < first; i++) in_first |= members[i] == world_rank;
+  MPI_Comm own = in_first ? comm_of(world, first, members) : comm_of(world, n - first, members + first);
+  MPI_Comm between;
+  MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, members[in_first ? first : 0], 0, &between);
+  MPI_Comm_free(&own);
+  return between;
+}
+
 /// Of which nobody knows where they come from: all there from the start, made in one order.
 static void make_groups(void) {
   MPI_Group world;
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   for (long left = number(); left > 0; left--) {
-    const int of = (int)number(), n = (int)number();
+    const int of = (int)number(), first = (int)number(), n = (int)number();
     int* const members = numbers(n);
-    MPI_Group some;
-    MPI_Group_incl(world, n, members, &some);
-    MPI_Comm_create_group(MPI_COMM_WORLD, some, 0, &comms[of]);
-    MPI_Group_free(&some);
+    comms[of] = first > 0 ? comm_between(world, first, n, members) : comm_of(world, n, members);
     free(members);
     make_graph(of);
   }
   MPI_Group_free(&world);
 }
 
+/// Of an intercommunicator -1 stands for MPI_PROC_NULL and -2 for MPI_ROOT, which have other values in each MPI.
+static int root(void) {
+  const int said = (int)number();
+  return said == -1 ? MPI_PROC_NULL : said == -2 ? MPI_ROOT : said;
+}
+
 static void read_call(struct call* c) {
   c->kind = (int)number();
   c->form = (int)number();
   c->comm = (int)number();
-  c->root = (int)number();
+  c->root = root();
   c->in_place = (int)number();
   c->count = (int)number();
   c->element = (int)number();
@@ -325,26 +348,36 @@ static int size_of(MPI_Comm comm) {
   return size;
 }
 
+/// Of an intercommunicator; else 0.
+static int remote_size_of(MPI_Comm comm) {
+  int is_inter = 0, size = 0;
+  MPI_Comm_test_inter(comm, &is_inter);
+  if (is_inter) MPI_Comm_remote_size(comm, &size);
+  return size;
+}
+
 static int rank_in(MPI_Comm comm) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   return rank;
 }
 
-/// `p`: ranks; at most, where the communicator is not there yet.
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+/// `p`: ranks, of the larger group of an intercommunicator; at most, where the communicator is not there yet.
 static size_t send_bytes(const struct call* c, size_t p) {
   const size_t one = (size_t)c->count * (size_t)c->element;
   switch (c->kind) {
     case scatter:
-    case alltoall:
     case reduce_scatter_block: return one * p;
+    case alltoall: return larger(one * p, c->send.bytes);
     case scatterv:
     case alltoallv:
     case alltoallw:
     case reduce_scatter:
     case neighbor_alltoall:
     case neighbor_alltoallv:
-    case neighbor_alltoallw: return c->send.bytes > one ? c->send.bytes : one;
+    case neighbor_alltoallw: return larger(c->send.bytes, one);
     default: return one;
   }
 }
@@ -353,11 +386,11 @@ static size_t recv_bytes(const struct call* c, size_t p) {
   const size_t one = (size_t)c->count * (size_t)c->element;
   switch (c->kind) {
     case gather:
-    case allgather:
-    case alltoall:
     case reduce_scatter_block: return one * p;
+    case allgather:
+    case alltoall: return larger(one * p, c->recv.bytes);
     case reduce_scatter: return c->send.bytes;  // in place all contributions lie there
-    default: return c->recv.bytes > one ? c->recv.bytes : one;
+    default: return larger(c->recv.bytes, one);
   }
 }
 
@@ -427,8 +460,9 @@ static void make(const struct call* c, MPI_Comm comm, char* send, char* recv, MP
   const int at_root = c->in_place;  // in place only the root is, in what has one
   const void* const from = c->in_place ? MPI_IN_PLACE : send;
   const MPI_Datatype t = with.type;
-  const int equal_send = c->send.n > 0 ? c->send.counts[0] : 0;
+  const int equal_send = c->send.n > 0 ? c->send.counts[0] : c->count;
   const int equal_recv = c->recv.n > 0 ? c->recv.counts[0] : c->count;
+  const MPI_Datatype of_sent = c->send.n > 0 ? MPI_BYTE : t, of_received = c->recv.n > 0 ? MPI_BYTE : t;
   MPI_Datatype* const types = all_bytes(c->send.n > c->recv.n ? c->send.n : c->recv.n);
   switch (c->kind) {
     case barrier:
@@ -447,8 +481,8 @@ static void make(const struct call* c, MPI_Comm comm, char* send, char* recv, MP
     case reduce_scatter: MAKE(Reduce_scatter, Ireduce_scatter, from, recv, c->send.counts, t, with.op)
     case gather: MAKE(Gather, Igather, from, c->count, t, recv, c->count, t, c->root)
     case scatter: MAKE(Scatter, Iscatter, send, c->count, t, at_root ? MPI_IN_PLACE : recv, c->count, t, c->root)
-    case allgather: MAKE(Allgather, Iallgather, from, c->count, t, recv, c->count, t)
-    case alltoall: MAKE(Alltoall, Ialltoall, from, c->count, t, recv, c->count, t)
+    case allgather: MAKE(Allgather, Iallgather, from, c->count, t, recv, equal_recv, of_received)
+    case alltoall: MAKE(Alltoall, Ialltoall, from, equal_send, of_sent, recv, equal_recv, of_received)
     case gatherv: MAKE(Gatherv, Igatherv, from, c->count, MPI_BYTE, recv, c->recv.counts, c->recv.at, MPI_BYTE, c->root)
     case scatterv:
       MAKE(Scatterv, Iscatterv, send, c->send.counts, c->send.at, MPI_BYTE, at_root ? MPI_IN_PLACE : recv, c->count,
@@ -497,23 +531,25 @@ static void set_sums(const struct call* c, void* data, int value) {
 
 static void fill(const struct call* c, MPI_Comm comm, char* send, char* recv) {
   const size_t bytes = (size_t)c->count * (size_t)c->element;
-  const int me = rank_in(comm);
+  const int me = rank_in(comm), is_root = c->root == (remote_size_of(comm) > 0 ? MPI_ROOT : me);
   if (c->kind == allreduce) {
     set_sums(c, c->in_place ? recv : send, me + 1);
     return;
   }
   char* own = c->kind == bcast ? recv : c->in_place ? recv + bytes * (size_t)me : send;
-  for (size_t i = 0; i < bytes; i++) own[i] = c->kind == bcast && me != c->root ? 0 : pattern(me, i);
+  for (size_t i = 0; i < bytes; i++) own[i] = c->kind == bcast && !is_root ? 0 : pattern(me, i);
 }
 
 static int is_right(const struct call* c, MPI_Comm comm, const char* recv) {
-  const size_t bytes = (size_t)c->count * (size_t)c->element;
-  const int p = size_of(comm), sum = p * (p + 1) / 2;
+  const int others = remote_size_of(comm), p = others > 0 ? others : size_of(comm), sum = p * (p + 1) / 2;
+  const size_t bytes =
+      c->kind == allgather && c->recv.n > 0 ? (size_t)c->recv.counts[0] : (size_t)c->count * (size_t)c->element;
   if (c->kind == allreduce) {
     for (int i = 0; i < c->count; i++)
       if ((c->type == 2 ? ((const int32_t*)recv)[i] : ((const double*)recv)[i]) != sum) return 0;
     return 1;
   }
+  if (c->kind == bcast && c->root < 0) return 1;  // between groups, where this one gets nothing
   const int first = c->kind == bcast ? c->root : 0, last = c->kind == bcast ? c->root : p - 1;
   for (int r = first; r <= last; r++)
     for (size_t i = 0; i < bytes; i++)
@@ -590,7 +626,8 @@ static void make_operation(int which, struct request* r, char* send, char* recv)
 static int64_t operation(int which, struct request* r) {
   const struct call* const c = &calls[which];
   const MPI_Comm comm = comms[c->comm];
-  const size_t p = (size_t)size_of(comm), out = send_bytes(c, p), in = recv_bytes(c, p);
+  const size_t p = larger((size_t)size_of(comm), (size_t)remote_size_of(comm));
+  const size_t out = send_bytes(c, p), in = recv_bytes(c, p);
   char* const send = r ? own_room(&r->send, &r->send_room, out) : take(&send_pool, out);
   char* const recv = r ? own_room(&r->recv, &r->recv_room, in) : take(&recv_pool, in);
   const int checked = is_checked(c);

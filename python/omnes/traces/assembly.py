@@ -9,10 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from omnes.errors import OmnesError, said
-from omnes.traces.events import FORMAT, OF_REQUESTS, Communicator, Events, Trace, numbers, words_of
+from omnes.traces.events import FORMAT, OF_REQUESTS, VERSIONS, Communicator, Events, Trace, numbers, words_of
 
 _HEAD = "omnes calls of a rank 1"
 _UNKNOWN = 0  # the identity of communicators of which src/interpose/communicator/origins.cpp knows none
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A communicator, as a rank knows it."""
+
+    identity: int
+    members: tuple[int, ...]
+    first_group: int = 0  # as of Communicator
 
 
 @dataclass
@@ -23,7 +32,7 @@ class _Rank:
     seconds: float = 0.0
     stopped: bool = False
     left: list[tuple[str, str, int, str]] = field(default_factory=list)
-    communicators: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)  # identity, members
+    communicators: list[_Made] = field(default_factory=list)
     edges: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     events: Events = field(default_factory=Events)
@@ -57,7 +66,11 @@ def _take(found: _Rank, kind: str, rest: str) -> None:
         found.left.append((operation, form, int(calls), reason))
     elif kind == "communicator":
         _, identity, members = rest.split()
-        found.communicators.append((int(identity, 16), numbers(members)))
+        found.communicators.append(_Made(int(identity, 16), numbers(members)))
+    elif kind == "between":
+        _, identity, *groups = rest.split()
+        first, second = map(numbers, groups)
+        found.communicators.append(_Made(int(identity, 16), first + second, len(first)))
     elif kind == "edges":
         number, sources, destinations = rest.split()
         found.edges[int(number)] = (numbers(sources), numbers(destinations))
@@ -99,15 +112,17 @@ class _Merger:
     def __init__(self, ranks: Sequence[_Rank]) -> None:
         self.ranks = ranks
         self.communicators: list[Communicator] = []
-        self.numbers: dict[tuple[Any, ...], int] = {}
+        self.numbers: dict[tuple[_Made, int], int] = {}
         self.calls: dict[str, int] = {}
 
     def trace(self, program: Sequence[str]) -> Trace:
         events = [self._events(one) for one in self.ranks]
         calls = list(self.calls)
         dropped = _cut_to_what_all_have(calls, self.communicators, events)
+        plain_version, version_between = VERSIONS
         head = {
-            **FORMAT,
+            "format": FORMAT,
+            "version": version_between if any(comm.is_inter for comm in self.communicators) else plain_version,
             "ranks": len(self.ranks),
             "library": self.ranks[0].library,
             "program": list(program),
@@ -118,21 +133,20 @@ class _Merger:
         }
         return Trace(head, self.communicators, calls, events)
 
-    def _number(self, key: tuple[Any, ...], members: tuple[int, ...]) -> int:
-        if key not in self.numbers:
-            self.numbers[key] = len(self.communicators)
-            self.communicators.append(Communicator(members, key[0] == _UNKNOWN))
-        return self.numbers[key]
+    def _number(self, made: _Made, nth: int) -> int:
+        if (made, nth) not in self.numbers:
+            self.numbers[made, nth] = len(self.communicators)
+            from_start = made.identity == _UNKNOWN
+            self.communicators.append(Communicator(made.members, from_start, first_group=made.first_group))
+        return self.numbers[made, nth]
 
     def _events(self, one: _Rank) -> Events:
         of_world: list[int] = []
-        met: dict[tuple[int, ...], int] = {}  # communicators of unknown origin, by members
-        for identity, members in one.communicators:
-            key: tuple[Any, ...] = (identity, members)
-            if identity == _UNKNOWN:
-                met[members] = met.get(members, 0) + 1
-                key = (identity, members, met[members])
-            of_world.append(self._number(key, members))
+        met: dict[_Made, int] = {}  # communicators of unknown origin, by members
+        for made in one.communicators:
+            if made.identity == _UNKNOWN:
+                met[made] = met.get(made, 0) + 1
+            of_world.append(self._number(made, met.get(made, 0)))
         for number, edges in one.edges.items():
             self.communicators[of_world[number]].edges[one.rank] = edges
         of_calls = [self._call(text, of_world) for text in one.calls]

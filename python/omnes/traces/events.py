@@ -1,12 +1,14 @@
 """Traces: the collective calls that the ranks of a program made, in order. omnes run --record writes them.
 
-A trace is text, packed by gzip if its name ends in .gz. Its first line is an object of JSON: "format" and "version"
-(FORMAT), "ranks", "library", "program", "seconds" (of the slowest rank, from MPI_Init to its last event), "left_out"
-(calls that were not recorded: operation, form, reason, calls of all ranks), "stopped" (some rank had more events than
-omnes keeps), "cut" (events dropped, as some of their ranks lack them). Then lines of words:
+A trace is text, packed by gzip if its name ends in .gz. Its first line is an object of JSON: "format" (FORMAT),
+"version" (2 with intercommunicators, else 1), "ranks", "library", "program", "seconds" (of the slowest rank, from
+MPI_Init to its last event), "left_out" (calls that were not recorded: operation, form, reason, calls of all ranks),
+"stopped" (some rank had more events than omnes keeps), "cut" (events dropped, as some of their ranks lack them). Then
+lines of words:
 
   communicator NUMBER MEMBERS     ranks in MPI_COMM_WORLD ("0-2,5"); number 0 is MPI_COMM_WORLD
   group NUMBER MEMBERS            likewise, made by MPI_Comm_create_group or the like: it is there from the start
+  between NUMBER MEMBERS MEMBERS  an intercommunicator of these two groups: it is there from the start, too
   edges NUMBER RANK SOURCES DESTINATIONS    of its topology ("0,2", or "-"), of each rank in MPI_COMM_WORLD
   call NUMBER WORDS               what may happen, numbered from 0
   rank RANK EVENTS                its events follow, in order: CALL GAP [REQUEST]
@@ -23,6 +25,11 @@ GAP is the time in ns between the end of the last event and this one. The words 
 count: elements of a part, as long as element= says, else bytes; send, recv: those of each part, where parts differ;
 send_at, recv_at: where they lie, unless one behind the other. reduction: OPERATION:TYPE, such as sum:f64, or program.
 The forms blocking and nonblocking make a call, persistent prepares one.
+
+On an intercommunicator, root= is a number among all ranks, those of the first group and then those of the second; who
+gives MPI_PROC_NULL has root=none and nothing else. Lists of counts are of the other group's ranks, those of
+reduce_scatter of the own group's. As an allgather and an alltoall may bring other counts than they take, they have such
+lists, too. Nothing is in place there, and nothing is made out of one.
 """
 
 from __future__ import annotations
@@ -32,7 +39,7 @@ import json
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -40,7 +47,8 @@ from typing import IO, Any
 from omnes import _core
 from omnes.errors import OmnesError, said
 
-FORMAT = {"format": "omnes trace", "version": 1}
+FORMAT = "omnes trace"
+VERSIONS = (1, 2)
 FORMS = ("blocking", "nonblocking", "persistent")
 MAKERS = ("dup", "split")
 OF_REQUESTS = ("start", "wait", "release")
@@ -50,6 +58,7 @@ _PAIRS = ("i16_i32", "i32_i32", "i64_i32", "f32_i32", "f64_i32", "f32_f32", "f64
 TYPES = (*_INTEGERS, "f32", "f64", "c64", "c128", *_PAIRS, "f128", "c256")
 _LONGEST_HEAD = 1 << 24  # characters
 LISTS = ("send", "send_at", "recv", "recv_at")
+ROOTED = ("bcast", "reduce", "gather", "gatherv", "scatter", "scatterv")
 
 
 @dataclass
@@ -75,9 +84,24 @@ class Events:
 
 @dataclass
 class Communicator:
-    members: tuple[int, ...]
+    members: tuple[int, ...]  # of an intercommunicator: of the first group, then of the second
     from_start: bool = False
     edges: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)  # by rank in the world
+    first_group: int = 0  # of an intercommunicator: so many members are the first group
+
+    @property
+    def is_inter(self) -> bool:
+        return self.first_group > 0
+
+    def groups(self, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The group of that rank, and the remote one, which only an intercommunicator has."""
+        first, second = self.members[: self.first_group], self.members[self.first_group :]
+        return (first, second) if rank in first else (second, first)
+
+    def root(self, named: Mapping[str, str]) -> int | None:
+        """Of a call, by its words, as a rank in the world; None: who has called it gives MPI_PROC_NULL."""
+        said = named.get("root", "0")
+        return None if said == "none" and self.is_inter else self.members[_index(said, len(self.members))]
 
 
 @dataclass
@@ -119,10 +143,12 @@ def runs(ranks: Sequence[int]) -> str:
     return ",".join("-".join(map(str, run)) for run in runs)
 
 
-def of_runs(text: str) -> tuple[int, ...]:
+def of_runs(text: str, ranks: int) -> tuple[int, ...]:
+    """Of so many ranks that there are."""
     found: list[int] = []
     for run in text.split(","):
         first, _, last = run.partition("-")
+        _expect(int(first) <= int(last or first) < ranks)
         found += range(int(first), int(last or first) + 1)
     return tuple(found)
 
@@ -143,7 +169,9 @@ def write(path: Path, trace: Trace) -> None:
 def _lines(trace: Trace) -> Iterator[str]:
     yield json.dumps(trace.head)
     for number, comm in enumerate(trace.communicators):
-        yield f"{'group' if comm.from_start else 'communicator'} {number} {runs(comm.members)}"
+        kind = "between" if comm.is_inter else "group" if comm.from_start else "communicator"
+        groups = [comm.members[: comm.first_group], comm.members[comm.first_group :]]
+        yield " ".join([kind, str(number), *(runs(group) for group in groups if group)])
     for number, comm in enumerate(trace.communicators):
         for rank, (sources, destinations) in sorted(comm.edges.items()):
             yield f"edges {number} {rank} {_list(sources)} {_list(destinations)}"
@@ -182,10 +210,11 @@ def _open(path: Path) -> IO[str]:
 def _read(path: Path, lines: IO[str]) -> Trace:
     first = lines.readline(_LONGEST_HEAD)
     head = json.loads(first) if first.startswith("{") else None
-    if not isinstance(head, dict) or head.get("format") != FORMAT["format"]:
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise OmnesError(f"{path} is no trace: omnes run --record FILE writes one")
-    if head.get("version") != FORMAT["version"]:
-        raise OmnesError(f"{path} is a trace of version {head.get('version')}; valid: {FORMAT['version']}")
+    if head.get("version") not in VERSIONS:
+        valid = ", ".join(map(str, VERSIONS))
+        raise OmnesError(f"{path} is a trace of version {head.get('version')}; valid: {valid}")
     trace = Trace(head, [], [], [])
     for line in lines:
         words = line.split()
@@ -196,6 +225,8 @@ def _read(path: Path, lines: IO[str]) -> Trace:
         raise ValueError("cut short")
     if trace.ranks != head["ranks"] or not trace.communicators:
         raise ValueError("ranks are missing")
+    for number, comm in enumerate(trace.communicators):
+        _check_communicator(path, number, comm)
     for call in trace.calls:
         _check_call(path, call, trace)
     for rank, events in enumerate(trace.events):
@@ -205,9 +236,13 @@ def _read(path: Path, lines: IO[str]) -> Trace:
 
 def _take(trace: Trace, words: list[str], lines: IO[str]) -> None:
     kind, number = words[0], int(words[1])
-    if kind in ("communicator", "group"):
-        _expect(number == len(trace.communicators))
-        trace.communicators.append(Communicator(of_runs(words[2]), kind == "group"))
+    if kind in ("communicator", "group", "between"):
+        _expect(number == len(trace.communicators) and (kind != "between" or number > 0))
+        groups = [of_runs(word, trace.head["ranks"]) for word in words[2:]]
+        _expect(len(groups) == (2 if kind == "between" else 1))
+        first_group = len(groups[0]) if kind == "between" else 0
+        members = tuple(rank for group in groups for rank in group)
+        trace.communicators.append(Communicator(members, kind != "communicator", first_group=first_group))
     elif kind == "edges":
         trace.communicators[number].edges[int(words[2])] = (numbers(words[3]), numbers(words[4]))
     elif kind == "call":
@@ -233,6 +268,31 @@ def _read_events(lines: IO[str], count: int, calls: int) -> Events:
     return events
 
 
+def _index(text: str, length: int) -> int:
+    _expect(0 <= int(text) < length)
+    return int(text)
+
+
+def _check_communicator(path: Path, number: int, comm: Communicator) -> None:
+    twice = sorted(rank for rank, times in Counter(comm.members).items() if times > 1)
+    if twice and comm.is_inter:
+        raise OmnesError(
+            f"{path}: rank {twice[0]} is twice in intercommunicator {number}; "
+            "valid: each rank once, in one of the two groups"
+        )
+    _expect(not twice)
+
+
+def _check_between(path: Path, call: str, plain: Sequence[str], named: Mapping[str, str]) -> None:
+    """Whether it can be called on an intercommunicator."""
+    valid = [name for name in _core.operations() if "scan" not in name and not name.startswith("neighbor_")]
+    if plain[0] not in (*valid, "free"):
+        raise OmnesError(f"{path}: no '{plain[0]}' on an intercommunicator; valid: {', '.join(valid)}, free")
+    _expect("root" in named or plain[0] not in ROOTED)
+    if "in_place" in named:
+        raise OmnesError(f"{path}: '{call}' is on an intercommunicator; valid there: calls without in_place=")
+
+
 def _check_call(path: Path, call: str, trace: Trace) -> None:
     """Raises what is wrong with the words of a call."""
     plain, named = words_of(call)
@@ -244,10 +304,12 @@ def _check_call(path: Path, call: str, trace: Trace) -> None:
     is_operation = plain[0] in _core.operations()
     if is_operation and (len(plain) != 2 or plain[1] not in FORMS):
         raise OmnesError(f"{path}: '{call}' has no form; valid: {', '.join(FORMS)}")
-    members = trace.communicators[int(named["on"])].members
+    comm = trace.communicators[_index(named["on"], len(trace.communicators))]
+    if comm.is_inter:
+        _check_between(path, call, plain, named)
     if named.get("as", "none") != "none":
-        _expect(int(named["as"]) < len(trace.communicators))
-    _expect(int(named.get("root", 0)) < len(members))
+        _expect(not trace.communicators[_index(named["as"], len(trace.communicators))].is_inter)
+    comm.root(named)
     for name in LISTS:
         if name in named:
             numbers(named[name])
@@ -268,7 +330,8 @@ _NEEDS = {
     "alltoallw": ("send", "recv"),
     "reduce_scatter": ("send",),
 }
-_ROOTED = ("gatherv", "scatterv")
+# Between two groups, these need them, too.
+_NEEDS_BETWEEN = {**_NEEDS, "allgather": ("recv",), "alltoall": ("send", "recv")}
 
 
 def _check_events(rank: int, events: Events, trace: Trace) -> None:
@@ -278,14 +341,19 @@ def _check_events(rank: int, events: Events, trace: Trace) -> None:
         plain, named = words[call]
         if plain[0] in OF_REQUESTS:
             continue
-        members = trace.communicators[int(named["on"])].members
-        _expect(rank in members)
-        if plain[0] in _ROOTED and members[int(named["root"])] != rank:
-            continue
-        needed = _NEEDS.get(plain[0], ())
+        comm = trace.communicators[int(named["on"])]
+        _expect(rank in comm.members)
+        own, remote = comm.groups(rank)
+        if plain[0] in ROOTED:
+            root = comm.root(named)
+            _expect(not comm.is_inter or root in (None, rank, *remote))
+            if root != rank:
+                continue
+        needed = (_NEEDS_BETWEEN if comm.is_inter else _NEEDS).get(plain[0], ())
         if "in_place" in named and len(needed) == 2:
             needed = ("recv",)
-        _expect(all(len(numbers(named[name])) == len(members) for name in needed))
+        parts = remote if comm.is_inter and plain[0] != "reduce_scatter" else own
+        _expect(all(len(numbers(named[name])) == len(parts) for name in needed))
     active: dict[int, bool] = {}  # of requests that there are
     for call, request in zip(events.calls, events.requests):
         plain = words[call][0]

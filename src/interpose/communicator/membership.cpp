@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "interpose/communicator/origins.hpp"
-#include "interpose/communicator/record.hpp"
 #include "interpose/communicator/report.hpp"
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
@@ -138,10 +137,6 @@ bool have_one_twice(std::vector<int> ranks) {
 }  // namespace
 
 std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const World* met, const char*& passed) {
-  if (p == 0 && recording()) {
-    passed = "intercommunicator";
-    return nullptr;
-  }
   Members members;
   if (!look_up(members, *world(), comm, p) && !(met && look_up(members, *met, comm, p))) {
     passed = "ranks of several MPI_COMM_WORLDs";

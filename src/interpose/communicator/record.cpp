@@ -1,7 +1,7 @@
 // The list of events, and the file that it becomes.
 //
 // The file has lines of words: who the rank is; what was left out and why; its communicators, with their members in
-// MPI_COMM_WORLD; the edges of those with topologies; the descriptions of calls; then an event on each line: the number of
+// MPI_COMM_WORLD, of intercommunicators those of both groups; the edges of those with topologies; the descriptions of calls; then an event on each line: the number of
 // its description, the ns since the last one has ended, and the number of its request, if it has one. python/omnes/traces/assembly.py reads it.
 #include "interpose/communicator/record.hpp"
 
@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -44,12 +45,6 @@ std::string list(const auto& numbers) {
   std::string text;
   for (const auto number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
   return text.empty() ? "-" : text;
-}
-
-bool has_root(Operation operation) {
-  using enum Operation;
-  return operation == bcast || operation == reduce || operation == gather || operation == scatter ||
-         operation == gatherv || operation == scatterv;
 }
 
 /// Of those that only the host combines: numbers that are wider than ours, and Fortran's truth values.
@@ -93,18 +88,50 @@ std::string displacements(std::span<const std::size_t> starts, std::span<const s
   return list(from);
 }
 
-std::string arguments(const Job& job) {
-  const Call& call = job.call;
+/// How much each part has, and where it lies.
+std::string parts(const Call& call) {
   std::string text;
-  if (has_root(call.operation)) text += " root=" + std::to_string(call.root);
-  if (call.in_place || job.moves_in_place()) text += " in_place=1";
-  if (call.operation != Operation::barrier) text += " count=" + std::to_string(call.count);
-  if (call.reduction) text += " element=" + std::to_string(call.element) + " reduction=" + name(job.op);
   if (!call.send_counts.empty()) text += " send=" + list(call.send_counts);
   if (!call.send_starts.empty()) text += " send_at=" + displacements(call.send_starts, call.send_counts);
   if (!call.recv_counts.empty()) text += " recv=" + list(call.recv_counts);
   if (!call.recv_starts.empty()) text += " recv_at=" + displacements(call.recv_starts, call.recv_counts);
   return text;
+}
+
+std::string elements(const Job& job) {
+  if (!job.call.reduction) return "";
+  return " element=" + std::to_string(job.call.element) + " reduction=" + name(job.op);
+}
+
+std::string arguments(const Job& job) {
+  const Call& call = job.call;
+  std::string text;
+  if (rooted(call.operation)) text += " root=" + std::to_string(call.root);
+  if (call.in_place || job.moves_in_place()) text += " in_place=1";
+  if (call.operation != Operation::barrier) text += " count=" + std::to_string(call.count);
+  return text + elements(job) + parts(call);
+}
+
+/// Between two groups: as the program has called it, whatever it runs as (describe/between.hpp).
+std::string arguments_between(const State& state, Operation operation, const Job& job) {
+  using enum Operation;
+  const Call& call = job.call;
+  if (operation == barrier) return "";
+  std::string root;
+  if (rooted(operation)) {
+    if (job.root < 0) return " root=none";
+    root = " root=" + std::to_string(job.root);
+  }
+  const auto count = [](std::size_t of) { return " count=" + std::to_string(of); };
+  if (operation == reduce_scatter || operation == reduce_scatter_block) {
+    const std::string own = count(job.counts[state.rank - state.own_group().first]) + elements(job);
+    return operation == reduce_scatter ? own + " send=" + list(job.counts) : own;
+  }
+  const bool at_root = rooted(operation) && job.root == state.rank;
+  if (operation == gather) return root + count(call.count);
+  if (operation == scatter) return root + count((at_root ? call.send_counts : call.recv_counts)[0]);
+  if (operation == scatterv && !at_root) return root + count(call.recv_counts[0]);
+  return root + count(call.count) + elements(job) + parts(call);
 }
 
 struct Event {
@@ -116,6 +143,7 @@ struct Event {
 struct Communicator {
   std::uint64_t id;
   std::vector<int> members;
+  int first_group = 0;  // of an intercommunicator: as many of them are the first group
   std::unique_ptr<Neighbors> edges = {};
 };
 
@@ -175,10 +203,10 @@ struct Recorder {
 
   std::size_t number_of(const State& state, MPI_Comm comm) {
     if (const auto found = numbers.find(comm); found != numbers.end()) return found->second;
-    return number(comm, 0, state.ranks);
+    return number(comm, 0, state.ranks, state.first_group);
   }
-  std::size_t number(MPI_Comm comm, std::uint64_t id, std::vector<int> members) {
-    communicators.push_back({id, std::move(members)});
+  std::size_t number(MPI_Comm comm, std::uint64_t id, std::vector<int> members, int first_group = 0) {
+    communicators.push_back({id, std::move(members), first_group});
     return numbers[comm] = communicators.size() - 1;
   }
 
@@ -226,9 +254,14 @@ void Recorder::write(std::FILE* file) const {
     std::fprintf(file, "left %s %s %llu %s\n", std::string(omnes::name(operation)).c_str(),
                  std::string(omnes::name(form)).c_str(), static_cast<unsigned long long>(calls), reason.c_str());
   }
-  for (std::size_t i = 0; i < communicators.size(); ++i)
-    std::fprintf(file, "communicator %zu %llx %s\n", i, static_cast<unsigned long long>(communicators[i].id),
-                 list(communicators[i].members).c_str());
+  for (std::size_t i = 0; i < communicators.size(); ++i) {
+    const auto& [id, members, first_group, edges] = communicators[i];
+    const std::span<const int> all(members);
+    std::fprintf(file, "%s %zu %llx", first_group > 0 ? "between" : "communicator", i,
+                 static_cast<unsigned long long>(id));
+    if (first_group > 0) std::fprintf(file, " %s", list(all.first(first_group)).c_str());
+    std::fprintf(file, " %s\n", list(all.subspan(first_group)).c_str());
+  }
   for (std::size_t i = 0; i < communicators.size(); ++i)
     if (const auto& edges = communicators[i].edges)
       std::fprintf(file, "edges %zu %s %s\n", i, list(edges->sources).c_str(), list(edges->destinations).c_str());
@@ -292,20 +325,22 @@ static void with_recorder(Note note) {
   }
 }
 
-void call(const State& state, MPI_Comm comm, Form form, const Job& job) {
+void call(const State& state, MPI_Comm comm, Operation operation, Form form, const Job& job) {
   with_recorder([&](Recorder& r) {
     if (!r.is_first()) {
-      r.leave_out(job.call.operation, form, "made by another thread than the first");
+      r.leave_out(operation, form, "made by another thread than the first");
       r.note_call();
       return;
     }
     const std::size_t number = r.number_of(state, comm);
     std::unique_ptr<Neighbors>& edges = r.communicators[number].edges;
-    if (job.call.neighbors && !edges) edges = std::make_unique<Neighbors>(*job.call.neighbors);
+    if (among_neighbors(operation) && job.call.neighbors && !edges)
+      edges = std::make_unique<Neighbors>(*job.call.neighbors);
     r.fresh = form == Form::blocking ? 0 : r.take_request();
     r.fresh_is_persistent = form == Form::persistent;
-    const std::string what = std::string(omnes::name(job.call.operation)) + ' ' + std::string(omnes::name(form));
-    r.add(what + " on=" + std::to_string(number) + arguments(job), r.fresh);
+    const std::string what = std::string(omnes::name(operation)) + ' ' + std::string(omnes::name(form));
+    const std::string with = state.first_group > 0 ? arguments_between(state, operation, job) : arguments(job);
+    r.add(what + " on=" + std::to_string(number) + with, r.fresh);
     r.note_call();
   });
 }

@@ -51,8 +51,8 @@ class Within {
   std::int64_t since_ = 0;  // ns
 };
 
-/// A collective call, before anything of it is communicated.
-void call(const State& state, MPI_Comm comm, Form form, const Job& job);
+/// A collective call, before anything of it is communicated. `operation`: the one that the program has called.
+void call(const State& state, MPI_Comm comm, Operation operation, Form form, const Job& job);
 /// The request that the call has made.
 void requested(MPI_Request request);
 /// The host does it; counted unless the call was noted before.

@@ -28,6 +28,7 @@ struct Job {
 
   Call call;             ///< send and recv are set by load(), or before by those who need no load()
   bool nothing = false;  ///< no rank has anything to do
+  int root = -1;         ///< between two groups, among all ranks; -1: none, or this rank gives MPI_PROC_NULL
   bool lands = true;     ///< what is received belongs to the program (else the buffer only holds a contribution)
 
   /// Which parts of the receive buffer are also read: all, or that of this rank.

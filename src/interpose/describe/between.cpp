@@ -36,6 +36,7 @@ const char* with_root(const State& state, Job& job, int root, Describe describe)
   const std::optional<Role> here = role(state, root, wrong);
   if (wrong) return invalid_root;
   job.nothing = !here;
+  if (here) job.root = here->root;
   return here ? describe(*here) : nullptr;
 }
 

@@ -267,7 +267,7 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
   Job job(state.staging);
   if (const char* reason = describe(state, job)) return refused(state, comm, reason);
   state.taking_part = true;
-  if (recording()) record::call(state, comm, Form::blocking, job);
+  if (recording()) record::call(state, comm, operation, Form::blocking, job);
   if (process().threads) job.hold();
   if (reporting() && !state.formed) state.team->samples().come();
   open_lanes(state, comm, true);
@@ -401,7 +401,7 @@ int requested(const Made& call, On on, Describe describe, Pass pass) {
     if (const char* reason = describe(state, pending->job)) return refused(state, comm, reason);
     state.taking_part = true;
     if (const char* reason = would_stop(state, call.operation, pending->job)) return reason;
-    if (recording()) record::call(state, comm, call.form, pending->job);
+    if (recording()) record::call(state, comm, call.operation, call.form, pending->job);
     pending->operation = call.operation;
     pending->job.hold();
     pending->job.copy_small_contribution(state.p);
