@@ -370,6 +370,11 @@ def test_a_small_trace_is_right(tmp_path):
         (["communicator 0 0", "call 0 wait", "rank 0 1", "0 5 1", "end"], {}, "is no whole trace"),
         (["communicator 0 0", "call 0 barrier nonblocking on=0", "rank 0 1", "0 5", "end"], {}, "is no whole trace"),
         (["communicator 0 0", "call 0 alltoallv blocking on=0", "rank 0 1", "0 5", "end"], {}, "is no whole trace"),
+        (["communicator 0 0", "call 0 barrier blocking on=0 count=-1", "rank 0 0", "end"], {}, "is no whole trace"),
+        (["communicator 0 0", "call 0 allgatherv blocking on=0 recv=-1", "rank 0 0", "end"], {}, "is no whole trace"),
+        (["communicator 0 0", "call 0 free blocking on=0", "rank 0 1", "0 5", "end"], {}, "is no whole trace"),
+        (["communicator 0 0", "call 0 wait as=9", "rank 0 0", "end"], {}, "is no whole trace"),
+        (["communicator 0 0", "call 0 split on=0", "rank 0 1", "0 5", "end"], {}, "is no whole trace"),
         ([], {"version": 3}, "is a trace of version 3; valid: 1, 2"),
         (["communicator 0 0-999999999999", "rank 0 0", "end"], {}, "is no whole trace"),
         (["communicator 0 0", "call 0 bcast blocking on=0 root=-1", "rank 0 0", "end"], {}, "is no whole trace"),
@@ -411,6 +416,7 @@ def test_a_wrong_trace_is_one_line(tmp_path, lines, head, said):
         ("1 0,2 1", "dup on=1 as=0", "no 'dup' on an intercommunicator; valid: barr"),
         ("1 0,2 1", "allreduce blocking on=1 in_place=1 count=1", "is on an intercommunicator; valid there: calls wi"),
         ("1 0,2 1", "split on=0 as=1", "is no whole trace"),
+        ("1 0,2 1\ncommunicator 2 1-2", "split on=0 as=2", "is no whole trace"),  # without rank 0
         ("1 0,2 1", "bcast blocking on=1 root=3", "is no whole trace"),
         ("1 0,2 1", "bcast blocking on=1 root=1 count=1", "is no whole trace"),  # a rank of rank 0's own group
         ("1 0,2 1", "gatherv blocking on=1 root=0 recv=1,1", "is no whole trace"),

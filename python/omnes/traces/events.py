@@ -299,20 +299,22 @@ def _check_call(path: Path, call: str, trace: Trace) -> None:
     known = [*_core.operations(), *MAKERS, "free", *OF_REQUESTS]
     if not plain or plain[0] not in known:
         raise OmnesError(f"{path}: no call '{plain[0] if plain else ''}'; valid: {', '.join(known)}")
-    if plain[0] in OF_REQUESTS:
-        return
     is_operation = plain[0] in _core.operations()
+    _expect(is_operation or len(plain) == 1)
+    if plain[0] in OF_REQUESTS:
+        _expect(not named)
+        return
     if is_operation and (len(plain) != 2 or plain[1] not in FORMS):
         raise OmnesError(f"{path}: '{call}' has no form; valid: {', '.join(FORMS)}")
     comm = trace.communicators[_index(named["on"], len(trace.communicators))]
     if comm.is_inter:
         _check_between(path, call, plain, named)
+    _expect(("as" in named) == (plain[0] in MAKERS))
     if named.get("as", "none") != "none":
         _expect(not trace.communicators[_index(named["as"], len(trace.communicators))].is_inter)
     comm.root(named)
-    for name in LISTS:
-        if name in named:
-            numbers(named[name])
+    _expect(all(int(named.get(name, 0)) >= 0 for name in ("in_place", "count", "element")))
+    _expect(all(number >= 0 for name in LISTS for number in numbers(named.get(name, "-"))))
     operation, _, kind = named.get("reduction", "program").partition(":")
     if operation != "program" and (operation not in OPS or kind not in TYPES):
         raise OmnesError(
@@ -343,6 +345,8 @@ def _check_events(rank: int, events: Events, trace: Trace) -> None:
             continue
         comm = trace.communicators[int(named["on"])]
         _expect(rank in comm.members)
+        if named.get("as", "none") != "none":
+            _expect(rank in trace.communicators[int(named["as"])].members)
         own, remote = comm.groups(rank)
         if plain[0] in ROOTED:
             root = comm.root(named)
