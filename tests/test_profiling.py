@@ -140,15 +140,15 @@ def test_few_slow_calls_among_many_count_once_each(mpi, build, tmp_path, off):
     words = ["run", "-n", "2", "--mpirun", str(mpi.launcher), *off, "--by-site", f"--json={tmp_path}/stats.json"]
     environment = {**os.environ, **YIELDING}
     said = output_of(sys.executable, "-m", "omnes", *words, build("seldom", mpi), environment=environment)
-    receiving, reducing = map(float, said.split())
+    receiving, reducing, slow = map(float, said.split())
     report = json.loads((tmp_path / "stats.json").read_text())
     [received] = [one["seconds"] for one in report["functions"] if one["function"] == "MPI_Recv"]
     assert receiving / 2 < received <= receiving
     second = report["per_rank"][1]
-    unseen = 0.4 * SLOW  # less than one half of them, and more than other processes have the CPU in quick calls
-    assert reducing - unseen < second["in_collectives"] and second["in_mpi"] <= second["seconds"]
+    unseen = 0.4 * SLOW  # less than one half of them. Of quick calls only some are timed, whoever has the CPU in others
+    assert slow - unseen < second["in_collectives"] and second["in_mpi"] <= second["seconds"]
     rows = [row for row in report["kinds"] if row["operation"] == "allreduce"]
-    assert reducing - unseen < max(row["seconds_by_rank"]["max"] for row in rows) <= 1.01 * reducing
+    assert slow - unseen < max(row["seconds_by_rank"]["max"] for row in rows) <= 1.01 * reducing
     [calls] = [row for row in report["kinds"] if row["operation"] == "bcast" and row["bytes"] == 4]
     assert calls["seconds_by_rank"]["max"] < PAUSE  # not all the time since the call of nothing
     by_site = sum(one["seconds"] for one in report["sites"])
