@@ -93,9 +93,14 @@ class Communicator:
     def is_inter(self) -> bool:
         return self.first_group > 0
 
+    @property
+    def first_and_second(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The members of either group; the first is empty unless this is an intercommunicator."""
+        return self.members[: self.first_group], self.members[self.first_group :]
+
     def groups(self, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The group of that rank, and the remote one, which only an intercommunicator has."""
-        first, second = self.members[: self.first_group], self.members[self.first_group :]
+        first, second = self.first_and_second
         return (first, second) if rank in first else (second, first)
 
     def root(self, named: Mapping[str, str]) -> int | None:
@@ -170,8 +175,7 @@ def _lines(trace: Trace) -> Iterator[str]:
     yield json.dumps(trace.head)
     for number, comm in enumerate(trace.communicators):
         kind = "between" if comm.is_inter else "group" if comm.from_start else "communicator"
-        groups = [comm.members[: comm.first_group], comm.members[comm.first_group :]]
-        yield " ".join([kind, str(number), *(runs(group) for group in groups if group)])
+        yield " ".join([kind, str(number), *(runs(group) for group in comm.first_and_second if group)])
     for number, comm in enumerate(trace.communicators):
         for rank, (sources, destinations) in sorted(comm.edges.items()):
             yield f"edges {number} {rank} {_list(sources)} {_list(destinations)}"
