@@ -2,6 +2,7 @@
 // making it.
 #include "interpose/communicator/state.hpp"
 
+#include <mutex>
 #include <utility>
 
 #include "interpose/communicator/membership.hpp"
@@ -84,6 +85,10 @@ std::shared_ptr<State> new_state(MPI_Comm comm, const Origin& origin, std::share
   return state;
 }
 
+/// Only one thread at a time makes them: calls that are not collective may look for a state, too, beside the first collective.
+std::mutex making;
+
+/// With the mutex `making`.
 State& make(MPI_Comm comm, const Origin& origin, Form form) {
   std::shared_ptr<Membership> known = origin.kin ? membership_of(*origin.kin) : nullptr;
   const int p = known ? known->members.p : size_of(comm);
@@ -110,6 +115,12 @@ State* by_attribute(MPI_Comm comm) {
 
 State* kept_with(const Origin& origin, MPI_Comm comm) {
   return origin.has_state() ? origin.state.get() : by_attribute(comm);
+}
+
+/// Null: there is none for a call in that form.
+State* look_for(const Origin& origin, MPI_Comm comm, Form form) {
+  State* const state = kept_with(origin, comm);
+  return state == &state_of_one() && form != Form::blocking ? nullptr : state;
 }
 
 }  // namespace
@@ -155,14 +166,17 @@ Found state_of(MPI_Comm comm, Form form) {
   const std::uint64_t generation = StateCache::generation(comm);
   if (comm == handles.comm_null) return {nullptr, "null communicator"};
   const Origin origin = origin_of(comm);
-  State* state = kept_with(origin, comm);
-  if (state == &state_of_one() && form != Form::blocking) state = nullptr;
+  State* state = look_for(origin, comm, form);
   if (!state) {
     if (origin.of_session) return {nullptr, "communicator of a session"};
     if (finalizing()) return {nullptr, "during MPI_Finalize"};
     if (comm == being_freed) return {nullptr, "during MPI_Comm_free"};
     if (origin.id == 0 && ranks_are_threads(comm)) return {nullptr, "ranks that are threads"};
-    state = &make(comm, origin, form);
+    std::unique_lock lock(making, std::defer_lock);
+    if (!simulated) lock.lock();  // there ranks are threads, and take turns
+    const Origin now = origin_of(comm);
+    state = look_for(now, comm, form);
+    if (!state) state = &make(comm, now, form);
   }
   if (state == &state_of_one()) state_cache.put(comm, state, generation);
   if (!state->team) return {nullptr, state->passed};

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "../in_child.hpp"
 #include "faults.hpp"
@@ -384,6 +386,48 @@ TEST(ToolsVariables, StayWhereTheyAreWhenTheHostGetsMore) {
     if (MPI_T_cvar_get_info(after, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) !=
         MPI_T_ERR_INVALID_INDEX)
       fake::fail("a variable behind the last one");
+  });
+}
+
+// The first thread that makes something of a communicator's size stays there until another one comes, or for a while.
+std::atomic<int> sizing;
+int (*size_of_host)(MPI_Comm, int*);
+int size_slowly(MPI_Comm comm, int* size) {
+  if (sizing++ == 0)
+    for (int ms = 0; sizing == 1 && ms < 300; ++ms) usleep(1000);
+  return size_of_host(comm, size);
+}
+
+TEST(ToolsVariables, AreFoundBesideTheFirstCall) {
+  sizing = 0;
+  expect_right({.ranks = 2}, [] {
+    programs::begin(MPI_THREAD_MULTIPLE);
+    int rank, index, length, sum = 0;
+    const int one = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+      omnes::interpose::host.T_cvar_get_num = count_controls;
+      omnes::interpose::host.T_cvar_get_info = tell_control;
+      omnes::interpose::host.T_cvar_get_index = find_control;
+      omnes::interpose::host.T_pvar_get_num = omnes::interpose::host.T_category_get_num = count_one;
+      MPI(T_cvar_get_index("omnes_allreduce_chosen", &index));
+      size_of_host = std::exchange(omnes::interpose::host.Comm_size, size_slowly);
+      MPI_T_cvar_handle chosen;
+      std::thread asking([&] {
+        const fake::Safe test;
+        MPI_Comm comm = MPI_COMM_WORLD;
+        MPI(T_cvar_handle_alloc(index, &comm, &chosen, &length));
+      });
+      MPI(Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+      asking.join();
+      char text[4096] = "";
+      MPI(T_cvar_read(chosen, text));
+      MPI(T_cvar_handle_free(&chosen));
+    } else {
+      MPI(Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    }
+    if (sum != 2) fake::fail("the sum is %d", sum);
+    programs::end();
   });
 }
 
