@@ -168,6 +168,8 @@ seconds = 0.05
             '[[cells]]\nsizes = "8"\ncounts = ["odd"]',
             "counts: there is no 'odd'; valid: equal, unequal, random, sparse",
         ),
+        ('[[cells]]\nsizes = "8"\narrivals = ["late"]', "arrivals: there is no 'late'; valid: together, "),
+        ('[[cells]]\nsizes = "8"\nform = "dup"\narrivals = ["together"]', "arrivals are of blocking calls whose"),
         ('[[cells]]\nsizes = "8"\nform = "new"', "form: there is no 'new'; valid: blocking, nonblocking, persistent"),
     ],
 )
@@ -185,6 +187,46 @@ def test_the_three_plans_have_the_same_cells_and_four_mpis_each():
         taking_part = [peers.read(ROOT / f"bench/peers/{peer}.toml") for peer in read.peers]
         with_omnes = {peer.packages for peer in taking_part if peer.omnes}
         assert len(with_omnes) == 4 and with_omnes == {peer.packages for peer in taking_part if not peer.omnes}
+
+
+def test_late_ranks(mpi):
+    """The time begins when the last one has come; inside, early ones wait for it."""
+    late = 0.2  # seconds
+    with job(mpi, 2, with_omnes=True) as alive:
+        for arrivals in ("one-late", "half-late", "sorted"):
+            answer = alive.ask(f"late {Cell('allreduce', 8, 'double')} 2 0 {arrivals} {1e9 * late:.0f}", LIMIT)
+            assert answer["loop"] >= late and answer["inside"] > late / 10
+            assert answer["seconds"] < answer["loop"]
+        spread = alive.ask(f"late {Cell('bcast', 8, 'double')} 20 0 uniform {1e7:.0f}", LIMIT)
+        assert spread["loop"] > 1e-3 and spread["seconds"] > 0
+        assert alive.ask(f"late {Cell('reduce', 8, 'double')} 2 1 together 0", LIMIT)["seconds"] > 0
+        with pytest.raises(WrongResult, match="no such command"):
+            alive.ask(f"late {Cell('bcast', 8, 'double')} 2 0 never 5", LIMIT)
+
+
+def test_cells_with_late_ranks_take_turns(mpi):
+    asked = []
+    cells = [
+        Cell("bcast", 8, "double", arrivals=arrivals) for arrivals in ("together", "sorted-10", "one-late-1-inside")
+    ]
+    with job(mpi, 2) as alive:
+        ask = alive.ask
+        alive.ask = lambda command, seconds: asked.append(command) or ask(command, seconds)
+        samples, _ = take_turns([(cell, alive) for cell in cells], 0.02)
+    assert all(of_cell.median > 0 for of_cell in samples)
+    late = {command.split()[-2]: float(command.split()[-1]) for command in asked if command.startswith("late")}
+    assert (
+        list(late) == ["together", "sorted", "one-late"]
+        and late["together"] == 0
+        and late["sorted"] > late["one-late"] > 0
+    )
+
+
+def test_plans_with_late_ranks_have_the_same_cells():
+    first, *others = (plan.read(PLANS / f"{name}.toml").cells for name in ("skewed", "skewed-shared", "skewed-hosts"))
+    assert all(cells == first for cells in others) and all(cell.arrivals and cell.variety for cell in first)
+    of_plan = {cell.arrivals for cell in first}
+    assert {variety.together(arrivals) for arrivals in of_plan} <= of_plan <= set(variety.ARRIVALS)
 
 
 def test_a_peer_with_omnes_is_compared_with_its_own_mpi(tmp_path):
@@ -208,6 +250,7 @@ def test_the_page_says_what_varies(tmp_path):
     (tmp_path / "like.toml").write_text(
         PLAN + '[[cells]]\noperations = ["bcast", "allgatherv"]\nsizes = "80"\ncounts = ["random"]\n'
         '[[cells]]\noperations = ["nothing", "allreduce"]\nsizes = "8"\nform = "dup"\n'
+        '[[cells]]\noperations = ["bcast"]\nsizes = "8"\narrivals = ["together", "sorted-1", "sorted-1-inside"]\n'
     )
     (tmp_path / "tiny.toml").write_text(PLAN + 'cells = "like"')
     words = [str(tmp_path / "tiny.toml"), "--results", str(tmp_path / "results")]
@@ -224,6 +267,12 @@ def test_the_page_says_what_varies(tmp_path):
         assert line in page
     for start in ("| random | ", "| dup | ", "| nothing dup | ", "| bcast 80 random | ", "| allreduce 8 dup | "):
         assert f"\n{start}" in page
+    assert (
+        "\n| arrivals | stock | ours |\n|---|---|---|\n| sorted-1 | " in page
+        and "\n| bcast 8 sorted-1-inside | " in page
+    )
     explained = [line for line in page.splitlines() if line.startswith("* ") and ": " in line]
-    assert [line.split(":")[0] for line in explained][:3] == ["* random", "* nothing", "* dup"]
+    assert [line.split(":")[0] for line in explained][:6] == [
+        f"* {word}" for word in ("random", "nothing", "dup", "together", "sorted", "inside")
+    ]
     assert (tmp_path / "results-tiny-2-ours.svg").exists()

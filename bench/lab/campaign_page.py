@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lab import heatmap
-from omnes.bench import limits
+from omnes.bench import limits, variety
 from omnes.bench.against_peers import BEST, Table, Times, best_peer, ratios, tables
 from omnes.bench.parts import SIZELESS
 from omnes.bench.records import Records
@@ -38,6 +39,13 @@ _VARIETY = {
     "twenty_calls": "of 14 operations and three types, 4 bytes to 4 KiB, one after the other; the time is that of all",
     "touching-256K": "between calls, outside the time, the program writes to each cache line of so much memory",
     "touching-4M": "the same with more",
+    "together": "all ranks come at once; the time is from the last arrival to the last return",
+    "uniform": "the same, but ranks are late by random times, at most so many times what the call takes on the fastest"
+    " peer when all come together",
+    "one-late": "one rank is late by all of that, at random",
+    "half-late": "half of the ranks are",
+    "sorted": "each rank is later than the one before it, by equal steps",
+    "inside": "the time is what a rank spends in the call, on average, and in which it could have computed",
 }
 
 
@@ -53,7 +61,7 @@ def write(records: Records, about: Sequence[str] = (), after: Sequence[str] = ()
         lines += ["", f"## {table.title}", "", *_about(records, table)]
         for ours in table.omnes:
             lines += ["", f"![ratio of each cell]({heatmap.path(table, ours, page).name})"]
-        lines += ["", *_means(table), "", *_slower(table), "", *_limits(table), "", *_times(table)]
+        lines += ["", *_means(table), *_late(table), "", *_slower(table), "", *_limits(table), "", *_times(table)]
     page.write_text("\n".join([*lines, *after]) + "\n")
     return [page, *(heatmap.draw(table, ours, page) for table in all_tables for ours in table.omnes)]
 
@@ -78,7 +86,8 @@ def _head(records: Records, seen: Collection[str], cells: Sequence[Cell], about:
     if varied:
         yield ""
         yield "What is made for a call is made and freed within the time. In the names of cells:"
-        yield from (f"* {word}: {_VARIETY[word]}" for word in dict.fromkeys(varied))
+        known = dict.fromkeys(name for word in varied for name in _VARIETY if f"-{name}-" in f"-{word}-")
+        yield from (f"* {word}: {_VARIETY[word]}" for word in known)
 
 
 def _about(records: Records, table: Table) -> Iterator[str]:
@@ -112,6 +121,36 @@ def _means(table: Table) -> Iterator[str]:
         heads = dict.fromkeys("calls" if cell.variety else "operation" for cell in table.cells)
         yield from _table([" or ".join(heads), *by_peer], rows)
         yield ""
+
+
+def _late(table: Table) -> Iterator[str]:
+    """What late ranks cost each job."""
+    names = (*table.peers, *table.omnes)
+    rows = []
+    for arrivals in dict.fromkeys(cell.arrivals for cell in table.cells):
+        together = variety.together(arrivals)
+        if arrivals == together:
+            continue
+        pairs = [
+            (times, table.cells.get(replace(cell, arrivals=together)))
+            for cell, times in table.cells.items()
+            if cell.arrivals == arrivals
+        ]
+        of_each = [
+            [
+                late / usual
+                for times, before in pairs
+                if before
+                if (late := times.of(name)) and (usual := before.of(name))
+            ]
+            for name in names
+        ]
+        rows.append([arrivals, *(_number(geometric_mean(ratios)) for ratios in of_each)])
+    if rows:
+        yield ""
+        yield "How many times what it takes when all ranks come together, in the geometric mean of the cells:"
+        yield ""
+        yield from _table(["arrivals", *names], rows)
 
 
 def _slower(table: Table) -> Iterator[str]:

@@ -39,6 +39,7 @@ _CELLS_DEFAULTS = {
     "counts": ["equal"],
     "form": "blocking",
     "buffers": ["warm"],
+    "arrivals": [],  # none: each rank's own time counts
 }
 
 
@@ -117,6 +118,7 @@ def _cells(table: dict[str, Any], where: str) -> list[Cell]:
         "counts": COUNTS + variety.COUNTS,
         "form": FORMS + variety.FORMS,
         "buffers": BUFFERS + variety.TOUCHING,
+        "arrivals": variety.ARRIVALS,
     }
     for name, known in valid.items():
         _known(values[name] if isinstance(values[name], list) else [values[name]], known, f"{where}: {name}")
@@ -124,6 +126,9 @@ def _cells(table: dict[str, Any], where: str) -> list[Cell]:
     odd = [size for size in sizes if size % TYPE_BYTES[values["type"]]]
     if odd:
         raise OmnesError(f"{where}: {odd[0]} bytes are no whole number of {values['type']}s")
+    if values["arrivals"] and (values["form"] != "blocking" or {*values["counts"]} & {*variety.COUNTS}):
+        raise OmnesError(f"{where}: arrivals are of blocking calls whose counts stay")
+    values["arrivals"] = values["arrivals"] or [""]
     del values["sizes"]
     found = cells(sizes=sizes, type_name=values.pop("type"), **values)
     if not found:

@@ -122,7 +122,7 @@ def _short(value: float) -> float:
 
 
 def _parse(record: dict[str, Any]) -> tuple[Key, Measured]:
-    cell = Cell(**{name: record[name] for name in Cell.__dataclass_fields__})
+    cell = Cell(**{name: record[name] for name in Cell.__dataclass_fields__ if name in record})
     key = Key(record.pop("plan"), record.pop("ranks"), cell, record.pop("launch", 0))
     samples = {name: Samples(values) for name, values in record["seconds"].items()}
     return key, Measured(record["bound"], record["stable"], record["took"], samples, record["failed"])

@@ -36,6 +36,7 @@ def cells(
     form: str = "blocking",
     reduction: str = "sum",
     buffers: Sequence[str] = ("warm",),
+    arrivals: Sequence[str] = ("",),
 ) -> list[Cell]:
     """A barrier has no size, so it is one cell; only operations with a count for each part can have unequal ones.
 
@@ -43,7 +44,7 @@ def cells(
     cannot have them are left out.
     """
     return [
-        Cell(operation, bytes_, type_name, of_parts, form, reduction, where)
+        Cell(operation, bytes_, type_name, of_parts, form, reduction, where, pattern)
         for operation in operations
         if reduction == "sum" or operation in REDUCING
         if variety.has_form(operation, form, operation in WITH_COUNTS, operation in REDUCING)
@@ -52,6 +53,7 @@ def cells(
         if of_parts == "equal" or operation in WITH_COUNTS or (of_parts == "random" and operation not in SIZELESS)
         for where in buffers
         if where != "cold" or operation not in SIZELESS
+        for pattern in arrivals
     ]
 
 

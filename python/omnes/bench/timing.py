@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from omnes.bench import variety
 from omnes.bench.job import Job, WrongResult
@@ -44,6 +44,7 @@ class Cell:
     form: str = "blocking"  # or one that returns a request: "nonblocking", "persistent"; or variety.FORMS
     reduction: str = "sum"  # or "user", a function of the program; or "minloc"
     buffers: str = "warm"  # or "cold": no call's buffers are in a cache; or variety.TOUCHING
+    arrivals: str = ""  # each rank's own time counts; or one of variety.ARRIVALS
 
     def __str__(self) -> str:
         """As collbench reads it."""
@@ -55,17 +56,17 @@ class Cell:
         """What tells it from the usual cell: double, equal, blocking, sum, warm. A minloc's type is clear."""
         words = [self.type] if self.type != "double" and self.reduction == "sum" else []
         pairs = ((self.counts, "equal"), (self.form, "blocking"), (self.reduction, "sum"), (self.buffers, "warm"))
-        return words + [word for word, usual in pairs if word != usual]
+        return words + [word for word, usual in pairs if word != usual] + [self.arrivals] * bool(self.arrivals)
 
     @property
     def variety(self) -> str:
         """What is not the same call again and again in it, if anything."""
-        return variety.kind(self.operation, self.counts, self.form, self.buffers)
+        return variety.kind(self.operation, self.counts, self.form, self.buffers, self.arrivals)
 
     @property
-    def touches(self) -> bool:
-        """Whether the program touches memory between calls."""
-        return self.buffers in variety.TOUCHING
+    def pauses(self) -> bool:
+        """Whether the program does something between calls, outside the time."""
+        return self.buffers in variety.TOUCHING or bool(self.arrivals)
 
     @property
     def sweep(self) -> int:
@@ -128,7 +129,8 @@ def take_turns(
     lanes: Sequence[tuple[Cell, Job]], seconds: float, width: float = STABLE_WIDTH
 ) -> tuple[list[Samples], bool]:
     """Samples of each lane, and whether all medians that matter are known to that width."""
-    of_call = [_seconds_of_call(cell, job) for cell, job in lanes]
+    late = _lateness(lanes)
+    of_call = [_seconds_of_call(cell, job, late) for cell, job in lanes]
     fastest = min(of_call, default=1.0)
     matters = [seconds < HOPELESS * fastest for seconds in of_call]
     # As many for all as fill the fastest one's batch, but no more than fill the longest one.
@@ -141,7 +143,7 @@ def take_turns(
     while lanes and (rounds < MIN_ROUNDS or time.monotonic() < deadline):
         for lane in order:
             if rounds < MIN_ROUNDS or matters[lane]:
-                samples[lane].values.append(_batch(*lanes[lane], calls[lane])["seconds"])
+                samples[lane].values.append(_batch(*lanes[lane], calls[lane], late)["seconds"])
         order = order[1:] + order[:1]
         rounds += 1
         contenders = (of_lane for of_lane, matter in zip(samples, matters) if matter)
@@ -171,17 +173,32 @@ def checked(cell: Cell, jobs: Sequence[Job]) -> list[Job]:
     return right
 
 
-def _batch(cell: Cell, job: Job, calls: int) -> dict[str, float]:
+def _batch(cell: Cell, job: Job, calls: int, late: Mapping[Cell, float]) -> dict[str, float]:
     calls = math.ceil(calls / cell.sweep) * cell.sweep
     warm = 2 + calls // 10
-    return job.ask(f"time {cell} {calls} {warm}", ANSWER_SECONDS)
+    if not cell.arrivals:
+        return job.ask(f"time {cell} {calls} {warm}", ANSWER_SECONDS)
+    pattern, _ = variety.pattern_of(cell.arrivals)
+    answer = job.ask(f"late {cell} {calls} {warm} {pattern} {1e9 * late[cell]:.0f}", ANSWER_SECONDS)
+    return {**answer, "seconds": answer["inside" if cell.arrivals.endswith(variety.INSIDE) else "seconds"]}
 
 
-def _seconds_of_call(cell: Cell, job: Job) -> float:
+def _lateness(lanes: Sequence[tuple[Cell, Job]]) -> dict[Cell, float]:
+    """By how many seconds the last rank is late, alike in all jobs: in terms of the fastest one's call."""
+    late = {}
+    for cell in dict.fromkeys(cell for cell, _ in lanes if cell.arrivals):
+        _, times = variety.pattern_of(cell.arrivals)
+        usual = replace(cell, arrivals="")
+        own = [_seconds_of_call(usual, job, {}) for of, job in lanes if of == cell] if times else []
+        late[cell] = times * min(own, default=0.0)
+    return late
+
+
+def _seconds_of_call(cell: Cell, job: Job, late: Mapping[Cell, float]) -> float:
     """From two trials: the first wakes everything up. With what the program does between calls."""
     calls = 2
     for _ in range(2):
-        seconds = max(_batch(cell, job, calls)["loop" if cell.touches else "seconds"], 1e-8)
+        seconds = max(_batch(cell, job, calls, late)["loop" if cell.pauses else "seconds"], 1e-8)
         calls = _filling(BATCH_SECONDS, seconds)
     return seconds
 

@@ -74,6 +74,16 @@ class Advice:
     def moving(self) -> float:
         return max(self.collectives - self.waiting, 0.0)
 
+    @property
+    def share(self) -> float:
+        """Of the time, in which collectives move data."""
+        return self.moving / self.wall if self.wall > 0 else 0.0
+
+    @property
+    def share_then(self) -> float:
+        """The same, of the time that the program would take."""
+        return max(self.moving - self.gain, 0.0) / (self.wall - self.gain) if self.wall > 0 else 0.0
+
 
 def advise(profile: Mapping[str, Any], machine: MachineCosts, place: Ranks | None) -> Advice:
     """`place`: of all ranks; None: as recorded."""
@@ -182,14 +192,14 @@ def _predicted(profile: Mapping[str, Any], machine: MachineCosts, place: Ranks) 
 
 def answer(found: Advice) -> str:
     """In one line."""
-    before = found.moving / found.wall if found.wall > 0 else 0.0
-    after = max(before - found.gain / found.wall, 0.0) if found.wall > 0 else 0.0
     if found.share_cpus:
         return (
-            f"What omnes would gain cannot be predicted where ranks share CPUs; at most the {format_share(before)} of"
-            " the time in which collectives move data and wait for CPUs: omnes compare measures it"
+            "What omnes would gain cannot be predicted where ranks share CPUs; at most the"
+            f" {format_share(found.share)} of the time in which collectives move data and wait for CPUs: omnes compare"
+            " measures it"
         )
-    then = f"moving data in collectives takes {format_share(before)} of the time, {format_share(after)} then"
+    shares = f"{format_share(found.share)} of the time, {format_share(found.share_then)} then"
+    then = f"moving data in collectives takes {shares}"
     who = "omnes" if found.of_stock else "Other algorithms"
     if found.gain < MATTERS * found.wall:
         return f"{who} would gain nothing that shows, as predicted: {then}"

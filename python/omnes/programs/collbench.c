@@ -9,6 +9,9 @@ random or sparse counts BYTES is the largest part; BUFFERS may be touching-N, wh
   check CALL                           ->  {"ok": true}                   or {"wrong": "..."}
   time CALL CALLS WARM                 ->  {"seconds": S, "loop": S}, of one call, and with what is between calls; or
                                            {"wrong": "..."}
+  late CALL CALLS WARM ARRIVALS NANOSECONDS  ->  {"seconds": S, "inside": S, "loop": S}: ranks come by a pattern, up to so
+                                           late; from the last arrival to the last return, and of a rank's time what it
+                                           spends in the call, on average
   overlap CALL CALLS WARM UNITS TESTS  ->  {"pure": S, "computation": S, "total": S}, or {"wrong": "..."}
   overlap-asleep CALL CALLS WARM NANOSECONDS TESTS: the same, asleep instead of computing
   unit                                 ->  {"seconds": S}, of one unit of computation
@@ -99,14 +102,15 @@ static void hand_in_lines(void) {
 
 /* At rank 0, in place: of each value the greatest of all ranks. */
 static void hand_in_greatest(double* values, int count) {
+  const MPI_Comm comm = apart != MPI_COMM_NULL ? apart : MPI_COMM_WORLD;
   double* const theirs = must(malloc(count * sizeof *theirs), "times");
   for (int step = 1; step < ranks; step *= 2) {
     if (rank & step) {
-      MPI_Send(values, count, MPI_DOUBLE, rank - step, 2, apart);
+      MPI_Send(values, count, MPI_DOUBLE, rank - step, 2, comm);
       break;
     }
     if (rank + step >= ranks) continue;
-    MPI_Recv(theirs, count, MPI_DOUBLE, rank + step, 2, apart, MPI_STATUS_IGNORE);
+    MPI_Recv(theirs, count, MPI_DOUBLE, rank + step, 2, comm, MPI_STATUS_IGNORE);
     for (int i = 0; i < count; ++i)
       if (theirs[i] > values[i]) values[i] = theirs[i];
   }
@@ -246,6 +250,58 @@ static void measure(struct job* job, enum form form, long calls, long warm) {
   close_requests(job, form);
 }
 
+enum arrivals { TOGETHER, UNIFORM, ONE_LATE, HALF_LATE, SORTED, ARRIVALS };
+static const char* const arrival_names[ARRIVALS] = {"together", "uniform", "one-late", "half-late", "sorted"};
+
+/* Whether this rank is among so many that are drawn. */
+static int is_among(long many, unsigned long draw) {
+  long before = 0;
+  for (int r = 0; r < ranks; ++r) before += mixed(draw, r) < mixed(draw, rank);
+  return before < many;
+}
+
+/* Seconds that this rank is late, of at most so many. */
+static double lateness(enum arrivals arrivals, double most, unsigned long draw) {
+  switch (arrivals) {
+    case UNIFORM: return most * (mixed(draw, rank) >> 11) / (1ul << 53);
+    case ONE_LATE: return is_among(1, draw) ? most : 0;
+    case HALF_LATE: return is_among(ranks / 2, draw) ? most : 0;
+    case SORTED: return most * rank / (ranks - 1);
+    default: return 0;
+  }
+}
+
+/* As measure, of ranks that come late. */
+static void measure_late(struct job* job, enum form form, long calls, long warm, enum arrivals arrivals, double most) {
+  double* const came = must(malloc(2 * calls * sizeof *came), "times"); /* and then when they left */
+  double inside = 0, loop = 0;
+  long data = 0;
+  const unsigned long series = ++job->batches;
+  for (long i = -warm; i < calls; ++i) {
+    const double late = lateness(arrivals, most, mixed(series, i));
+    data = next_data(job, i + warm);
+    meet();
+    const double begin = now();
+    if (i == 0) loop = begin;
+    double at = begin;
+    while (at < begin + late) at = now();
+    run(job, form, root_of(job, i + warm));
+    if (i < 0) continue;
+    came[i] = at;
+    came[calls + i] = now();
+    inside += came[calls + i] - at;
+  }
+  meet();
+  lines[rank].seconds[TOTAL] = (now() - loop) / calls;
+  lines[rank].seconds[COMPUTATION] = inside / calls;
+  lines[rank].wrong = first_wrong_of(job, form, root_of(job, calls + warm - 1), data);
+  hand_in_greatest(came, (int)(2 * calls));
+  double total = 0;
+  for (long i = 0; i < calls; ++i) total += came[calls + i] - came[i];
+  lines[rank].seconds[PURE] = rank == 0 ? total / calls : 0;
+  free(came);
+}
+
 /* Starts a call, computes with so many MPI_Test spread through it, waits. */
 static void run_beside(const struct job* job, enum form form, int root, long units, long tests) {
   MPI_Request fresh, *const request = start(job, form, root, &fresh);
@@ -334,6 +390,12 @@ static double slowest(int what) {
   return most;
 }
 
+static double average(int what) {
+  double sum = 0;
+  for (int r = 0; r < ranks; ++r) sum += lines[r].seconds[what];
+  return sum / ranks;
+}
+
 static void answer(FILE* answers, const char* verb) {
   for (int r = 0; r < ranks; ++r)
     if (lines[r].wrong >= 0) {
@@ -344,6 +406,9 @@ static void answer(FILE* answers, const char* verb) {
     fprintf(answers, "{\"ok\": true}\n");
   else if (strncmp(verb, "overlap", 7) == 0)
     fprintf(answers, "{\"pure\": %.9e, \"computation\": %.9e, \"total\": %.9e}\n", slowest(PURE), slowest(COMPUTATION),
+            slowest(TOTAL));
+  else if (strcmp(verb, "late") == 0)
+    fprintf(answers, "{\"seconds\": %.9e, \"inside\": %.9e, \"loop\": %.9e}\n", slowest(PURE), average(COMPUTATION),
             slowest(TOTAL));
   else
     fprintf(answers, "{\"seconds\": %.9e, \"loop\": %.9e}\n", slowest(PURE), slowest(TOTAL));
@@ -375,9 +440,10 @@ static int obey(const char* line, struct job* job) {
   static char before[160]; /* the words that the buffers are set up for */
   char verb[16] = "", operation[32], type[16], counts[16], form[24], reduction[16], buffers[24], words_now[160];
   size_t bytes;
-  long calls, warm, units, tests;
-  const int words = sscanf(line, "%15s %31s %zu %15s %15s %23s %15s %23s %ld %ld %ld %ld", verb, operation, &bytes,
-                           type, counts, form, reduction, buffers, &calls, &warm, &units, &tests);
+  char beside[16]; /* what calls are timed beside: units of computation, or late ranks */
+  long calls, warm, last;
+  const int words = sscanf(line, "%15s %31s %zu %15s %15s %23s %15s %23s %ld %ld %15s %ld", verb, operation, &bytes,
+                           type, counts, form, reduction, buffers, &calls, &warm, beside, &last);
   if (words == 1 && strcmp(verb, "unit") == 0) return time_unit(), 1;
   char choice[128];
   if (strcmp(verb, "choose") == 0 && sscanf(line, "%*s %31s %127s", operation, choice) == 2)
@@ -387,7 +453,7 @@ static int obey(const char* line, struct job* job) {
   prctl(PR_SET_TIMERSLACK, asleep ? 1UL : 0UL); /* wake when told, or within 50 us, which is usual */
   const int o = operation_named(operation), t = place(type, types, TYPES), f = place(form, forms, FORMS);
   const int r = place(reduction, reductions, REDUCTIONS), cold = strcmp(buffers, "cold") == 0;
-  const int c = place(counts, count_names, COUNTS);
+  const int c = place(counts, count_names, COUNTS), a = words == 12 ? place(beside, arrival_names, ARRIVALS) : -1;
   if (o < 0 || t < 0 || f < 0 || r < 0 || c < 0) return 0;
   if (!sensible((enum operation)o, bytes, (enum type)t, (enum counts)c, (enum form)f, (enum reduction)r, cold))
     return 0;
@@ -404,7 +470,9 @@ static int obey(const char* line, struct job* job) {
   else if (words == 10 && strcmp(verb, "time") == 0)
     measure(job, (enum form)f, calls, warm);
   else if (words == 12 && f <= PERSISTENT && c < RANDOM && (strcmp(verb, "overlap") == 0 || asleep))
-    overlap(job, (enum form)f, calls, warm, units, tests);
+    overlap(job, (enum form)f, calls, warm, atol(beside), last);
+  else if (words == 12 && f == BLOCKING && c < RANDOM && strcmp(verb, "late") == 0 && a >= 0)
+    measure_late(job, (enum form)f, calls, warm, (enum arrivals)a, 1e-9 * last);
   else
     return 0;
   return 1;
