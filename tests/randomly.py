@@ -56,7 +56,7 @@ SETTINGS: dict[str, dict[str, str]] = {
         "OMNES_SCATTER": "knomial",
         "OMNES_ALLGATHER": "bruck",
         "OMNES_ALLTOALL": "bruck",
-        "OMNES_ALLTOALLV": "bruck",
+        "OMNES_ALLTOALLV": "tuna",
         "OMNES_SCAN": "binomial",
     },
     "rings": {

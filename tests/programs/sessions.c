@@ -93,6 +93,35 @@ static void sessions(int rounds) {
   }
 }
 
+// A persistent operation of a session's communicator is waited for while one of MPI_COMM_WORLD is under way.
+static void wait_beside_another(void) {
+#if HAS_PERSISTENT
+  MPI_Session session = begin();
+  MPI_Comm comm = comm_of(session, "mpi://WORLD", 0, 1, "omnes.beside");
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Request barrier, requests[2];
+  MPI_Status statuses[2];
+  int rank, p, sum[2], mine[2] = {1, 2};
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &p);
+  for (int i = 0; i < 2; ++i)
+    MPI_Allreduce_init(&mine[i], &sum[i], 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &requests[i]);
+  if (rank > 0) MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
+  for (int round = 0; round < 3; ++round) {
+    sum[0] = sum[1] = 0;
+    MPI_Startall(2, requests);
+    for (int i = 0; i < 2; ++i) statuses[i].MPI_ERROR = 77;
+    failed(MPI_Waitall(2, requests, round ? statuses : MPI_STATUSES_IGNORE), MPI_SUCCESS, "MPI_Waitall");
+    for (int i = 0; i < 2; ++i) failed(sum[i], p * mine[i], "a sum");
+  }
+  if (rank == 0) MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
+  MPI_Wait(&barrier, MPI_STATUS_IGNORE);
+  for (int i = 0; i < 2; ++i) MPI_Request_free(&requests[i]);
+  MPI_Comm_free(&comm);
+  MPI_Session_finalize(&session);
+#endif
+}
+
 // Some ranks call MPI_Init earlier than others.
 static void mixed(void) {
   MPI_Session session = begin();
@@ -144,6 +173,7 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     sessions(2);
     use(MPI_COMM_WORLD, "MPI_COMM_WORLD");
+    wait_beside_another();
     return finish();
   }
   if (!strcmp(how, "longer")) {

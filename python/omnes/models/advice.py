@@ -138,7 +138,7 @@ def _kind(row: Mapping[str, Any], ranks: int, machine: MachineCosts, place: Rank
             if chosen == "host":
                 return kind("left to the MPI", None)
             [of_choice] = prediction.predict(operation, chosen, place, [size], machine)
-            in_a_loop = of_choice["seconds"] * calls
+            in_a_loop = _mean(of_choice) * calls
             stays = _STAYS_SHORT if size < _STAYS_LONG_FROM else _STAYS_LONG
             return kind(chosen, in_a_loop + stays * max(0.0, moving - in_a_loop))
         able, _ = prediction.costs(operation, _candidates(operation, ran), place, [size], machine)
@@ -148,6 +148,12 @@ def _kind(row: Mapping[str, Any], ranks: int, machine: MachineCosts, place: Rank
         return kind(best, moving * able[best][0] / able[ran][0] if able[ran][0] > 0 else None)
     except OmnesError as fault:
         return kind(fault.message, None)
+
+
+def _mean(of_choice: Mapping[str, Any]) -> float:
+    """Seconds that a rank is in the call, on average: where there is a root, ranks leave one after the other."""
+    finished = of_choice.get("finished")
+    return sum(finished) / len(finished) if finished else of_choice["seconds"]
 
 
 def _candidates(operation: str, ran: str) -> list[str]:

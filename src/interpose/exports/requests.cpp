@@ -93,17 +93,21 @@ struct Seen {
   check::Completions checked;
 };
 
-/// Whether the program has, or had, requests that MPICH polls by a function: those of files, and of MPIX_Grequest_start.
-std::atomic<bool> any_polled = false;
+/// Whether MPI_Testall finds no errors but those that MPI_Waitall would. MPICH's tells of one where there is a persistent
+/// collective; that of 4.0 also polls requests of files that are over, which ends the job.
+constexpr bool testall_is_right = built_for != Family::mpich && built_for != Family::abi;
 
-/// As MPI_Waitall, for any requests. MPI_Testall of MPICH 4.0 also polls those that are over, which ends the job.
+/// As MPI_Waitall.
 int wait_one_by_one(int count, MPI_Request* requests, MPI_Status* statuses) {
   int all = MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
     MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
     const int code = until([&](int* flag) { return host.Test(&requests[i], flag, status); });
-    if (code != MPI_SUCCESS) all = MPI_ERR_IN_STATUS;
-    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = code;
+    const bool is_first = code != MPI_SUCCESS && all == MPI_SUCCESS;
+    if (is_first) all = MPI_ERR_IN_STATUS;
+    if (all == MPI_SUCCESS || status == MPI_STATUS_IGNORE) continue;
+    for (int before = 0; is_first && before < i; ++before) statuses[before].MPI_ERROR = MPI_SUCCESS;
+    status->MPI_ERROR = code;
   }
   return all;
 }
@@ -147,7 +151,7 @@ OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)
   complete_all(count, requests);
   if (!ours()) return host.Waitall(count, requests, statuses);
   for (int i = 0; i < count; ++i) engine::wait(requests[i]);
-  if (any_polled.load(std::memory_order_relaxed)) return wait_one_by_one(count, requests, statuses);
+  if (!testall_is_right) return wait_one_by_one(count, requests, statuses);
   return until([&](int* flag) { return host.Testall(count, requests, flag, statuses); });
 }
 
@@ -274,22 +278,6 @@ OMNES_EXPORT(Request_free, MPI_Request* request) {
   if (find_host() == built_for && request) engine::forget(*request);
   return host.Request_free(request);
 }
-
-#ifdef OMNES_ABI_MPICH  // whose files call these
-OMNES_EXPORT_EXTENSION(Grequest_start, MPI_Grequest_query_function* query, MPI_Grequest_free_function* free,
-                       MPI_Grequest_cancel_function* cancel, MPIX_Grequest_poll_function* poll,
-                       MPIX_Grequest_wait_function* wait, void* state, MPI_Request* request) {
-  find_host();
-  any_polled = true;
-  return call_host(host.Grequest_start, query, free, cancel, poll, wait, state, request);
-}
-
-OMNES_EXPORT_EXTENSION(Grequest_class_allocate, MPIX_Grequest_class kind, void* state, MPI_Request* request) {
-  find_host();
-  any_polled = true;
-  return call_host(host.Grequest_class_allocate, kind, state, request);
-}
-#endif
 
 OMNES_EXPORT(Op_free, MPI_Op* op) {
   if (op) OpGenerations::forget(*op);

@@ -109,11 +109,7 @@ struct Host {
   int (*Comm_get_failed)(MPI_Comm comm, MPI_Group* failed);
   int (*Comm_test_threadcomm)(MPI_Comm comm, int* flag);
   int (*Request_is_complete)(MPI_Request request);  ///< without any progress
-#ifdef OMNES_ABI_MPICH
-  decltype(&MPIX_Grequest_start) Grequest_start;
-  decltype(&MPIX_Grequest_class_allocate) Grequest_class_allocate;
-#endif
-  const bool* survives_failures;  ///< Open MPI's mpi_ft_enable, after MPI_Init
+  const bool* survives_failures;                    ///< Open MPI's mpi_ft_enable, after MPI_Init
 };
 
 /// Predefined handles that calls are compared with, looked up once.

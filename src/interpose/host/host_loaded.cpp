@@ -86,10 +86,6 @@ Family look_up_host() {
     OMNES_LOOK_UP(Comm_get_failed);
     OMNES_LOOK_UP(Comm_test_threadcomm);
     OMNES_LOOK_UP(Request_is_complete);
-#ifdef OMNES_ABI_MPICH
-    OMNES_LOOK_UP(Grequest_start);
-    OMNES_LOOK_UP(Grequest_class_allocate);
-#endif
 #undef OMNES_LOOK_UP
     host.survives_failures = static_cast<const bool*>(dlsym(library, "ompi_ftmpi_enabled"));
     return family_of(name);
