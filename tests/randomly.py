@@ -9,14 +9,17 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from launching import NODES, ROOT, compile_once, the_mpi
 from omnes.launching import mpi
 
 SOURCE = ROOT / "tests/random/random.cpp"
+# Programs start others where all slots are taken.
+SLOTS = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 STEPS = 40  # of a sequence; of a thread at most 11
+BATCH = 20  # seeds of a job of scripts/soak
 
 
 @functools.cache
@@ -96,14 +99,14 @@ class Job:
         return [*self.prefix, seeds, *self.options, "--limit", str(self.limit), *chosen]
 
     def shown(self, seeds: str, only: Sequence[str] = ()) -> str:
-        set_here = [f"{name}={value}" for name, value in sorted(self.variables.items())]
+        set_here = [f"{name}={value}" for name, value in sorted({**SLOTS, **self.variables}.items())]
         return shlex.join([*set_here, *self.words(seeds, only)])
 
     def run(self, seeds: str, only: Sequence[str] = (), limit: float | None = None) -> str | None:
         """What went wrong, in one line; None: all was right."""
         with subprocess.Popen(
             self.words(seeds, only),
-            env={**os.environ, **self.variables},
+            env={**os.environ, **SLOTS, **self.variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -125,6 +128,12 @@ class Job:
             return None
         told = [line.strip() for line in lines if line.lstrip().startswith(("FAIL", "HANG"))]
         return told[0] if told else f"exit code {process.returncode}: {' | '.join(lines[-3:])}"
+
+
+def is_of_the_mpi(job: Job, seeds: str, tries: int = 3) -> bool:
+    """Whether these fail without omnes, too."""
+    stock = replace(job, variables={"OMNES_OFF": "1"})
+    return any(stock.run(seeds, limit=BATCH * job.limit) for _ in range(tries))
 
 
 def seed_in(complaint: str, otherwise: str) -> str:

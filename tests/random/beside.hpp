@@ -34,7 +34,7 @@ inline std::string messages(const Communicator& comm, const detail::Shape& shape
 #define MESSAGE(side, peer) side->address(), side->count(), side->type(), peer, tag, comm.handle
   MPI_Request out = MPI_REQUEST_NULL, in = MPI_REQUEST_NULL;
   const auto leave = [&](MPI_Request request, const std::shared_ptr<Call>& call) {
-    outstanding.push_back({request, false, true, freed, call, where.step});
+    outstanding.push_back({request, false, true, freed, call, where.step, comm.of_session});
   };
   const auto received = [&] { recv->check(), send->check(); };
   switch (kind) {
@@ -70,7 +70,7 @@ inline std::string messages(const Communicator& comm, const detail::Shape& shape
       must(MPI_Ssend_init(MESSAGE(send->send, to), &out), "MPI_Ssend_init");
       must(MPI_Start(&out), "MPI_Start");
       leave(in, recv);
-      outstanding.push_back({out, true, true, freed, send, where.step});
+      outstanding.push_back({out, true, true, freed, send, where.step, comm.of_session});
       return "Ssend_init, Irecv from any";
     }
     case 5:

@@ -37,7 +37,8 @@ inline const char* text(Form form) {
 struct Communicator {
   enum class Kind { plain, neighbors, between } kind = Kind::plain;
   MPI_Comm handle = MPI_COMM_NULL;
-  int rank = 0, size = 0, remote = 0;      ///< remote: ranks of the other group
+  int rank = 0, size = 0, remote = 0;  ///< remote: ranks of the other group
+  bool of_session = false;             ///< of the program's own session, while others are of the world or of another
   std::vector<int> sources, destinations;  ///< of neighbors: a number of each edge, alike at both ends
   std::string name;
 };

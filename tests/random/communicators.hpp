@@ -176,7 +176,11 @@ inline Communicator make_communicator(const Communicator& of, Draw draw, int tag
 #ifdef HAS_SESSIONS
     case 12:
       if (session == MPI_SESSION_NULL) return {};
-      return known(of_session(of, "random " + where.step), "of a session");
+      {
+        Communicator made = known(of_session(of, "random " + where.step), "of a session");
+        made.of_session = true;
+        return made;
+      }
 #endif
     default:
       must(MPI_Comm_split_type(of.handle, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &handle), "MPI_Comm_split_type");

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "calls.hpp"
@@ -15,7 +17,8 @@ struct Outstanding {
   bool persistent = false, active = true;
   std::shared_ptr<bool> freed;  ///< whether the communicator is: then there are no more starts
   std::shared_ptr<Call> call;
-  std::string step;  ///< that made it
+  std::string step;         ///< that made it
+  bool of_session = false;  ///< see Communicator
   /// Its result is there.
   void over() {
     active = false;
@@ -26,8 +29,8 @@ struct Outstanding {
   }
 };
 
-/// Completes these, by a way that need not be that of other ranks.
-inline void complete(std::vector<Outstanding*> which, Draw draw) {
+/// Completes these, all of one session or of the world, by a way that need not be that of other ranks.
+inline void complete_alike(std::vector<Outstanding*> which, Draw draw) {
   const int n = static_cast<int>(which.size());
   if (n == 0) return;
   std::vector<MPI_Request> requests;
@@ -81,6 +84,16 @@ inline void complete(std::vector<Outstanding*> which, Draw draw) {
     if (!which[i]->persistent && requests[i] != MPI_REQUEST_NULL) fail("a completed request is not MPI_REQUEST_NULL");
     which[i]->request = requests[i];
     which[i]->over();
+  }
+}
+
+/// Completes any. What is of a session and what is not shall not be in one call (MPI 4.1, 11.3), and Open MPI 5 says so.
+inline void complete(const std::vector<Outstanding*>& which, Draw draw) {
+  for (const bool of_session : {false, true}) {
+    std::vector<Outstanding*> alike;
+    std::ranges::copy_if(which, std::back_inserter(alike),
+                         [&](const Outstanding* one) { return one->of_session == of_session; });
+    complete_alike(std::move(alike), draw);
   }
 }
 

@@ -154,7 +154,7 @@ class Runner {
       return;
     }
     Outstanding one{MPI_REQUEST_NULL, form == Form::persistent, form != Form::persistent, place.freed, call,
-                    where.step};
+                    where.step,       place.comm.of_session};
     if (form == Form::nonblocking) call->fill(draw.next());
     must(call->go(form, &one.request), call->text.c_str());
     if (early) call->release();
@@ -183,7 +183,9 @@ class Runner {
     for (Outstanding* one : which) one->call->fill(hash({key, hash_of(one->step)}));
     if (draw.one_in(2) && !which.empty())
       std::rotate(which.begin(), which.begin() + places_[0].comm.rank % which.size(), which.end());
-    const bool together = draw.one_in(2);
+    const auto of_session = [](const Outstanding* one) { return one->of_session; };
+    const bool together =
+        draw.one_in(2) && (std::ranges::all_of(which, of_session) || std::ranges::none_of(which, of_session));
     std::vector<MPI_Request> requests;
     for (Outstanding* one : which) {
       one->active = true;
@@ -231,6 +233,7 @@ class Runner {
     if (from != at && draw.one_in(2)) free_place(place, draw);
     const Communicator of = places_[from].comm;
     Communicator made = of.handle == MPI_COMM_NULL ? Communicator() : make_communicator(of, draw, tag);
+    made.of_session |= of.of_session;
     if (made.handle != MPI_COMM_NULL) say("place " + std::to_string(at) + ": " + made.name + " out of " + of.name);
     free_place(place, draw);
     place = {std::move(made), std::make_shared<bool>(false)};
