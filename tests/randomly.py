@@ -130,10 +130,10 @@ class Job:
         return told[0] if told else f"exit code {process.returncode}: {' | '.join(lines[-3:])}"
 
 
-def is_of_the_mpi(job: Job, seeds: str, tries: int = 3) -> bool:
+def is_of_the_mpi(job: Job, seeds: str, only: Sequence[str] = (), tries: int = 3) -> bool:
     """Whether these fail without omnes, too."""
     stock = replace(job, variables={"OMNES_OFF": "1"})
-    return any(stock.run(seeds, limit=BATCH * job.limit) for _ in range(tries))
+    return any(stock.run(seeds, only, limit=BATCH * job.limit) for _ in range(tries))
 
 
 def seed_in(complaint: str, otherwise: str) -> str:
@@ -178,7 +178,6 @@ def shrink(job: Job, seed: str, tries: int = 2) -> list[str]:
     return whole
 
 
-def report(job: Job, seed: str, complaint: str, tries: int = 2) -> str:
-    """What went wrong and the shortest command that shows it."""
-    only = shrink(job, seed, tries)
+def report(job: Job, seed: str, complaint: str, only: Sequence[str]) -> str:
+    """What went wrong and the shortest command that shows it, as shrink() has found it."""
     return f"{complaint}\n  {job.shown(seed, only)}" + ("" if only else "   (not alone)")
