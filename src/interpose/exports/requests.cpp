@@ -149,7 +149,7 @@ OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)
   for_each_deferred(count, requests, [](Pending& own) { engine::wait(own); });
   tell_failures(count, requests);
   complete_all(count, requests);
-  if (!ours()) return host.Waitall(count, requests, statuses);
+  if (count < 0 || !ours()) return host.Waitall(count, requests, statuses);
   for (int i = 0; i < count; ++i) engine::wait(requests[i]);
   if (!testall_is_right) return wait_one_by_one(count, requests, statuses);
   return until([&](int* flag) { return host.Testall(count, requests, flag, statuses); });
