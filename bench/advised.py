@@ -64,12 +64,12 @@ def main(
     click.echo("| program | MPI | ranks | waiting | predicted | measured | moving, stock | predicted | measured |")
     click.echo(f"|{'---|' * 9}")
     for row in rows:
-        known = row["predicted"] is not None
+        is_predicted = row["predicted"] is not None
         click.echo(
             f"| {row['program']} | {row['mpi']} | {row['ranks']} | {row['waiting']:.0%}"
-            f" | {format(row['predicted'], '.3f') if known else '-'}"
+            f" | {format(row['predicted'], '.3f') if is_predicted else '-'}"
             f" | {row['measured']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
-            f" | {row['moving']:.2%} | {format(row['moving_predicted'], '.2%') if known else '-'}"
+            f" | {row['moving']:.2%} | {format(row['moving_predicted'], '.2%') if is_predicted else '-'}"
             f" | {row['moving_measured']:.2%} |"
         )
     _say_errors("Times as fast", rows, "predicted", "measured")

@@ -185,13 +185,14 @@ def _batch(cell: Cell, job: Job, calls: int, late: Mapping[Cell, float]) -> dict
 
 def _lateness(lanes: Sequence[tuple[Cell, Job]]) -> dict[Cell, float]:
     """By how many seconds the last rank is late, alike in all jobs: in terms of the fastest one's call."""
-    late = {}
-    for cell in dict.fromkeys(cell for cell, _ in lanes if cell.arrivals):
-        _, times = variety.pattern_of(cell.arrivals)
-        usual = replace(cell, arrivals="")
-        own = [_seconds_of_call(usual, job, {}) for of, job in lanes if of == cell] if times else []
-        late[cell] = times * min(own, default=0.0)
-    return late
+    times = {cell: variety.pattern_of(cell.arrivals)[1] for cell, _ in lanes if cell.arrivals}
+    usual = {cell: replace(cell, arrivals="") for cell in times}
+    alike = dict.fromkeys((usual[cell], job) for cell, job in lanes if times.get(cell))
+    own = {(cell, job): _seconds_of_call(cell, job, {}) for cell, job in alike}
+    return {
+        cell: factor * min((seconds for (of, _), seconds in own.items() if of == usual[cell]), default=0.0)
+        for cell, factor in times.items()
+    }
 
 
 def _seconds_of_call(cell: Cell, job: Job, late: Mapping[Cell, float]) -> float:
