@@ -187,8 +187,8 @@ void end();
 bool keep(Kept& kept, const State& state, Operation operation, const Call& call, const void* send, const void* recv);
 bool may_overlap(const Kept& kept, const void* send, const void* recv);
 /// What is kept of a call with arguments of which `repeat` is kept, and which begins at these addresses; null: nothing, or a closer look is needed.
-template <class... Arguments, class Describe>
-Kept* find_kept(State& state, const Repeats::Repeat& repeat, const Given<Arguments...>& given, Describe describe) {
+template <class Describe>
+Kept* find_kept(State& state, const Repeats::Repeat& repeat, const AnyGiven& given, Describe describe) {
   auto* const watched = static_cast<Watched*>(state.check.get());
   if (!watched || watched->ring < 0) return nullptr;
   if (watched->kept.empty()) watched->kept.resize(Repeats::places);
@@ -197,7 +197,7 @@ Kept* find_kept(State& state, const Repeats::Repeat& repeat, const Given<Argumen
                      std::equal(given.word.begin(), given.word.end(), kept.word.begin());
   if (!known) {
     Call call;
-    describe(state, call);
+    describe(call);
     kept.generation = Repeats::nothing_kept;
     const Operation operation = Repeats::operation_of(given.word.data());
     if (!keep(kept, state, operation, call, given.send, given.recv)) return nullptr;

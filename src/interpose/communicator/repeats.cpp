@@ -99,6 +99,46 @@ void Repeats::watch(Repeat& repeat, const Job& job, const std::uint64_t* word, s
   if (all_forgotten.load(std::memory_order_acquire) == forgotten) repeat.generation = mark(generation, asked);
 }
 
+bool Repeats::revive(const AnyGiven& given, bool asked) {
+  Repeat& repeat = repeats_[place(given)];
+  return repeat.generation != nothing_kept && !repeat.is_valid(asked) && revive(repeat, given.word.data(), asked);
+}
+
+const Repeats::Repeat* Repeats::resize(const AnyGiven& given, int p, int rank, Team& team, bool asked) {
+  Repeat& repeat = repeats_[place(given)];
+  if (!repeat.is_valid(asked) || !repeat.resizable) return nullptr;
+  if (!take_counts(repeat, given.word.data(), given.words, given.array.data(), given.arrays, p, rank) ||
+      repeat.overlaps(given.send, given.recv) || !prepare(repeat, team, given.send, given.recv))
+    return nullptr;
+  copy_elements(repeat, given.array);
+  std::ranges::copy(given.word, repeat.word.begin());
+  return &repeat;
+}
+
+void Repeats::keep(const AnyGiven& given, int p, int rank, std::uint64_t forgotten, bool asked,
+                   const std::shared_ptr<Prepared>& prepared, const Job& job) {
+  Repeat& repeat = repeats_[place(given)];
+  repeat.generation = nothing_kept;
+  if (!describe(repeat, prepared, job, given.send, given.recv, operation_of(given.word.data()))) return;
+  find_units(repeat, job, given.word.data(), given.array.data(), given.arrays, p);
+  find_span(repeat, given.array.data(), given.arrays, p, rank);
+  if (repeat.overlaps(given.send, given.recv)) repeat.let_overlap();
+  copy_elements(repeat, given.array);
+  std::ranges::copy(given.word, repeat.word.begin());
+  if (repeat.has_single_parts && take_single_parts(repeat, given, p, rank)) repeat.sizing = prepared->plan.sizing;
+  watch(repeat, job, given.word.data(), forgotten, asked);
+}
+
+void Repeats::copy_elements(Repeat& repeat, std::span<const GivenArray> arrays) {
+  repeat.elements.clear();
+  for (const GivenArray& array : arrays) {
+    const int parts = parts_of(repeat, array);
+    if (parts == 0) continue;
+    const auto* first = static_cast<const std::byte*>(array.elements);
+    repeat.elements.insert(repeat.elements.end(), first, first + parts * array.element_bytes);
+  }
+}
+
 bool Repeats::revive(Repeat& repeat, const std::uint64_t* word, bool asked) {
   const std::uint64_t generation = repeat.watched->load(std::memory_order_acquire);  // before the types are looked at
   if (word[0] != repeat.word[0]) return false;
@@ -404,6 +444,17 @@ bool Repeats::take_parts(Repeat& repeat, const std::uint64_t* word, const GivenA
   return arrays == 0 || array[0].element_bytes == sizeof(std::int32_t)
              ? take_parts_of<std::int32_t>(repeat, word, array, arrays, p, rank)
              : take_parts_of<std::int64_t>(repeat, word, array, arrays, p, rank);
+}
+
+bool Repeats::take_single_parts(Repeat& repeat, const AnyGiven& given, int p, int rank) {
+  if (!take_parts(repeat, given.word.data(), given.array.data(), given.arrays, p, rank) ||
+      (given.has_own_part() && repeat.overlaps(given.send, given.recv)))
+    return false;
+  if (given.arrays == 0) {
+    std::ranges::copy(given.word, repeat.word.begin());
+    repeat.sizing = repeat.prepared->plan.sizing;
+  }
+  return true;
 }
 
 bool Repeats::prepare(Repeat& repeat, Team& team, const void* send, void* recv) {

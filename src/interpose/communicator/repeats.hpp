@@ -128,6 +128,38 @@ class Given {
   bool received_ = false;
 };
 
+/// The same of any call: for what is compiled once.
+class AnyGiven {
+ public:
+  template <class... Arguments>
+  explicit AnyGiven(const Given<Arguments...>& given) : AnyGiven(given, given.word, given.array) {}
+  /// With these words and arrays of it.
+  template <class... Arguments>
+  AnyGiven(const Given<Arguments...>& given, std::span<const std::uint64_t> its_word,
+           std::span<const GivenArray> its_array)
+      : words(given.words),
+        arrays(given.arrays),
+        word(its_word),
+        array(its_array),
+        send(given.send),
+        recv(given.recv),
+        has_own_part_(given.has_own_part()) {
+    for (int i = 0; i < words; ++i) counts_ |= std::uint32_t{given.is_count(i)} << i;
+  }
+  bool is_count(int place) const { return counts_ >> place & 1; }
+  bool has_own_part() const { return has_own_part_; }
+
+  const int words, arrays;
+  const std::span<const std::uint64_t> word;
+  const std::span<const GivenArray> array;
+  const void* const send;
+  void* const recv;
+
+ private:
+  std::uint32_t counts_ = 0;
+  bool has_own_part_;
+};
+
 class Repeats {
  public:
   static constexpr int max_words = 6;  // of MPI_Gather and MPI_Scatter
@@ -232,14 +264,14 @@ class Repeats {
 
   /// The call that has been made before with such arguments, or null. `asked`: who calls asks
   /// about its buffers, and so did who kept it.
-  template <class... Arguments>
-  Repeat* find(const Given<Arguments...>& given, bool asked = false) {
+  template <class Given>
+  Repeat* find(const Given& given, bool asked = false) {
     Repeat* const repeat = find_but_for_counts(given, asked);
     return repeat && has_counts(*repeat, given) ? repeat : nullptr;
   }
   /// The same, whatever the counts, and what arrays hold.
-  template <class... Arguments>
-  Repeat* find_but_for_counts(const Given<Arguments...>& given, bool asked = false) {
+  template <class Given>
+  Repeat* find_but_for_counts(const Given& given, bool asked = false) {
     Repeat& repeat = repeats_[place(given)];
     if (!repeat.is_valid(asked)) return nullptr;
     for (int i = 0; i < given.words; ++i)
@@ -247,15 +279,12 @@ class Repeats {
     return &repeat;
   }
   /// Whether that call had these, and this one's data lie apart.
-  template <class... Arguments>
-  static bool has_counts(const Repeat& repeat, const Given<Arguments...>& given) {
+  template <class Given>
+  static bool has_counts(const Repeat& repeat, const Given& given) {
     for (int i = 1; i < given.words; ++i)
       if (given.is_count(i) && repeat.word[i] != given.word[i]) return false;
-    if constexpr (Given<Arguments...>::has_own_part())
-      if (repeat.overlaps(given.send, given.recv)) return false;
-    if constexpr (Given<Arguments...>::arrays > 0)
-      return same_elements(repeat, given.array.data(), Given<Arguments...>::arrays);
-    return true;
+    if (given.has_own_part() && repeat.overlaps(given.send, given.recv)) return false;
+    return given.arrays == 0 || same_elements(repeat, given.array.data(), given.arrays);
   }
   /// Whether what was found may run: nobody else's sizes are in its plan, and it is not left to the host.
   static bool is_ready(const Repeat& repeat) { return repeat.sizing == repeat.prepared->plan.sizing; }
@@ -278,43 +307,16 @@ class Repeats {
 
   /// Of a call that was made before with such arguments, of which a datatype was freed since: whether its handle names one
   /// that looks like that. Then find() finds it again.
-  template <class... Arguments>
-  bool revive(const Given<Arguments...>& given, bool asked) {
-    Repeat& repeat = repeats_[place(given)];
-    return repeat.generation != nothing_kept && !repeat.is_valid(asked) && revive(repeat, given.word.data(), asked);
-  }
+  bool revive(const AnyGiven& given, bool asked);
 
   /// The call of a team that has been made before with such arguments but other counts, or whose plan has served others
   /// since; null: none, or these need a closer look. Its `call` is ready to run.
-  template <class... Arguments>
-  const Repeat* resize(const Given<Arguments...>& given, int p, int rank, Team& team, bool asked) {
-    Repeat& repeat = repeats_[place(given)];
-    if (!repeat.is_valid(asked) || !repeat.resizable) return nullptr;
-    if (!take_counts(repeat, given.word.data(), given.words, given.array.data(), given.arrays, p, rank) ||
-        repeat.overlaps(given.send, given.recv) || !prepare(repeat, team, given.send, given.recv))
-      return nullptr;
-    copy_elements(repeat, given.array.data(), given.arrays);
-    std::copy(given.word.begin(), given.word.end(), repeat.word.begin());
-    return &repeat;
-  }
+  const Repeat* resize(const AnyGiven& given, int p, int rank, Team& team, bool asked);
 
   /// Keeps what these arguments came to, if it is of the kind that is kept. `forgotten`: all_forgotten from before they were
   /// looked at; `asked`: about its buffers, which lie in the host's memory. `p`, `rank`: of the ranks in this one's group.
-  template <class... Arguments>
-  void keep(const Given<Arguments...>& given, int p, int rank, std::uint64_t forgotten, bool asked,
-            const std::shared_ptr<Prepared>& prepared, const Job& job) {
-    static_assert(Given<Arguments...>::words <= max_words);
-    Repeat& repeat = repeats_[place(given)];
-    repeat.generation = nothing_kept;
-    if (!describe(repeat, prepared, job, given.send, given.recv, operation_of(given.word.data()))) return;
-    find_units(repeat, job, given.word.data(), given.array.data(), given.arrays, p);
-    find_span(repeat, given.array.data(), given.arrays, p, rank);
-    if (repeat.overlaps(given.send, given.recv)) repeat.let_overlap();
-    copy_elements(repeat, given.array.data(), given.arrays);
-    std::copy(given.word.begin(), given.word.end(), repeat.word.begin());
-    if (resize_single_parts(repeat, given, p, rank)) repeat.sizing = prepared->plan.sizing;
-    watch(repeat, job, given.word.data(), forgotten, asked);
-  }
+  void keep(const AnyGiven& given, int p, int rank, std::uint64_t forgotten, bool asked,
+            const std::shared_ptr<Prepared>& prepared, const Job& job);
 
   void forget() {
     repeats_ = {};
@@ -328,10 +330,10 @@ class Repeats {
   static Operation operation_of(const std::uint64_t* word) { return static_cast<Operation>(word[0] & 0xFF); }
 
  private:
-  template <class... Arguments>
-  static std::size_t place(const Given<Arguments...>& given) {
+  template <class Given>
+  static std::size_t place(const Given& given) {
     // The last one is a root, where there is one; without arrays, the third is a datatype, where there is one.
-    constexpr int type = Given<Arguments...>::arrays > 0 ? 0 : std::min(2, Given<Arguments...>::words - 1);
+    const int type = given.arrays > 0 ? 0 : std::min(2, given.words - 1);
     const std::uint64_t sum = given.word.front() + given.word[type] + given.word.back();
     return sum * 0x9E3779B97F4A7C15u >> (64 - place_bits);  // Fibonacci hashing: 2^64 / golden ratio
   }
@@ -348,15 +350,10 @@ class Repeats {
       const auto& [elements, element_bytes, of_received] = given.array[i];
       array[i] = {elements, element_bytes, of_received};
     }
-    if (!take_parts(repeat, word.data(), array.data(), given.arrays, p, rank) ||
-        (given.has_own_part() && repeat.overlaps(given.send, given.recv)))
-      return false;
-    if constexpr (Given<Arguments...>::arrays == 0) {
-      std::copy(word.begin(), word.end(), repeat.word.begin());
-      repeat.sizing = repeat.prepared->plan.sizing;
-    }
-    return true;
+    return take_single_parts(repeat, AnyGiven(given, word, array), p, rank);
   }
+  /// Those of a call whose plan moves parts one by one; whether it can run so.
+  static bool take_single_parts(Repeat& repeat, const AnyGiven& given, int p, int rank);
 
   /// Sets the sizes of repeat.call; whether they are those of a call that differs in nothing else and has data.
   bool take_counts(Repeat& repeat, const std::uint64_t* word, int words, const GivenArray* array, int arrays, int p,
@@ -381,14 +378,12 @@ class Repeats {
   bool describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
                 const void* recv, Operation operation);
 
-  template <class Array>
-  static int parts_of(const Repeat& repeat, const Array& array) {
+  static int parts_of(const Repeat& repeat, const GivenArray& array) {
     return array.of_received ? repeat.parts_received : repeat.parts_sent;
   }
-  template <class Array>
-  static bool same_elements(const Repeat& repeat, const Array* arrays, int n) {
+  static bool same_elements(const Repeat& repeat, const GivenArray* arrays, int n) {
     const std::byte* kept = repeat.elements.data();
-    for (const Array& array : std::span(arrays, n)) {
+    for (const GivenArray& array : std::span(arrays, n)) {
       const int parts = parts_of(repeat, array);
       if (parts == 0) continue;
       const std::size_t bytes = parts * array.element_bytes;
@@ -413,16 +408,7 @@ class Repeats {
     std::memcpy(&last_of_b, b, sizeof last_of_b);
     return last_of_a == last_of_b;
   }
-  template <class Array>
-  static void copy_elements(Repeat& repeat, const Array* arrays, int n) {
-    repeat.elements.clear();
-    for (const Array& array : std::span(arrays, n)) {
-      const int parts = parts_of(repeat, array);
-      if (parts == 0) continue;
-      const auto* first = static_cast<const std::byte*>(array.elements);
-      repeat.elements.insert(repeat.elements.end(), first, first + parts * array.element_bytes);
-    }
-  }
+  static void copy_elements(Repeat& repeat, std::span<const GivenArray> arrays);
 
   /// Bytes of parts, and before them, of the call that was resized last: sent, received.
   std::array<std::vector<std::size_t>, 2> counts_, starts_;

@@ -32,12 +32,46 @@ namespace omnes::interpose {
 
 namespace {
 
+/// What differs from operation to operation: what its arguments come to, as a job and as the other ranks have to know it, and its
+/// function of the host. All else is compiled once for all: what calls of many kinds share stays in the caches.
+class Arguments {
+ public:
+  /// Null, or why the host has to do it. Nothing is communicated before: an erroneous call is one rank's own affair.
+  virtual const char* describe(State& state, Job& job) const = 0;
+  virtual void describe(State& state, check::Call& call) const = 0;
+  virtual int call_host() const = 0;
+
+ protected:
+  ~Arguments() = default;
+};
+template <class Describe, class Pass>
+class ArgumentsOf final : public Arguments {
+ public:
+  ArgumentsOf(Describe describe, Pass pass) : describe_(describe), pass_(pass) {}
+  const char* describe(State& state, Job& job) const override { return describe_(state, job); }
+  void describe(State& state, check::Call& call) const override { describe_(state, call); }
+  int call_host() const override { return pass_(); }
+
+ private:
+  Describe describe_;
+  Pass pass_;
+};
+
+/// What a call is: in which form, where from, and where its request goes, if it gets one.
+struct Made {
+  Operation operation;
+  Form form;
+  const void* caller;
+  const Arguments& arguments;
+  const AnyGiven* given = nullptr;  ///< of a blocking call
+  MPI_Request* request = nullptr;
+};
+
 /// What statistics say of a call that goes to the host.
 struct Size {
   std::size_t bytes = 0;  ///< of a part
   int root = 0;
 };
-constexpr auto no_size = [] { return Size{}; };
 
 std::size_t bytes_of(std::uint64_t count, std::uint64_t type) {
   const auto handle = narrow<MPI_Datatype>(static_cast<Wide>(type));
@@ -47,31 +81,27 @@ std::size_t bytes_of(std::uint64_t count, std::uint64_t type) {
 }
 
 /// Of equal parts, by what is given on this rank; of unequal ones nobody knows all.
-template <class... Arguments>
-Size size_of(Operation operation, const Given<Arguments...>& given) {
-  constexpr int words = Given<Arguments...>::words;
-  const int root = rooted(operation) ? static_cast<int>(given.word[words - 1]) : 0;
-  if constexpr (Given<Arguments...>::arrays > 0 || words < 4) return {0, root};
-  const auto word = [&](int i) { return given.word[std::min(i, words - 1)]; };
+Size size_of(Operation operation, const AnyGiven& given) {
+  const auto& word = given.word;
+  const int root = rooted(operation) ? static_cast<int>(word.back()) : 0;
+  if (given.arrays > 0 || given.words < 4) return {0, root};
   const bool exchanges = !reduces(operation) && operation != Operation::bcast;  // two counts, and two types
   const bool by_received = operation == Operation::scatter  ? given.recv != MPI_IN_PLACE
                            : operation == Operation::gather ? given.send == MPI_IN_PLACE
                                                             : true;
-  return {exchanges && by_received ? bytes_of(word(3), word(4)) : bytes_of(word(1), word(2)), root};
+  return {exchanges && by_received ? bytes_of(word[3], word[4]) : bytes_of(word[1], word[2]), root};
 }
 
-/// Has the host do it, and counts that; `size`: of the call.
-template <class Size, class Pass>
-[[gnu::noinline]] int pass_on(MPI_Comm comm, State* state, Operation operation, Form form, const char* reason,
-                              Size size, Pass pass) {
+/// Has the host do it, and counts that.
+int pass_on(const Made& made, MPI_Comm comm, State* state, const char* reason) {
   if (reason != called_by_host_itself) {
-    counts::count(counts::passed, operation);
-    if (recording()) record::left_out(operation, form, reason);
+    counts::count(counts::passed, made.operation);
+    if (recording()) record::left_out(made.operation, made.form, reason);
   }
-  if (!reporting()) return pass();
-  const auto [bytes, root] = size();
-  PassedCall call(comm, state, operation, form, reason, root, bytes);
-  const int code = pass();
+  if (!reporting()) return made.arguments.call_host();
+  const auto [bytes, root] = made.given ? size_of(made.operation, *made.given) : Size{};
+  PassedCall call(comm, state, made.operation, made.form, reason, root, bytes);
+  const int code = made.arguments.call_host();
   call.end(code);
   return code;
 }
@@ -82,14 +112,6 @@ bool host_looks_at_counts(Operation operation) {
     return operation != Operation::allgatherv && operation != Operation::neighbor_allgatherv;
   return operation != Operation::reduce_scatter_block;
 }
-
-/// What a call is: in which form, where from, and where its request goes, if it gets one.
-struct Made {
-  Operation operation;
-  Form form;
-  const void* caller;
-  MPI_Request* request = nullptr;
-};
 
 /// Whether the host's own first collective of a communicator over several nodes costs no more than a later one. Open MPI 5 then makes
 /// communicators for its coll/han, which takes longer than to open lanes.
@@ -119,11 +141,14 @@ const char* too_new(State& state, MPI_Comm comm, Operation operation, Form form)
   return state.calls_before++ < calls_by_host ? "one of the first calls of a communicator over several nodes" : nullptr;
 }
 
-/// Serves a call: `serve` does so with the communicator's state and returns null, or why `pass` has to do it. `describe`: as below.
-template <class Describe, class Serve, class Size, class Pass>
-int dispatch(const Made& made, On on, Describe describe, Serve serve, Size size, Pass pass) {
-  const auto [operation, form, caller, request] = made;
-  if (component && (!world() || called_by_host())) return pass();  // MPI_Init is not over, or it is one of ours
+/// Serves a call with the communicator's state, and returns null, or why the host has to do it.
+using Serve = const char*(const Made& made, State& state, MPI_Comm comm);
+
+int dispatch(const Made& made, On on, Serve& serve) {
+  const Operation operation = made.operation;
+  const Form form = made.form;
+  if (component && (!world() || called_by_host()))  // MPI_Init is not over, or it is one of ours
+    return made.arguments.call_host();
   const record::Within within;
   std::optional<check::Entry> checked;
   const MPI_Comm comm = communicator(on);
@@ -137,8 +162,8 @@ int dispatch(const Made& made, On on, Describe describe, Serve serve, Size size,
     }
     if (state) {
       if (checking()) [[unlikely]] {
-        checked.emplace(*state, comm, check::number_of(operation, form), form, caller);
-        describe(*state, checked->call);
+        checked.emplace(*state, comm, check::number_of(operation, form), form, made.caller);
+        made.arguments.describe(*state, checked->call);
         checked->post();
       }
       reason = failures::code_for(*state, comm) != 0 ? "revoked communicator, or one with ranks that have failed"
@@ -151,10 +176,10 @@ int dispatch(const Made& made, On on, Describe describe, Serve serve, Size size,
           state->break_off();
           throw Failure{code};
         }
-        reason = serve(*state, comm);
+        reason = serve(made, *state, comm);
       }
       if (!reason) [[likely]] {
-        if (checked) checked->served(request);
+        if (checked) checked->served(made.request);
         return MPI_SUCCESS;
       }
     }
@@ -166,13 +191,10 @@ int dispatch(const Made& made, On on, Describe describe, Serve serve, Size size,
   }
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(comm, complaint);
   if (reason == negative_count && !host_looks_at_counts(operation)) return raise(comm, MPI_ERR_COUNT);
-  return pass_on(comm, state, operation, form, reason, size, pass);
+  return pass_on(made, comm, state, reason);
 }
 
 constexpr int unlike_any = -1, left_to_host = -2;  // no codes of a host: those are not negative
-
-// `describe` fills the job in and returns null, or why the host has to do it. Nothing is communicated before: an erroneous
-// call is one rank's own affair.
 
 /// A call with aliased buffers may be the root's alone. Others have made theirs, which need it no more than to open their lanes.
 const char* refused(State& state, MPI_Comm comm, const char* reason) {
@@ -205,15 +227,11 @@ void settle(State& state, Operation operation) {
 }
 
 /// Whether its buffers, if it has any, are asked about. A call that is checked is kept like such ones: no repeat() finds it.
-template <class... Arguments>
-bool asks(const Given<Arguments...>& given) {
-  return checking() || (given.words > 1 && devices::any());
-}
+bool asks(const AnyGiven& given) { return checking() || (given.words > 1 && devices::any()); }
 
 /// Runs a call that was made before with such arguments, if there is one that is ready. `asked`: if there are devices, its buffers have to
 /// lie in the host's memory.
-template <class... Arguments>
-bool repeat_known(State& state, Operation operation, const Given<Arguments...>& given, bool asked) {
+bool repeat_known(State& state, Operation operation, const AnyGiven& given, bool asked) {
   const Repeats::Repeat* known = state.repeats.find(given, asked);
   if (!known || !Repeats::is_ready(*known)) return false;
   const Bases bases = known->bases(given.send, given.recv);
@@ -236,9 +254,8 @@ void run_and_keep_part(State& state, const Repeats::Repeat& known, void* recv) {
 
 /// Serves a call by what is kept of calls with such arguments, whatever the counts. Nothing: there is no such thing; else
 /// null, or why the host has to serve it.
-template <class... Arguments>
-std::optional<const char*> serve_known(State& state, MPI_Comm comm, Operation operation,
-                                       const Given<Arguments...>& given, bool asked) {
+std::optional<const char*> serve_known(State& state, MPI_Comm comm, Operation operation, const AnyGiven& given,
+                                       bool asked) {
   state.taking_part = true;
   const bool revived = state.repeats.revive(given, asked);
   const bool inherited = !state.formed && state.repeats.find(given, asked);
@@ -260,12 +277,11 @@ std::optional<const char*> serve_known(State& state, MPI_Comm comm, Operation op
 }
 
 /// Serves a call like none before: described, prepared, run, and kept.
-template <class... Arguments, class Describe>
-const char* serve_first(State& state, MPI_Comm comm, Operation operation, const Given<Arguments...>& given, bool asked,
-                        Describe describe) {
+const char* serve_first(const Made& made, State& state, MPI_Comm comm, bool asked) {
+  const Operation operation = made.operation;
   const std::uint64_t forgotten = all_forgotten.load(std::memory_order_acquire);
   Job job(state.staging);
-  if (const char* reason = describe(state, job)) return refused(state, comm, reason);
+  if (const char* reason = made.arguments.describe(state, job)) return refused(state, comm, reason);
   state.taking_part = true;
   if (recording()) record::call(state, comm, operation, Form::blocking, job);
   if (process().threads) job.hold();
@@ -287,7 +303,8 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
   }
   const bool each_counts = recording() || compares_results() || (by_host && reporting());
   const Range group = state.own_group();
-  if (!each_counts) state.repeats.keep(given, group.count, state.rank - group.first, forgotten, asked, prepared, job);
+  if (!each_counts)
+    state.repeats.keep(*made.given, group.count, state.rank - group.first, forgotten, asked, prepared, job);
   return by_host ? prepared->why.c_str() : nullptr;
 }
 
@@ -304,18 +321,18 @@ const char* serve_first(State& state, MPI_Comm comm, Operation operation, const 
 
 /// As repeat(), where calls are checked: what others have to know of the call is kept, too. Not where messages need the host: while a rank waits
 /// inside it, nobody looks again.
-template <class... Arguments, class Describe>
-int repeat_checked(Operation operation, const void* caller, On on, const Given<Arguments...>& given,
-                   Describe describe) {
+int repeat_checked(const Made& made, On on) {
+  const AnyGiven& given = *made.given;
   const MPI_Comm comm = communicator(on);
   State* const state = known_state(on);
   if (!state || may_be_revoked.load(std::memory_order_relaxed) || state->messages || devices::any()) return unlike_any;
   const Repeats::Repeat* const known = state->repeats.find(given, true);
   if (!known || !Repeats::is_ready(*known)) return unlike_any;
-  check::Kept* const kept = check::find_kept(*state, *known, given, describe);
+  check::Kept* const kept =
+      check::find_kept(*state, *known, given, [&](check::Call& call) { made.arguments.describe(*state, call); });
   if (!kept) return unlike_any;
   check::Watched& watched = *static_cast<check::Watched*>(state->check.get());
-  check::Again checked(watched, *kept, caller);
+  check::Again checked(watched, *kept, made.caller);
   int result;
   try {
     result = state->team->run_again(*known->prepared, known->bases(given.send, given.recv), &known->op.reduction);
@@ -325,22 +342,20 @@ int repeat_checked(Operation operation, const void* caller, On on, const Given<A
     return raise_current(comm);
   }
   result == 0 ? checked.ended() : watched.compare();
-  return finish_repeated(*state, comm, operation, result);
+  return finish_repeated(*state, comm, made.operation, result);
 }
 
-template <class... Arguments, class Describe, class Pass>
-int blocking(Operation operation, const void* caller, On on, const Given<Arguments...>& given, Describe describe,
-             Pass pass) {
+const char* serve_blocking(const Made& made, State& state, MPI_Comm comm) {
+  const bool asked = asks(*made.given);
+  if (const auto known = serve_known(state, comm, made.operation, *made.given, asked)) return *known;
+  state.taking_part = false;
+  return serve_first(made, state, comm, asked);
+}
+
+int blocking(const Made& made, On on) {
   if (checking()) [[unlikely]]
-    if (const int code = repeat_checked(operation, caller, on, given, describe); code != unlike_any) return code;
-  const auto serve = [&](State& state, MPI_Comm comm) -> const char* {
-    const bool asked = asks(given);
-    if (const auto known = serve_known(state, comm, operation, given, asked)) return *known;
-    state.taking_part = false;
-    return serve_first(state, comm, operation, given, asked, describe);
-  };
-  const auto size = [&] { return size_of(operation, given); };
-  return dispatch({operation, Form::blocking, caller}, on, describe, serve, size, pass);
+    if (const int code = repeat_checked(made, on); code != unlike_any) return code;
+  return dispatch(made, on, serve_blocking);
 }
 
 /// Serves a blocking call that was made before with such arguments, or such as differ in counts and displacements alone; returns `unlike_any` where there was none, and
@@ -390,32 +405,30 @@ const char* would_stop(const State& state, Operation operation, const Job& job) 
   return nullptr;
 }
 
-/// Nonblocking and persistent: `begin` takes the described operation and makes its request.
-template <class Describe, class Pass>
-int requested(const Made& call, On on, Describe describe, Pass pass) {
+const char* serve_requested(const Made& made, State& state, MPI_Comm comm) {
+  auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), comm);
+  if (const char* reason = made.arguments.describe(state, pending->job)) return refused(state, comm, reason);
+  state.taking_part = true;
+  if (const char* reason = would_stop(state, made.operation, pending->job)) return reason;
+  if (recording()) record::call(state, comm, made.operation, made.form, pending->job);
+  pending->operation = made.operation;
+  pending->job.hold();
+  pending->job.copy_small_contribution(state.p);
+  open_lanes(state, comm, made.form == Form::persistent);
+  if (made.form == Form::nonblocking) {
+    engine::launch(std::move(pending), *made.request);
+  } else {
+    engine::prepare(std::move(pending), *made.request);
+  }
+  if (recording()) record::requested(*made.request);
+  return nullptr;
+}
+
+/// Nonblocking and persistent.
+int requested(const Made& made, On on) {
   if constexpr (simulated)
-    return pass_on(communicator(on), nullptr, call.operation, call.form,
-                   "only blocking calls are served in a simulation", no_size, pass);
-  const auto serve = [&](State& state, MPI_Comm comm) -> const char* {
-    auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), comm);
-    if (const char* reason = describe(state, pending->job)) return refused(state, comm, reason);
-    state.taking_part = true;
-    if (const char* reason = would_stop(state, call.operation, pending->job)) return reason;
-    if (recording()) record::call(state, comm, call.operation, call.form, pending->job);
-    pending->operation = call.operation;
-    pending->job.hold();
-    pending->job.copy_small_contribution(state.p);
-    open_lanes(state, comm, call.form == Form::persistent);
-    MPI_Request& made = *call.request;
-    if (call.form == Form::nonblocking) {
-      engine::launch(std::move(pending), made);
-    } else {
-      engine::prepare(std::move(pending), made);
-    }
-    if (recording()) record::requested(made);
-    return nullptr;
-  };
-  return dispatch(call, on, describe, serve, no_size, pass);
+    return pass_on(made, communicator(on), nullptr, "only blocking calls are served in a simulation");
+  return dispatch(made, on, serve_requested);
 }
 
 Exchange exchange(const void* send, MPI_Count send_count, Wide send_type, void* recv, MPI_Count recv_count,
@@ -442,6 +455,9 @@ Parted parted(const void* buffer, Integers counts, Integers displacements, const
 #define OMNES_BEFORE(...) __VA_ARGS__ __VA_OPT__(, )
 #define OMNES_AFTER(...) __VA_OPT__(, ) __VA_ARGS__
 
+#define OMNES_DESCRIBED(description) [&]([[maybe_unused]] State& state, auto& job) { return description; }
+#define OMNES_PASSED(name, ...) [&] { return call_host(OMNES_HOST(name), __VA_ARGS__); }
+
 // The three forms of one operation: its parameters before the communicator, the same as arguments, and what describes
 // them as a job of `state`.
 #define OMNES_FORMS(blocking_name, nonblocking_name, persistent_name, operation, parameters, arguments, description) \
@@ -455,31 +471,31 @@ Parted parted(const void* buffer, Integers counts, Integers displacements, const
       return call_host(OMNES_HOST(blocking_name), OMNES_BEFORE arguments comm);                                      \
     }                                                                                                                \
     const auto first = [](OMNES_BEFORE parameters On on, const void* caller) __attribute__((noinline)) {             \
-      const Wide comm = handle(on);                                                                                  \
-      return blocking(                                                                                               \
-          Operation::operation, caller, on, Given(Operation::operation OMNES_AFTER arguments),                       \
-          [&]([[maybe_unused]] State& state, auto& job) { return description; },                                     \
-          [&] { return call_host(OMNES_HOST(blocking_name), OMNES_BEFORE arguments comm); });                        \
+      [[maybe_unused]] const Wide comm = handle(on);                                                                 \
+      const Given given(Operation::operation OMNES_AFTER arguments);                                                 \
+      const AnyGiven any(given);                                                                                     \
+      const ArgumentsOf of(OMNES_DESCRIBED(description), OMNES_PASSED(blocking_name, OMNES_BEFORE arguments comm));  \
+      return blocking({Operation::operation, Form::blocking, caller, of, &any}, on);                                 \
     };                                                                                                               \
     return first(OMNES_BEFORE arguments on, OMNES_CALLER);                                                           \
   }                                                                                                                  \
   OMNES_ENTRY(nonblocking_name, OMNES_BEFORE parameters Wide comm, void* request) {                                  \
     const On on{comm OMNES_MODULE};                                                                                  \
-    return requested(                                                                                                \
-        {Operation::operation, Form::nonblocking, OMNES_CALLER, static_cast<MPI_Request*>(request)}, on,             \
-        [&]([[maybe_unused]] State& state, auto& job) { return description; },                                       \
-        [&] { return call_host(OMNES_HOST(nonblocking_name), OMNES_BEFORE arguments comm, request); });              \
+    const ArgumentsOf of(OMNES_DESCRIBED(description),                                                               \
+                         OMNES_PASSED(nonblocking_name, OMNES_BEFORE arguments comm, request));                      \
+    const auto made = static_cast<MPI_Request*>(request);                                                            \
+    return requested({Operation::operation, Form::nonblocking, OMNES_CALLER, of, nullptr, made}, on);                \
   }                                                                                                                  \
   OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)
 
 #ifdef OMNES_PERSISTENT
-#define OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)                \
-  OMNES_ENTRY_PERSISTENT(persistent_name, OMNES_BEFORE parameters Wide comm, Wide info, void* request) {     \
-    const On on{comm OMNES_MODULE};                                                                          \
-    return requested(                                                                                        \
-        {Operation::operation, Form::persistent, OMNES_CALLER, static_cast<MPI_Request*>(request)}, on,      \
-        [&]([[maybe_unused]] State& state, auto& job) { return description; },                               \
-        [&] { return call_host(OMNES_HOST(persistent_name), OMNES_BEFORE arguments comm, info, request); }); \
+#define OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)            \
+  OMNES_ENTRY_PERSISTENT(persistent_name, OMNES_BEFORE parameters Wide comm, Wide info, void* request) { \
+    const On on{comm OMNES_MODULE};                                                                      \
+    const ArgumentsOf of(OMNES_DESCRIBED(description),                                                   \
+                         OMNES_PASSED(persistent_name, OMNES_BEFORE arguments comm, info, request));     \
+    const auto made = static_cast<MPI_Request*>(request);                                                \
+    return requested({Operation::operation, Form::persistent, OMNES_CALLER, of, nullptr, made}, on);     \
   }
 #else
 #define OMNES_PERSISTENT_FORM(persistent_name, operation, parameters, arguments, description)
