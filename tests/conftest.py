@@ -12,6 +12,9 @@ import pytest
 from launching import compile_c, the_mpi
 from omnes.launching.mpi import Mpi
 
+# Open MPI 5 waits for a second in each MPI_Init while libfabric looks for what is not there.
+os.environ.setdefault("OMPI_MCA_btl", "^ofi")
+
 
 @pytest.fixture(scope="session", params=["openmpi", "mpich"])
 def mpi(request: pytest.FixtureRequest) -> Mpi:
