@@ -21,7 +21,7 @@ def doctor(*words, limits=(), **variables):
 
     return subprocess.run(
         [sys.executable, "-m", "omnes", "doctor", *words],
-        env={**os.environ, **variables},
+        env={name: value for name, value in {**os.environ, **variables}.items() if value is not None},
         capture_output=True,
         text=True,
         timeout=LIMIT,
@@ -43,6 +43,26 @@ def test_findings_are_for_scripts_too():
     findings = json.loads(done.stdout)["findings"]
     assert {"OMNES_ variables", "shared memory", "single copy (CMA)", "CPUs"} <= {one["subject"] for one in findings}
     assert {one["state"] for one in findings} <= {"works", "costs"} and done.returncode == 0
+
+
+def test_jobs_that_start_late_for_a_look_at_fabrics(tmp_path):
+    """An Open MPI whose jobs take long to start unless libfabric is left out."""
+    real = PREFIXES["openmpi"]
+    (tmp_path / "bin").mkdir()
+    for name in ("mpicc", "ompi_info"):
+        (tmp_path / "bin" / name).symlink_to(real / "bin" / name)
+    (tmp_path / "lib").symlink_to(real / "lib")
+    launcher = tmp_path / "bin/mpirun"
+    launcher.write_text(f"""#!/bin/sh
+case "$* $OMPI_MCA_btl" in *--version* | *^ofi*) ;; *) sleep 5 ;; esac
+exec {real}/bin/mpirun "$@"
+""")
+    launcher.chmod(0o755)
+    late = "s later than it could, as libfabric looks for networks"
+    done = doctor("--mpi", str(tmp_path), OMPI_MCA_btl=None)
+    assert late in unwrapped(done.stdout) and "export OMPI_MCA_btl=^ofi" in done.stdout, done.stdout + done.stderr
+    done = doctor("--mpi", str(tmp_path), OMPI_MCA_btl="self,sm,tcp")
+    assert done.returncode == 0 and late not in unwrapped(done.stdout), done.stdout + done.stderr
 
 
 def test_what_fails_is_said_and_counts():

@@ -7,7 +7,8 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -27,6 +28,9 @@ _MARKS = {WORKS: "[green]ok[/]  ", COSTS: "[yellow]slow[/]", FAILS: "[red]FAIL[/
 _RANKS = 2
 _LIMIT_SECONDS = 60.0
 _PROC = Path("/proc")
+# Names Open MPI's transports, and what leaves libfabric out; who sets it has thought of it.
+_FABRICS, _NO_FABRICS = "OMPI_MCA_btl", "^ofi"
+_LATE_SECONDS = 0.5  # of a job's start: what people notice, and no noise of a quiet machine
 
 
 @dataclass(frozen=True)
@@ -190,18 +194,35 @@ def _mpi(one: mpi.Mpi) -> Iterator[Finding]:
         yield Finding(
             name, COSTS, what, "OMNES_ASYNC=1 has a thread do it; Open MPI has a hook, and so has MPICH 4.3 or newer."
         )
-    yield _tried(one, name)
-
-
-def _tried(one: mpi.Mpi, name: str) -> Finding:
-    """Whether a program on two ranks finds omnes in front of its MPI, and its memory shared."""
     try:
         program = programs.build("cg", one)
     except OmnesError as fault:
-        return Finding(name, WORKS, f"found; not tried, as nothing can be compiled for it: {fault.message}")
+        yield Finding(name, WORKS, f"found; not tried, as nothing can be compiled for it: {fault.message}")
+        return
+    begin = time.monotonic()
+    tried = _tried(one, name, program)
+    yield tried
+    if one.open_mpi and tried.state == WORKS and _FABRICS not in os.environ:
+        yield from _late(one, name, program, time.monotonic() - begin)
+
+
+def _late(one: mpi.Mpi, name: str, program: Path, seconds: float) -> Iterator[Finding]:
+    """Whether jobs, one of which took `seconds`, wait for Open MPI's btl/ofi: where libfabric finds nothing."""
+    if seconds < _LATE_SECONDS:
+        return
+    begin = time.monotonic()
+    again = _tried(one, name, program, {_FABRICS: _NO_FABRICS})
+    saved = seconds - (time.monotonic() - begin)
+    if again.state == WORKS and saved > _LATE_SECONDS:
+        what = f"each job starts {saved:.1f} s later than it could, as libfabric looks for networks"
+        yield Finding(name, COSTS, what, "Where it has none to serve:", f"export {_FABRICS}={_NO_FABRICS}")
+
+
+def _tried(one: mpi.Mpi, name: str, program: Path, more_variables: Mapping[str, str] | None = None) -> Finding:
+    """Whether a program on two ranks finds omnes in front of its MPI, and its memory shared."""
     with tempfile.TemporaryDirectory(prefix=".omnes-doctor-", dir=launch.meeting_place([])) as folder:
         more = ["--oversubscribe"] if one.open_mpi else []  # an allocation may have a slot for one rank only
-        variables = {"OMNES_STATS": folder}
+        variables = {"OMNES_STATS": folder, **(more_variables or {})}
         started = launch.prepare([str(program)], _RANKS, more, launcher=str(one.launcher), variables=variables)
         with tempfile.TemporaryFile("w+", errors="replace") as said_all:
             try:
