@@ -16,6 +16,12 @@ from omnes.launching.mpi import Mpi
 os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 
 
+@pytest.fixture
+def to_measure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what measures MPIs as they are, and refuses to do so under such a variable."""
+    monkeypatch.delenv("OMPI_MCA_btl")
+
+
 @pytest.fixture(scope="session", params=["openmpi", "mpich"])
 def mpi(request: pytest.FixtureRequest) -> Mpi:
     """Each MPI that scripts/setup installs."""

@@ -20,6 +20,8 @@ from omnes.errors import OmnesError
 from omnes.launching.mpi import Mpi
 from omnes.terminal import toml_files
 
+pytestmark = pytest.mark.usefixtures("to_measure")
+
 PROGRAM = """
 why = "As little as can be."
 command = ["/bin/true"]

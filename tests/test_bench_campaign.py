@@ -23,6 +23,8 @@ from omnes.errors import OmnesError
 from omnes.launching import mpi as mpis
 from omnes.terminal import units
 
+pytestmark = pytest.mark.usefixtures("to_measure")
+
 PLAN = """
 why = "As little as can be."
 ranks = [2]

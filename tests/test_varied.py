@@ -20,6 +20,8 @@ from omnes.bench.timing import Cell, Samples, take_turns
 from omnes.errors import OmnesError
 from omnes.launching.mpi import Mpi
 
+pytestmark = pytest.mark.usefixtures("to_measure")
+
 PLANS = ROOT / "bench/plans"
 VARIED = plan.read(PLANS / "varied.toml").cells
 MAX_COUNT = 1000  # doubles
