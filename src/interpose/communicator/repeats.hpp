@@ -293,6 +293,7 @@ class Repeats {
   /// Whether it can run so; then ask no more whether it is ready.
   template <class... Arguments>
   [[gnu::always_inline]] static bool resize_at_once(Repeat& repeat, const Given<Arguments...>& given, int p, int rank) {
+    static_assert(Given<Arguments...>::words <= max_words);
     if constexpr (Given<Arguments...>::arrays > 0) return resize_single_parts(repeat, given, p, rank);
     if constexpr (!Given<Arguments...>::is_count(1)) return false;
     const std::uint64_t count = given.word[std::min(1, given.words - 1)];
