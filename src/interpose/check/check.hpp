@@ -199,8 +199,7 @@ Kept* find_kept(State& state, const Repeats::Repeat& repeat, const AnyGiven& giv
     Call call;
     describe(call);
     kept.generation = Repeats::nothing_kept;
-    const Operation operation = Repeats::operation_of(given.word.data());
-    if (!keep(kept, state, operation, call, given.send, given.recv)) return nullptr;
+    if (!keep(kept, state, given.operation(), call, given.send, given.recv)) return nullptr;
     std::copy(given.word.begin(), given.word.end(), kept.word.begin());
     kept.watched = repeat.watched;
     kept.generation = repeat.generation;

@@ -49,9 +49,6 @@ bool has_parts(Operation operation) {
          operation == Operation::alltoallv || operation == Operation::reduce_scatter;
 }
 
-/// The counts and displacements of what is received, where there are any.
-const GivenArray* of_received(const GivenArray* array, int arrays) { return arrays > 2 ? array + arrays - 2 : array; }
-
 std::int64_t element(const GivenArray& array, int i) {
   if (array.element_bytes == sizeof(std::int32_t)) return static_cast<const std::int32_t*>(array.elements)[i];
   return static_cast<const std::int64_t*>(array.elements)[i];
@@ -73,8 +70,8 @@ std::size_t unit_of(std::span<const std::size_t> bytes, const GivenArray& counts
 }  // namespace
 
 /// What could be freed: that of one handle is watched, of several all.
-void Repeats::watch(Repeat& repeat, const Job& job, const std::uint64_t* word, std::uint64_t forgotten, bool asked) {
-  const Operation operation = operation_of(word);
+void Repeats::watch(Repeat& repeat, const Job& job, const AnyGiven& given, std::uint64_t forgotten, bool asked) {
+  const Operation operation = given.operation();
   const Places places = places_of(operation);
   const bool typed = operation == Operation::alltoallw || operation == Operation::neighbor_alltoallw;
   const Generation* watched = typed ? &all_forgotten : &forgotten_at_once;
@@ -84,14 +81,14 @@ void Repeats::watch(Repeat& repeat, const Job& job, const std::uint64_t* word, s
   repeat.types = {};
   for (int i = 0; i < 2; ++i) {
     if (places.types[i] == 0) continue;
-    const auto type = narrow<MPI_Datatype>(static_cast<Wide>(word[places.types[i]]));
+    const auto type = narrow<MPI_Datatype>(static_cast<Wide>(given.word[places.types[i]]));
     const TypeInfo* const known = type_cache.find(type);
     if (known && known->kind != TypeClass::derived) continue;
     add(TypeCache::of(type));
     if (known && known->shared) repeat.types[i] = known;
   }
   if (places.op != 0 && job.op.is_programs) {
-    add(OpGenerations::of(narrow<MPI_Op>(static_cast<Wide>(word[places.op]))));
+    add(OpGenerations::of(narrow<MPI_Op>(static_cast<Wide>(given.word[places.op]))));
     repeat.types = {};
   }
   repeat.watched = watched;
@@ -99,34 +96,28 @@ void Repeats::watch(Repeat& repeat, const Job& job, const std::uint64_t* word, s
   if (all_forgotten.load(std::memory_order_acquire) == forgotten) repeat.generation = mark(generation, asked);
 }
 
-bool Repeats::revive(const AnyGiven& given, bool asked) {
-  Repeat& repeat = repeats_[place(given)];
-  return repeat.generation != nothing_kept && !repeat.is_valid(asked) && revive(repeat, given.word.data(), asked);
-}
-
-const Repeats::Repeat* Repeats::resize(const AnyGiven& given, int p, int rank, Team& team, bool asked) {
-  Repeat& repeat = repeats_[place(given)];
-  if (!repeat.is_valid(asked) || !repeat.resizable) return nullptr;
-  if (!take_counts(repeat, given.word.data(), given.words, given.array.data(), given.arrays, p, rank) ||
-      repeat.overlaps(given.send, given.recv) || !prepare(repeat, team, given.send, given.recv))
-    return nullptr;
+bool Repeats::resize(Repeat& repeat, const AnyGiven& given, int p, int rank, Team& team, bool asked) {
+  if (!repeat.is_valid(asked) || !repeat.resizable) return false;
+  if (!take_counts(repeat, given, p, rank) || repeat.overlaps(given.send, given.recv) ||
+      !prepare(repeat, team, given.send, given.recv))
+    return false;
   copy_elements(repeat, given.array);
   std::ranges::copy(given.word, repeat.word.begin());
-  return &repeat;
+  return true;
 }
 
 void Repeats::keep(const AnyGiven& given, int p, int rank, std::uint64_t forgotten, bool asked,
                    const std::shared_ptr<Prepared>& prepared, const Job& job) {
-  Repeat& repeat = repeats_[place(given)];
+  Repeat& repeat = at(given);
   repeat.generation = nothing_kept;
-  if (!describe(repeat, prepared, job, given.send, given.recv, operation_of(given.word.data()))) return;
-  find_units(repeat, job, given.word.data(), given.array.data(), given.arrays, p);
-  find_span(repeat, given.array.data(), given.arrays, p, rank);
+  if (!describe(repeat, prepared, job, given.send, given.recv, given.operation())) return;
+  find_units(repeat, job, given, p);
+  find_span(repeat, given, p, rank);
   if (repeat.overlaps(given.send, given.recv)) repeat.let_overlap();
   copy_elements(repeat, given.array);
   std::ranges::copy(given.word, repeat.word.begin());
   if (repeat.has_single_parts && take_single_parts(repeat, given, p, rank)) repeat.sizing = prepared->plan.sizing;
-  watch(repeat, job, given.word.data(), forgotten, asked);
+  watch(repeat, job, given, forgotten, asked);
 }
 
 void Repeats::copy_elements(Repeat& repeat, std::span<const GivenArray> arrays) {
@@ -139,15 +130,17 @@ void Repeats::copy_elements(Repeat& repeat, std::span<const GivenArray> arrays) 
   }
 }
 
-bool Repeats::revive(Repeat& repeat, const std::uint64_t* word, bool asked) {
+bool Repeats::revive(Repeat& repeat, const AnyGiven& given, bool asked) {
+  if (repeat.generation == nothing_kept || repeat.is_valid(asked)) return false;
   const std::uint64_t generation = repeat.watched->load(std::memory_order_acquire);  // before the types are looked at
-  if (word[0] != repeat.word[0]) return false;
-  const Places places = places_of(operation_of(word));
+  if (given.word[0] != repeat.word[0]) return false;
+  const Places places = places_of(given.operation());
   bool any = false;
   for (int i = 0; i < 2; ++i) {
-    if (places.types[i] == 0) continue;
-    if (word[places.types[i]] != repeat.word[places.types[i]]) return false;
-    const TypeInfo* const known = remembered_type(narrow<MPI_Datatype>(static_cast<Wide>(word[places.types[i]])));
+    const int place = places.types[i];
+    if (place == 0) continue;
+    if (given.word[place] != repeat.word[place]) return false;
+    const TypeInfo* const known = remembered_type(narrow<MPI_Datatype>(static_cast<Wide>(given.word[place])));
     if (!known || (known->kind == TypeClass::derived && known != repeat.types[i])) return false;
     any = any || known == repeat.types[i];
   }
@@ -155,10 +148,10 @@ bool Repeats::revive(Repeat& repeat, const std::uint64_t* word, bool asked) {
   return any;
 }
 
-void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* word, const GivenArray* array, int arrays,
-                         int p) {
+void Repeats::find_units(Repeat& repeat, const Job& job, const AnyGiven& given, int p) {
   const Call& call = job.call;
-  const Operation operation = operation_of(word);
+  const Operation operation = given.operation();
+  const std::span<const std::uint64_t> word = given.word;
   repeat.call = call;
   repeat.call.send_counts = repeat.call.recv_counts = repeat.call.send_starts = repeat.call.recv_starts = {};
   repeat.call.send = nullptr;
@@ -174,27 +167,27 @@ void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* wo
   const auto [sent, received, types, op] = places_of(operation);
   if (among_neighbors(operation)) return;
   if (among_neighbors(call.operation)) {
-    if (arrays == 0 || has_parts(operation)) find_single_parts(repeat, call, word, array, arrays);
+    if (given.arrays == 0 || has_parts(operation)) find_single_parts(repeat, call, given);
     return;
   }
   const auto unit = [&](int place) { return place == 0 || word[place] == 0 ? 0 : call.count / word[place]; };
   if (reduces(operation)) {
-    repeat.send_unit = repeat.keeps_part && arrays == 0 ? unit(sent) : 1;
+    repeat.send_unit = repeat.keeps_part && given.arrays == 0 ? unit(sent) : 1;
   } else {
     // Of what lies in its buffer this rank's call reads the count.
     if (call.send != nullptr) repeat.send_unit = unit(sent);
     if (call.recv != nullptr) repeat.recv_unit = unit(received);
   }
-  if (arrays > 0) {
+  if (given.arrays > 0) {
     if (!has_parts(operation)) return;
     const bool own_part = !call.in_place && (sent != 0 || received != 0);
     if (own_part && (sent != 0 ? repeat.send_unit : repeat.recv_unit) == 0) return;
     if (operation != Operation::reduce_scatter && !call.send_counts.empty()) {
-      repeat.send_unit = unit_of(call.send_counts, array[0]);
+      repeat.send_unit = unit_of(call.send_counts, *given.counts_sent());
       if (repeat.send_unit == 0) return;
     }
     if (!call.recv_counts.empty()) {
-      repeat.recv_unit = unit_of(call.recv_counts, *of_received(array, arrays));
+      repeat.recv_unit = unit_of(call.recv_counts, *given.counts_received());
       if (repeat.recv_unit == 0) return;
     }
     for (auto& side : counts_) side.resize(p);
@@ -203,23 +196,24 @@ void Repeats::find_units(Repeat& repeat, const Job& job, const std::uint64_t* wo
   repeat.resizable = repeat.send_unit != 0 || repeat.recv_unit != 0;
   // Two counts are alike as long as they are the same: datatypes are.
   const bool both = received != 0 && sent != 0;
-  if (arrays > 0 || !repeat.resizable || repeat.keeps_part || (both && word[sent] != word[received])) return;
+  if (given.arrays > 0 || !repeat.resizable || repeat.keeps_part || (both && word[sent] != word[received])) return;
   repeat.unit = repeat.send_unit != 0 ? repeat.send_unit : repeat.recv_unit;
   find_range(repeat);
 }
 
 /// Between groups: each part that is sent or received is a message of its own.
-void Repeats::find_single_parts(Repeat& repeat, const Call& call, const std::uint64_t* word, const GivenArray* array,
-                                int arrays) {
-  const Places places = places_of(operation_of(word));
-  const auto unit = [&](std::span<const std::size_t> parts, int place, int given, const GivenArray* counts) {
-    if (given > 0) return unit_of(parts, *counts);
-    return place == 0 || word[place] == 0 ? 0 : (parts.empty() ? call.count : parts.front()) / word[place];
+void Repeats::find_single_parts(Repeat& repeat, const Call& call, const AnyGiven& given) {
+  const Places places = places_of(given.operation());
+  const auto unit = [&](std::span<const std::size_t> parts, int place) {
+    return place == 0 || given.word[place] == 0 ? 0 : (parts.empty() ? call.count : parts.front()) / given.word[place];
   };
   const bool sends = !call.neighbors->destinations.empty(), receives = !call.neighbors->sources.empty();
-  if (sends) repeat.send_unit = unit(call.send_counts, places.sent, repeat.parts_sent, array);
+  if (sends)
+    repeat.send_unit =
+        repeat.parts_sent > 0 ? unit_of(call.send_counts, *given.counts_sent()) : unit(call.send_counts, places.sent);
   if (receives)
-    repeat.recv_unit = unit(call.recv_counts, places.received, repeat.parts_received, of_received(array, arrays));
+    repeat.recv_unit = repeat.parts_received > 0 ? unit_of(call.recv_counts, *given.counts_received())
+                                                 : unit(call.recv_counts, places.received);
   repeat.has_single_parts = repeat.prepared->plan.moves_single_parts && (!sends || repeat.send_unit != 0) &&
                             (!receives || repeat.recv_unit != 0);
   if (!repeat.has_single_parts) return;
@@ -227,7 +221,7 @@ void Repeats::find_single_parts(Repeat& repeat, const Call& call, const std::uin
   repeat.recv.move_to_begin();
 }
 
-void Repeats::find_span(Repeat& repeat, const GivenArray* array, int arrays, int p, int rank) {
+void Repeats::find_span(Repeat& repeat, const AnyGiven& given, int p, int rank) {
   repeat.span = repeat.shift = repeat.span_unit = 0;
   const bool has_own = repeat.send_unit != 0 && repeat.recv_unit != 0;
   switch (repeat.call.operation) {
@@ -241,7 +235,7 @@ void Repeats::find_span(Repeat& repeat, const GivenArray* array, int arrays, int
     case Operation::scatterv:
     case Operation::allgatherv: {
       if (!has_own || repeat.parts_sent + repeat.parts_received == 0) return;
-      const GivenArray* const counts = repeat.parts_sent > 0 ? array : of_received(array, arrays);
+      const GivenArray* const counts = repeat.parts_sent > 0 ? given.counts_sent() : given.counts_received();
       const std::size_t unit = repeat.parts_sent > 0 ? repeat.send_unit : repeat.recv_unit;
       const auto bytes_by = [unit](const GivenArray& numbers) {
         return [&numbers, unit](int i) { return static_cast<std::size_t>(element(numbers, i)) * unit; };
@@ -284,19 +278,20 @@ bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared
   return true;
 }
 
-bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, const GivenArray* array, int arrays,
-                          int p, int rank) {
+bool Repeats::take_counts(Repeat& repeat, const AnyGiven& given, int p, int rank) {
   Call& call = repeat.call;
-  const Operation operation = operation_of(repeat.word.data());
+  const std::span<const std::uint64_t> word = given.word;
+  if (word[0] != repeat.word[0]) return false;
+  const Operation operation = given.operation();
   const auto [sent, received, types, op] = places_of(operation);
-  for (int i = 0; i < words; ++i)
-    if ((i == 0 || (i != sent && i != received)) && word[i] != repeat.word[i]) return false;
+  for (int i = 1; i < given.words; ++i)
+    if (i != sent && i != received && word[i] != repeat.word[i]) return false;
   // Of one part each, negative ones are not.
   const std::size_t send_bytes = sent == 0 ? 0 : word[sent] * repeat.send_unit;
   const std::size_t recv_bytes = received == 0 ? 0 : word[received] * repeat.recv_unit;
   const auto valid = [](std::size_t bytes) { return static_cast<std::int64_t>(bytes) >= 0; };
   if (!valid(send_bytes) || !valid(recv_bytes)) return false;
-  if (arrays == 0) {
+  if (given.arrays == 0) {
     if (repeat.send_unit != 0 && repeat.recv_unit != 0 && send_bytes != recv_bytes) return false;
     call.count = repeat.send_unit != 0 ? send_bytes : recv_bytes;
     if (repeat.span != 0) repeat.set_span(p * call.count);
@@ -330,7 +325,7 @@ bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, 
   };
   const bool sends_parts = repeat.parts_sent > 0, receives_parts = repeat.parts_received > 0;
   if (operation == Operation::reduce_scatter) {
-    if (array[0].elements == nullptr || !take(0, array[0], nullptr, 1)) return false;
+    if (given.array[0].elements == nullptr || !take(0, given.array[0], nullptr, 1)) return false;
     const auto& counts = counts_[0];
     if (repeat.keeps_part) {
       repeat.keep_part(counts[rank], std::accumulate(counts.begin(), counts.begin() + rank, std::size_t{0}));
@@ -343,12 +338,13 @@ bool Repeats::take_counts(Repeat& repeat, const std::uint64_t* word, int words, 
     return call.count != 0;
   }
   if (sends_parts) {
-    if (!array[0].elements || !array[1].elements || !take(0, array[0], &array[1], repeat.send_unit)) return false;
+    const GivenArray* const own = given.counts_sent();
+    if (!own[0].elements || !own[1].elements || !take(0, own[0], &own[1], repeat.send_unit)) return false;
     call.send_counts = counts_[0];
     call.send_starts = starts_[0];
   }
   if (receives_parts) {
-    const GivenArray* const own = of_received(array, arrays);
+    const GivenArray* const own = given.counts_received();
     if (!own[0].elements || !own[1].elements || !take(1, own[0], &own[1], repeat.recv_unit)) return false;
     call.recv_counts = counts_[1];
     call.recv_starts = starts_[1];
@@ -398,16 +394,20 @@ struct GivenParts {
 }  // namespace
 
 template <class Integer>
-bool Repeats::take_parts_of(Repeat& repeat, const std::uint64_t* word, const GivenArray* array, int arrays, int p,
-                            int rank) {
+bool Repeats::take_parts_of(Repeat& repeat, const AnyGiven& given, int p, int rank) {
   const Call& call = repeat.call;
-  const auto [sent, received, types, op] = places_of(operation_of(word));
-  const auto side = [&](int count, std::size_t unit, int parts, const GivenArray* own) -> GivenParts<Integer> {
-    if (parts == 0) return {.whole = count == 0 ? 0 : word[count] * unit};
+  const auto [sent, received, types, op] = places_of(given.operation());
+  const auto equal = [&](int count, std::size_t unit) -> GivenParts<Integer> {
+    return {.whole = count == 0 ? 0 : given.word[count] * unit};
+  };
+  const auto unequal = [](int parts, std::size_t unit, const GivenArray* own) -> GivenParts<Integer> {
     return {parts, 0, unit, static_cast<const Integer*>(own[0].elements), static_cast<const Integer*>(own[1].elements)};
   };
-  const auto send = side(sent, repeat.send_unit, repeat.parts_sent, array);
-  const auto recv = side(received, repeat.recv_unit, repeat.parts_received, of_received(array, arrays));
+  const auto send = repeat.parts_sent == 0 ? equal(sent, repeat.send_unit)
+                                           : unequal(repeat.parts_sent, repeat.send_unit, given.counts_sent());
+  const auto recv = repeat.parts_received == 0
+                        ? equal(received, repeat.recv_unit)
+                        : unequal(repeat.parts_received, repeat.recv_unit, given.counts_received());
   std::size_t total = 0;  // of the side that is looked at last
   for (const GivenParts<Integer>* const parts : {&send, &recv}) {
     if (parts->parts == 0) continue;
@@ -435,20 +435,18 @@ bool Repeats::take_parts_of(Repeat& repeat, const std::uint64_t* word, const Giv
   return resize_parts(prepared.plan, send, recv);
 }
 
-bool Repeats::take_parts(Repeat& repeat, const std::uint64_t* word, const GivenArray* array, int arrays, int p,
-                         int rank) {
+bool Repeats::take_parts(Repeat& repeat, const AnyGiven& given, int p, int rank) {
   Prepared& prepared = *repeat.prepared;
   ++prepared.plan.sizing;
   prepared.count = SIZE_MAX;  // of nothing
   repeat.sizing = of_none;
-  return arrays == 0 || array[0].element_bytes == sizeof(std::int32_t)
-             ? take_parts_of<std::int32_t>(repeat, word, array, arrays, p, rank)
-             : take_parts_of<std::int64_t>(repeat, word, array, arrays, p, rank);
+  return given.arrays == 0 || given.array[0].element_bytes == sizeof(std::int32_t)
+             ? take_parts_of<std::int32_t>(repeat, given, p, rank)
+             : take_parts_of<std::int64_t>(repeat, given, p, rank);
 }
 
 bool Repeats::take_single_parts(Repeat& repeat, const AnyGiven& given, int p, int rank) {
-  if (!take_parts(repeat, given.word.data(), given.array.data(), given.arrays, p, rank) ||
-      (given.has_own_part() && repeat.overlaps(given.send, given.recv)))
+  if (!take_parts(repeat, given, p, rank) || (given.has_own_part() && repeat.overlaps(given.send, given.recv)))
     return false;
   if (given.arrays == 0) {
     std::ranges::copy(given.word, repeat.word.begin());

@@ -2,7 +2,7 @@
 //
 // Overview. To turn arguments into a plan takes questions about datatypes, checks, and a look among the team's plans. The
 // same arguments come to the same plan, whatever the buffers. So each communicator keeps, for some recent calls, the
-// arguments beside the plan and where in the buffers the data start; a call that is found there runs at once (find()).
+// arguments beside the plan and where in the buffers the data start; one that is the same runs at once (is_same()).
 // Programs also make the same calls with other counts: these follow from the kept ones by the bytes of an element, and
 // the team has the plan (resize()), or, where that is known to be the same one, they go into it (resize_at_once()).
 // Nothing is asked then, either.
@@ -148,6 +148,11 @@ class AnyGiven {
   }
   bool is_count(int place) const { return counts_ >> place & 1; }
   bool has_own_part() const { return has_own_part_; }
+  /// The one that the program has called.
+  Operation operation() const { return static_cast<Operation>(word.front() & 0xFF); }
+  /// The counts of what is sent and of what is received, and behind them the displacements, if there are any.
+  const GivenArray* counts_sent() const { return array.data(); }
+  const GivenArray* counts_received() const { return array.data() + (arrays > 2 ? arrays - 2 : 0); }
 
   const int words, arrays;
   const std::span<const std::uint64_t> word;
@@ -262,29 +267,35 @@ class Repeats {
   bool left_to_host(Operation operation) const { return left_ >> static_cast<int>(operation) & 1; }
   void leave_all_to_host() { left_ = ~std::uint32_t{0}; }
 
-  /// The call that has been made before with such arguments, or null. `asked`: who calls asks
-  /// about its buffers, and so did who kept it.
-  template <class Given>
-  Repeat* find(const Given& given, bool asked = false) {
-    Repeat* const repeat = find_but_for_counts(given, asked);
-    return repeat && has_counts(*repeat, given) ? repeat : nullptr;
+  /// Where a call with such arguments is kept, or others that take its place. Of these functions each takes the arguments
+  /// of a certain operation, Given, or of any.
+  template <class Arguments>
+  Repeat& at(const Arguments& given) {
+    // The last one is a root, where there is one; without arrays, the third is a datatype, where there is one.
+    const int type = given.arrays > 0 ? 0 : std::min(2, given.words - 1);
+    const std::uint64_t sum = given.word.front() + given.word[type] + given.word.back();
+    return repeats_[sum * 0x9E3779B97F4A7C15u >> (64 - place_bits)];  // Fibonacci hashing: 2^64 / golden ratio
+  }
+  /// Whether it was made before with such arguments. `asked`: who calls asks about its buffers, and so did who kept it.
+  template <class Arguments>
+  static bool is_same(const Repeat& repeat, const Arguments& given, bool asked = false) {
+    return is_same_but_for_counts(repeat, given, asked) && has_counts(repeat, given);
   }
   /// The same, whatever the counts, and what arrays hold.
-  template <class Given>
-  Repeat* find_but_for_counts(const Given& given, bool asked = false) {
-    Repeat& repeat = repeats_[place(given)];
-    if (!repeat.is_valid(asked)) return nullptr;
+  template <class Arguments>
+  static bool is_same_but_for_counts(const Repeat& repeat, const Arguments& given, bool asked = false) {
+    if (!repeat.is_valid(asked)) return false;
     for (int i = 0; i < given.words; ++i)
-      if (!given.is_count(i) && repeat.word[i] != given.word[i]) return nullptr;
-    return &repeat;
+      if (!given.is_count(i) && repeat.word[i] != given.word[i]) return false;
+    return true;
   }
   /// Whether that call had these, and this one's data lie apart.
-  template <class Given>
-  static bool has_counts(const Repeat& repeat, const Given& given) {
+  template <class Arguments>
+  static bool has_counts(const Repeat& repeat, const Arguments& given) {
     for (int i = 1; i < given.words; ++i)
       if (given.is_count(i) && repeat.word[i] != given.word[i]) return false;
     if (given.has_own_part() && repeat.overlaps(given.send, given.recv)) return false;
-    return given.arrays == 0 || same_elements(repeat, given.array.data(), given.arrays);
+    return given.arrays == 0 || same_elements(repeat, given.array);
   }
   /// Whether what was found may run: nobody else's sizes are in its plan, and it is not left to the host.
   static bool is_ready(const Repeat& repeat) { return repeat.sizing == repeat.prepared->plan.sizing; }
@@ -307,12 +318,12 @@ class Repeats {
   }
 
   /// Of a call that was made before with such arguments, of which a datatype was freed since: whether its handle names one
-  /// that looks like that. Then find() finds it again.
-  bool revive(const AnyGiven& given, bool asked);
+  /// that looks like that. Then it may be the same again.
+  static bool revive(Repeat& repeat, const AnyGiven& given, bool asked);
 
-  /// The call of a team that has been made before with such arguments but other counts, or whose plan has served others
-  /// since; null: none, or these need a closer look. Its `call` is ready to run.
-  const Repeat* resize(const AnyGiven& given, int p, int rank, Team& team, bool asked);
+  /// Of a team's call that has been made before with such arguments but other counts, or whose plan has served others
+  /// since: whether its `call` is ready to run with these. Else it is another, or these need a closer look.
+  bool resize(Repeat& repeat, const AnyGiven& given, int p, int rank, Team& team, bool asked);
 
   /// Keeps what these arguments came to, if it is of the kind that is kept. `forgotten`: all_forgotten from before they were
   /// looked at; `asked`: about its buffers, which lie in the host's memory. `p`, `rank`: of the ranks in this one's group.
@@ -327,18 +338,8 @@ class Repeats {
   static constexpr int place_bits = 5;  ///< 2^5: calls that take turns in a loop of a program are fewer
   static constexpr std::size_t places = std::size_t{1} << place_bits;
   std::size_t place_of(const Repeat& repeat) const { return static_cast<std::size_t>(&repeat - repeats_.data()); }
-  /// The operation that the program has called.
-  static Operation operation_of(const std::uint64_t* word) { return static_cast<Operation>(word[0] & 0xFF); }
 
  private:
-  template <class Given>
-  static std::size_t place(const Given& given) {
-    // The last one is a root, where there is one; without arrays, the third is a datatype, where there is one.
-    const int type = given.arrays > 0 ? 0 : std::min(2, given.words - 1);
-    const std::uint64_t sum = given.word.front() + given.word[type] + given.word.back();
-    return sum * 0x9E3779B97F4A7C15u >> (64 - place_bits);  // Fibonacci hashing: 2^64 / golden ratio
-  }
-
   template <class... Arguments>
   [[gnu::always_inline]] static bool resize_single_parts(Repeat& repeat, const Given<Arguments...>& given, int p,
                                                          int rank) {
@@ -357,24 +358,18 @@ class Repeats {
   static bool take_single_parts(Repeat& repeat, const AnyGiven& given, int p, int rank);
 
   /// Sets the sizes of repeat.call; whether they are those of a call that differs in nothing else and has data.
-  bool take_counts(Repeat& repeat, const std::uint64_t* word, int words, const GivenArray* array, int arrays, int p,
-                   int rank);
+  bool take_counts(Repeat& repeat, const AnyGiven& given, int p, int rank);
   /// Finds its plan, and where its data lie; whether it can run so.
   bool prepare(Repeat& repeat, Team& team, const void* send, void* recv);
-  static bool take_parts(Repeat& repeat, const std::uint64_t* word, const GivenArray* array, int arrays, int p,
-                         int rank);
+  static bool take_parts(Repeat& repeat, const AnyGiven& given, int p, int rank);
   template <class Integer>
-  static bool take_parts_of(Repeat& repeat, const std::uint64_t* word, const GivenArray* array, int arrays, int p,
-                            int rank);
+  static bool take_parts_of(Repeat& repeat, const AnyGiven& given, int p, int rank);
   static void find_range(Repeat& repeat);
   /// Where this rank's own data are not to begin.
-  static void find_span(Repeat& repeat, const GivenArray* array, int arrays, int p, int rank);
-  static bool revive(Repeat& repeat, const std::uint64_t* word, bool asked);
-  void watch(Repeat& repeat, const Job& job, const std::uint64_t* word, std::uint64_t forgotten, bool asked);
-  void find_units(Repeat& repeat, const Job& job, const std::uint64_t* word, const GivenArray* array, int arrays,
-                  int p);
-  static void find_single_parts(Repeat& repeat, const Call& call, const std::uint64_t* word, const GivenArray* array,
-                                int arrays);
+  static void find_span(Repeat& repeat, const AnyGiven& given, int p, int rank);
+  static void watch(Repeat& repeat, const Job& job, const AnyGiven& given, std::uint64_t forgotten, bool asked);
+  void find_units(Repeat& repeat, const Job& job, const AnyGiven& given, int p);
+  static void find_single_parts(Repeat& repeat, const Call& call, const AnyGiven& given);
 
   bool describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
                 const void* recv, Operation operation);
@@ -382,9 +377,9 @@ class Repeats {
   static int parts_of(const Repeat& repeat, const GivenArray& array) {
     return array.of_received ? repeat.parts_received : repeat.parts_sent;
   }
-  static bool same_elements(const Repeat& repeat, const GivenArray* arrays, int n) {
+  static bool same_elements(const Repeat& repeat, std::span<const GivenArray> arrays) {
     const std::byte* kept = repeat.elements.data();
-    for (const GivenArray& array : std::span(arrays, n)) {
+    for (const GivenArray& array : arrays) {
       const int parts = parts_of(repeat, array);
       if (parts == 0) continue;
       const std::size_t bytes = parts * array.element_bytes;

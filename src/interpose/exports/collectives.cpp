@@ -229,17 +229,16 @@ void settle(State& state, Operation operation) {
 /// Whether its buffers, if it has any, are asked about. A call that is checked is kept like such ones: no repeat() finds it.
 bool asks(const AnyGiven& given) { return checking() || (given.words > 1 && devices::any()); }
 
-/// Runs a call that was made before with such arguments, if there is one that is ready. `asked`: if there are devices, its buffers have to
+/// Runs a call that was made before with such arguments, if that is the one kept and is ready. `asked`: if there are devices, its buffers have to
 /// lie in the host's memory.
-bool repeat_known(State& state, Operation operation, const AnyGiven& given, bool asked) {
-  const Repeats::Repeat* known = state.repeats.find(given, asked);
-  if (!known || !Repeats::is_ready(*known)) return false;
-  const Bases bases = known->bases(given.send, given.recv);
+bool repeat_known(State& state, const Repeats::Repeat& known, const AnyGiven& given, bool asked) {
+  if (!Repeats::is_same(known, given, asked) || !Repeats::is_ready(known)) return false;
+  const Bases bases = known.bases(given.send, given.recv);
   if (asked)
     for (const std::byte* base : {bases.of[0], bases.of[1]})
       if (base && devices::driver_of(base)) return false;
-  check_run(state, state.team->run_again(*known->prepared, bases, &known->op.reduction));
-  settle(state, operation);
+  check_run(state, state.team->run_again(*known.prepared, bases, &known.op.reduction));
+  settle(state, given.operation());
   return true;
 }
 
@@ -254,25 +253,24 @@ void run_and_keep_part(State& state, const Repeats::Repeat& known, void* recv) {
 
 /// Serves a call by what is kept of calls with such arguments, whatever the counts. Nothing: there is no such thing; else
 /// null, or why the host has to serve it.
-std::optional<const char*> serve_known(State& state, MPI_Comm comm, Operation operation, const AnyGiven& given,
-                                       bool asked) {
+std::optional<const char*> serve_known(State& state, MPI_Comm comm, const AnyGiven& given, bool asked) {
   state.taking_part = true;
-  const bool revived = state.repeats.revive(given, asked);
-  const bool inherited = !state.formed && state.repeats.find(given, asked);
+  Repeats::Repeat& known = state.repeats.at(given);
+  const bool revived = Repeats::revive(known, given, asked);
+  const bool inherited = !state.formed && Repeats::is_same(known, given, asked);
   if (inherited) open_lanes(state, comm, true);
-  if ((asked || revived || inherited) && repeat_known(state, operation, given, asked)) return nullptr;
+  if ((asked || revived || inherited) && repeat_known(state, known, given, asked)) return nullptr;
   const Range group = state.own_group();
-  const Repeats::Repeat* const known = state.formed ? state.repeats.resize(given, group.count, state.rank - group.first,
-                                                                           *state.team, checking() && !devices::any())
-                                                    : nullptr;
-  if (!known) return std::nullopt;
-  if (known->prepared->choice.host) [[unlikely]]
-    return known->prepared->why.c_str();
-  if (known->keeps_part)
-    run_and_keep_part(state, *known, given.recv);
+  if (!state.formed || !state.repeats.resize(known, given, group.count, state.rank - group.first, *state.team,
+                                             checking() && !devices::any()))
+    return std::nullopt;
+  if (known.prepared->choice.host) [[unlikely]]
+    return known.prepared->why.c_str();
+  if (known.keeps_part)
+    run_and_keep_part(state, known, given.recv);
   else
-    check_run(state, state.team->run(known->prepared, known->call));
-  settle(state, operation);
+    check_run(state, state.team->run(known.prepared, known.call));
+  settle(state, given.operation());
   return nullptr;
 }
 
@@ -326,16 +324,16 @@ int repeat_checked(const Made& made, On on) {
   const MPI_Comm comm = communicator(on);
   State* const state = known_state(on);
   if (!state || may_be_revoked.load(std::memory_order_relaxed) || state->messages || devices::any()) return unlike_any;
-  const Repeats::Repeat* const known = state->repeats.find(given, true);
-  if (!known || !Repeats::is_ready(*known)) return unlike_any;
+  const Repeats::Repeat& known = state->repeats.at(given);
+  if (!Repeats::is_same(known, given, true) || !Repeats::is_ready(known)) return unlike_any;
   check::Kept* const kept =
-      check::find_kept(*state, *known, given, [&](check::Call& call) { made.arguments.describe(*state, call); });
+      check::find_kept(*state, known, given, [&](check::Call& call) { made.arguments.describe(*state, call); });
   if (!kept) return unlike_any;
   check::Watched& watched = *static_cast<check::Watched*>(state->check.get());
   check::Again checked(watched, *kept, made.caller);
   int result;
   try {
-    result = state->team->run_again(*known->prepared, known->bases(given.send, given.recv), &known->op.reduction);
+    result = state->team->run_again(*known.prepared, known.bases(given.send, given.recv), &known.op.reduction);
   } catch (...) {
     watched.compare();
     state->break_off();
@@ -347,7 +345,7 @@ int repeat_checked(const Made& made, On on) {
 
 const char* serve_blocking(const Made& made, State& state, MPI_Comm comm) {
   const bool asked = asks(*made.given);
-  if (const auto known = serve_known(state, comm, made.operation, *made.given, asked)) return *known;
+  if (const auto known = serve_known(state, comm, *made.given, asked)) return *known;
   state.taking_part = false;
   return serve_first(made, state, comm, asked);
 }
@@ -368,22 +366,22 @@ template <class... Arguments>
     return unlike_any;
   if (state->repeats.left_to_host(operation)) [[unlikely]]
     return left_to_host;
-  Repeats::Repeat* const known = state->repeats.find_but_for_counts(given);
-  if (!known) return unlike_any;
-  const bool same = Repeats::has_counts(*known, given);
-  const bool ready = same && Repeats::is_ready(*known);
+  Repeats::Repeat& known = state->repeats.at(given);
+  if (!Repeats::is_same_but_for_counts(known, given)) return unlike_any;
+  const bool same = Repeats::has_counts(known, given);
+  const bool ready = same && Repeats::is_ready(known);
   if (!ready) [[unlikely]] {
-    if (same && known->sizing == Repeats::of_host) return left_to_host;
-    if (((given.arrays > 0 || known->has_single_parts) &&
+    if (same && known.sizing == Repeats::of_host) return left_to_host;
+    if (((given.arrays > 0 || known.has_single_parts) &&
          state->team->keeps_statistics()) ||  // which want all sizes described
-        !Repeats::resize_at_once(*known, given, state->p, state->rank))
+        !Repeats::resize_at_once(known, given, state->p, state->rank))
       return unlike_any;
   }
   int result;
   try {
     if (!ready) [[unlikely]]
-      state->team->have_room(*known->prepared);
-    result = state->team->run_again(*known->prepared, known->bases(given.send, given.recv), &known->op.reduction);
+      state->team->have_room(*known.prepared);
+    result = state->team->run_again(*known.prepared, known.bases(given.send, given.recv), &known.op.reduction);
   } catch (...) {
     state->break_off();
     return raise_current(comm);
