@@ -7,7 +7,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -199,49 +198,49 @@ def _mpi(one: mpi.Mpi) -> Iterator[Finding]:
     except OmnesError as fault:
         yield Finding(name, WORKS, f"found; not tried, as nothing can be compiled for it: {fault.message}")
         return
-    begin = time.monotonic()
-    tried = _tried(one, name, program)
+    tried, seconds = _tried(one, name, program)
     yield tried
     if one.open_mpi and tried.state == WORKS and _FABRICS not in os.environ:
-        yield from _late(one, name, program, time.monotonic() - begin)
+        yield from _late(one, name, program, seconds)
 
 
 def _late(one: mpi.Mpi, name: str, program: Path, seconds: float) -> Iterator[Finding]:
     """Whether jobs, one of which took `seconds`, wait for Open MPI's btl/ofi: where libfabric finds nothing."""
     if seconds < _LATE_SECONDS:
         return
-    begin = time.monotonic()
-    again = _tried(one, name, program, {_FABRICS: _NO_FABRICS})
-    saved = seconds - (time.monotonic() - begin)
+    again, fewer_seconds = _tried(one, name, program, {_FABRICS: _NO_FABRICS})
+    saved = seconds - fewer_seconds
     if again.state == WORKS and saved > _LATE_SECONDS:
         what = f"each job starts {saved:.1f} s later than it could, as libfabric looks for networks"
         yield Finding(name, COSTS, what, "Where it has none to serve:", f"export {_FABRICS}={_NO_FABRICS}")
 
 
-def _tried(one: mpi.Mpi, name: str, program: Path, more_variables: Mapping[str, str] | None = None) -> Finding:
-    """Whether a program on two ranks finds omnes in front of its MPI, and its memory shared."""
+def _tried(
+    one: mpi.Mpi, name: str, program: Path, more_variables: Mapping[str, str] | None = None
+) -> tuple[Finding, float]:
+    """Whether a program on two ranks finds omnes in front of its MPI, and its memory shared; and its seconds."""
     with tempfile.TemporaryDirectory(prefix=".omnes-doctor-", dir=launch.meeting_place([])) as folder:
         more = ["--oversubscribe"] if one.open_mpi else []  # an allocation may have a slot for one rank only
         variables = {"OMNES_STATS": folder, **(more_variables or {})}
         started = launch.prepare([str(program)], _RANKS, more, launcher=str(one.launcher), variables=variables)
         with tempfile.TemporaryFile("w+", errors="replace") as said_all:
             try:
-                _, code = to_the_end(started, said_all, _LIMIT_SECONDS)
+                seconds, code = to_the_end(started, said_all, _LIMIT_SECONDS)
             except subprocess.TimeoutExpired:
                 what = f"a program on {_RANKS} ranks does not end in {_LIMIT_SECONDS:.0f} s"
-                return Finding(name, FAILS, what, "Try:", str(started))
+                return Finding(name, FAILS, what, "Try:", str(started)), _LIMIT_SECONDS
             said_all.seek(0)
             complaint = last_words(said_all.read())
         report = statistics.merge(Path(folder))
     if code != 0:
-        return Finding(name, FAILS, f"exit code {code}: {complaint}", "Try:", str(started))
-    if report is None or report["reports"] < _RANKS:
-        return Finding(
-            name, FAILS, "omnes does not reach the ranks: LD_PRELOAD is lost on the way", "Try:", str(started)
-        )
-    if report["wrong_family"] or not report["entries"]:
-        return Finding(name, FAILS, statistics.summary(report), "Try:", str(started))
-    return Finding(name, WORKS, f"a program on {_RANKS} ranks: {statistics.summary(report)}")
+        wrong = f"exit code {code}: {complaint}"
+    elif report is None or report["reports"] < _RANKS:
+        wrong = "omnes does not reach the ranks: LD_PRELOAD is lost on the way"
+    elif report["wrong_family"] or not report["entries"]:
+        wrong = statistics.summary(report)
+    else:
+        return Finding(name, WORKS, f"a program on {_RANKS} ranks: {statistics.summary(report)}"), seconds
+    return Finding(name, FAILS, wrong, "Try:", str(started)), seconds
 
 
 def _word(file: Path) -> str | None:
