@@ -73,9 +73,13 @@ SETTINGS: dict[str, dict[str, str]] = {
 
 
 def build(of: mpi.Mpi, folder: Path, name: str) -> Path:
-    """The program for one MPI, made once per folder."""
+    """The program for one MPI, made once per folder and state of its source."""
     words = [compiler(of), "-std=c++20", "-O1", "-g", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", SOURCE, "-pthread"]
-    return compile_once(folder / f"random-{name.replace(' ', '-')}", words)
+    program = folder / f"random-{name.replace(' ', '-')}"
+    changed = max(file.stat().st_mtime for file in SOURCE.parent.iterdir())
+    if program.exists() and program.stat().st_mtime < changed:
+        program.unlink()
+    return compile_once(program, words)
 
 
 @dataclass(frozen=True)

@@ -50,12 +50,12 @@ class Runner {
       where.step = prefix_ + std::to_string(i);
       if (!options.wants(where.step)) continue;
       if (prefix_.empty())
-        std::snprintf(running, sizeof running, "HANG seed %llu step %d\n", static_cast<unsigned long long>(seed_), i);
+        std::snprintf(running, sizeof running, " seed %llu step %d\n", static_cast<unsigned long long>(seed_), i);
       step(i);
     }
     where.step = prefix_ + "end";
     if (prefix_.empty())
-      std::snprintf(running, sizeof running, "HANG seed %llu step end\n", static_cast<unsigned long long>(seed_));
+      std::snprintf(running, sizeof running, " seed %llu step end\n", static_cast<unsigned long long>(seed_));
     end();
   }
 
@@ -354,10 +354,18 @@ class Runner {
   }
 };
 
-/// Only functions that a signal may interrupt.
+/// Handlers of signals: they call only functions that a signal may interrupt.
+void tell(const char (&what)[5]) {
+  if (write(2, what, 4) < 0 || write(2, running, std::strlen(running)) < 0) _exit(4);
+}
 void out_of_time(int) {
-  if (write(2, running, std::strlen(running)) < 0) _exit(4);
+  tell("HANG");
   _exit(3);
+}
+void crashed(int signal) {
+  tell("FAIL");
+  std::signal(signal, SIG_DFL);
+  raise(signal);
 }
 
 [[noreturn]] void usage() {
@@ -425,6 +433,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(everybody, &rank);
   options.program = argv[0];
   std::signal(SIGALRM, out_of_time);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT})
+    std::signal(signal, crashed);  // not the MPI's own handlers
   if (!options.spawned.empty()) {
     MPI_Comm parents;
     MPI_Comm_get_parent(&parents);
