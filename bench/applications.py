@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from lab.applications import applications_page, description, installing, measuring
-from lab.applications.running import Case
+from lab.applications.running import STOCK, WAYS, Case
 from omnes.bench import host
 from omnes.errors import OmnesError
 from omnes.terminal import files, progress, toml_files
@@ -23,6 +23,13 @@ RANKS = (2, 4, 8)
 @click.option("--times", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Rounds of a case.")
 @click.option("--mpi", "mpis", type=click.Choice(list(description.MPIS)), multiple=True, help="Only this one.")
 @click.option(
+    "--way",
+    "ways",
+    type=click.Choice([way for way in WAYS if way != STOCK]),
+    multiple=True,
+    help="Only so, and the stock MPI.  [default: all]",
+)
+@click.option(
     "--install", is_flag=True, help="Bring what is missing: packages by apt, sources by git. Measures nothing."
 )
 @click.option("--results", metavar="FILE", help="Without its ending.  [default: today's in bench/results]")
@@ -33,6 +40,7 @@ def main(
     ranks: tuple[int, ...],
     times: int,
     mpis: tuple[str, ...],
+    ways: tuple[str, ...],
     install: bool,
     results: str | None,
     only_page: bool,
@@ -67,7 +75,9 @@ def main(
             raise OmnesError("nothing to measure: no program is installed (--install), or none runs with so many ranks")
         click.echo(f"== results: {records.path}", err=True)
         with progress.Steps("cases") as steps:
-            measuring.measure(cases, times, records, steps.begin)
+            measuring.measure(
+                cases, times, records, steps.begin, (STOCK, *(ways or [way for way in WAYS if way != STOCK]))
+            )
     everything = {path.stem: description.read(path) for path in toml_files.pick(HERE / "programs", [], "program")}
     everything.update((program.name, program) for program in programs)
     click.echo(applications_page.write(records, list(everything.values())))

@@ -175,6 +175,18 @@ def test_a_program_is_measured(tmp_path, mpi: Mpi):
     assert measured.rounds[OMNES][0]["loop"] == 1.5
     with pytest.raises(RunFailed, match="on the stock MPI 4"):
         run(case, OMNES, "sum 4\n")
+    some = Records(tmp_path / "of-one-way.jsonl")
+    measuring.measure([case], 1, some, lambda *_: None, (STOCK, OMNES))
+    page = Path(applications_page.write(some, [of])).read_text()
+    assert set(some.cases[measuring.key_of(case)].rounds) == {STOCK, OMNES}
+    assert "| omnes, wall time |" in page and "| omnes heap, wall time |" not in page
+    assert _rounds(page) == 1
+
+
+def _rounds(page: str) -> int:
+    head, _, row = page.partition("## All programs")[2].strip().splitlines()[:3]
+    names, values = ([cell.strip() for cell in line.split("|")] for line in (head, row))
+    return int(values[names.index("rounds")])
 
 
 @pytest.mark.parametrize(

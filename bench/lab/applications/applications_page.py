@@ -63,7 +63,8 @@ def _overview(cases: Mapping[Key, Measured], of: Mapping[str, Description], ways
     rows = []
     for key, measured in cases.items():
         first = of[key.program].figures[0]
-        row = [key.program, key.mpi, str(key.ranks), _share(measured.profile), str(measured.done())]
+        rounds = measured.done((STOCK, *ways))
+        row = [key.program, key.mpi, str(key.ranks), _share(measured.profile), str(rounds)]
         rows.append(row + [_ratio(measured, way, figure) for way in ways for figure in (first, _WALL)])
     heads = ["program", "MPI", "ranks", "in collectives", "rounds"]
     heads += [f"{way}, {what}" for way in ways for what in ("its own figure", "wall time")]

@@ -45,9 +45,9 @@ class Measured:
     failed: dict[str, str] = field(default_factory=dict)
     profile: dict[str, Any] = field(default_factory=dict)
 
-    def done(self) -> int:
-        """Rounds in which all that did not fail ran."""
-        alive = [self.rounds.get(way, {}) for way in WAYS if way not in self.failed]
+    def done(self, ways: Sequence[str] = tuple(WAYS)) -> int:
+        """Rounds in which all of these that did not fail ran."""
+        alive = [self.rounds.get(way, {}) for way in ways if way not in self.failed]
         return min((len(of) for of in alive), default=0)
 
     def both(self, way: str, figure: str) -> tuple[list[float], list[float]]:
@@ -99,8 +99,10 @@ class Records:
 Progress = Callable[[int, int, object, "float | None"], None]
 
 
-def measure(cases: Sequence[Case], times: int, records: Records, progress: Progress) -> None:
-    """What the records do not have yet."""
+def measure(
+    cases: Sequence[Case], times: int, records: Records, progress: Progress, ways: Sequence[str] = tuple(WAYS)
+) -> None:
+    """What the records do not have yet of these ways, of which the first is the stock MPI's."""
     if set_here := sorted(name for name in os.environ if name.startswith(_SETTINGS)):
         raise OmnesError(f"unset what would change the measurement: {' '.join(set_here)}")
     if not records.campaign:
@@ -109,23 +111,24 @@ def measure(cases: Sequence[Case], times: int, records: Records, progress: Progr
     elif records.campaign["machine"]["name"] != host.name():
         raise OmnesError(f"{records.path} was begun on {records.campaign['machine']['name']}: name a new file")
     for number, case in enumerate(cases):
-        _measure(case, times, records, lambda what, at=number: progress(at, len(cases), what, None))  # type: ignore[misc]
+        _measure(case, times, records, lambda what, at=number: progress(at, len(cases), what, None), ways)  # type: ignore[misc]
 
 
 def key_of(case: Case) -> Key:
     return Key(case.program.name, case.mpi.name, case.ranks)
 
 
-def _measure(case: Case, times: int, records: Records, progress: Callable[[str], None]) -> None:
+def _measure(case: Case, times: int, records: Records, progress: Callable[[str], None], wanted: Sequence[str]) -> None:
     key = key_of(case)
     measured = records.case(key)
-    if STOCK in measured.failed or (measured.profile and measured.done() >= times):
+    known = measured.profile or OMNES not in wanted
+    if STOCK in measured.failed or (known and measured.done(wanted) >= times):
         return
-    stock = _tried(case, key, records, progress)
+    stock = _tried(case, key, records, progress, wanted)
     if stock is None:
         return
-    for number in range(measured.done(), times):
-        ways = [way for way in WAYS if way not in measured.failed]
+    for number in range(measured.done(wanted), times):
+        ways = [way for way in wanted if way not in measured.failed]
         turn = number % len(ways)
         for way in [*ways[turn:], *ways[:turn]]:
             if number in measured.rounds.get(way, {}):
@@ -142,7 +145,9 @@ def _measure(case: Case, times: int, records: Records, progress: Callable[[str],
             return
 
 
-def _tried(case: Case, key: Key, records: Records, progress: Callable[[str], None]) -> str | None:
+def _tried(
+    case: Case, key: Key, records: Records, progress: Callable[[str], None], wanted: Sequence[str]
+) -> str | None:
     """The stock MPI's output; None where it fails. Statistics show whether omnes is loaded."""
     way = STOCK
     try:
@@ -152,7 +157,7 @@ def _tried(case: Case, key: Key, records: Records, progress: Callable[[str], Non
         records.add("failed", key, way=way, what=fault.message)
         return None
     measured = records.case(key)
-    for way in (way for way in WAYS if way != STOCK):
+    for way in (way for way in wanted if way != STOCK):
         if way in measured.failed or (measured.profile if way == OMNES else measured.rounds.get(way)):
             continue
         progress(f"{key}: first run, {way}")
