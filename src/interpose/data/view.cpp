@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "interpose/devices/drivers.hpp"
@@ -74,6 +75,25 @@ void move_blocks(MPI_Datatype type, std::byte* element, std::size_t offset, Move
     return true;
   });
   if (!all) throw Failure{MPI_ERR_COUNT};
+}
+
+/// Calls move(block, packed, bytes) for each block of the view's elements, which are alike, with where it lies when
+/// packed. Its bytes are a constant for the usual numbers, of which a column of a matrix by rows has one in each block.
+template <class Packed, class Move>
+void for_each_block_of(const View& view, Packed* packed, Move move) {
+  const auto go = [&](auto bytes) {
+    for (std::size_t i = 0; i < view.count; ++i) {
+      std::byte* block = view.address + static_cast<std::ptrdiff_t>(i) * view.info->extent;
+      for (std::size_t left = view.info->size; left > 0; left -= bytes, block += view.info->stride, packed += bytes)
+        move(block, packed, bytes);
+    }
+  };
+  switch (view.info->block) {
+    case 4: return go(std::integral_constant<std::size_t, 4>{});
+    case 8: return go(std::integral_constant<std::size_t, 8>{});
+    case 16: return go(std::integral_constant<std::size_t, 16>{});
+    default: return go(view.info->block);
+  }
 }
 
 /// Bytes in a row.
@@ -200,6 +220,12 @@ void View::pack(std::byte* to) const {
     std::memcpy(to, address, bytes);
     return;
   }
+  if (info->block != 0 && address != nullptr) {
+    for_each_block_of(*this, to, [](const std::byte* block, std::byte* packed, std::size_t size) {
+      std::memcpy(packed, block, size);
+    });
+    return;
+  }
   in_pieces(*this, 0, [&](std::byte* elements, int some, MPI_Datatype of, std::size_t offset, int room) {
     int position = 0;
     return host.Pack(elements, some, of, to + offset, room, &position, process().self);
@@ -215,6 +241,12 @@ void View::unpack(const std::byte* from) const {
   }
   if (gapless) {
     std::memcpy(address, from, bytes);
+    return;
+  }
+  if (info->block != 0 && address != nullptr) {
+    for_each_block_of(*this, from, [](std::byte* block, const std::byte* packed, std::size_t size) {
+      std::memcpy(block, packed, size);
+    });
     return;
   }
   in_pieces(*this, 0, [&](std::byte* elements, int some, MPI_Datatype of, std::size_t offset, int size) {

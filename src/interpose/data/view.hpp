@@ -1,8 +1,9 @@
 // A program's buffer (address, count, datatype) seen as contiguous bytes.
 //
-// Data without gaps are used where they lie. Others pass through staging memory by MPI_Pack and MPI_Unpack: packed()
-// before the call, landing() for what the call will write, land() after it. So do data in a device's memory, which its
-// driver copies block by block: what lies in gaps is not touched.
+// Data without gaps are used where they lie. Others pass through staging memory: packed() before the call, landing() for
+// what the call will write, land() after it. Blocks that are alike, as rows and columns of matrices, are copied there and
+// back, all else goes by MPI_Pack and MPI_Unpack. So do data in a device's memory, which its driver copies block by
+// block: what lies in gaps is not touched.
 #pragma once
 
 #include "interpose/data/staging.hpp"

@@ -46,6 +46,7 @@ OMNES_EXPORT(Type_create_resized, Wide element, MPI_Aint lb, MPI_Aint extent, MP
                  [&](MPI_Datatype type, TypeInfo info) {
                    info.kind = TypeClass::derived;
                    info.element.reset();
+                   if (info.contiguous) info.block = info.size, info.stride = info.extent;
                    info.contiguous = info.contiguous && extent == info.extent;
                    info.extent = extent;
                    constructed::note(type, info);

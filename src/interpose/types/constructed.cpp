@@ -1,10 +1,10 @@
 // A note for each of the types that were made last, by this thread.
 #include "interpose/types/constructed.hpp"
 
-#include <map>
+#include <array>
 #include <mutex>
 #include <new>
-#include <tuple>
+#include <unordered_map>
 
 namespace omnes::interpose::constructed {
 
@@ -26,21 +26,32 @@ Note* find(MPI_Datatype type) {
   return note.type == type && note.generation == TypeCache::generation(type) ? &note : nullptr;
 }
 
-auto shape_of(const TypeInfo& info) {
-  return std::tuple(info.size, info.extent, info.true_lb, info.true_extent, info.contiguous);
+using Shape = std::array<std::uint64_t, 7>;
+Shape shape_of(const TypeInfo& info) {
+  const auto number = [](MPI_Aint bytes) { return static_cast<std::uint64_t>(bytes); };
+  return {info.size,       number(info.extent), number(info.true_lb), number(info.true_extent),
+          info.contiguous, info.block,          number(info.stride)};
 }
+struct HashOfShape {
+  std::size_t operator()(const Shape& shape) const {
+    std::uint64_t hash = 0;
+    for (const std::uint64_t part : shape) hash = (hash ^ part) * 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
+    return hash ^ hash >> 32;
+  }
+};
 
 const TypeInfo* shared(const TypeInfo& info) try {
   OMNES_FAST_THREAD_LOCAL static const TypeInfo* last = nullptr;
   if (last && shape_of(*last) == shape_of(info)) return last;
-  constexpr std::size_t max_kinds = 4096;
-  static auto& kinds = *new std::map<decltype(shape_of(info)), TypeInfo>;  // lives as long as the process
+  constexpr std::size_t max_kinds = 16384;                                     // some 3 MB
+  static auto& kinds = *new std::unordered_map<Shape, TypeInfo, HashOfShape>;  // lives as long as the process
   static auto& mutex = *new std::mutex;
+  const Shape shape = shape_of(info);
   const std::lock_guard lock(mutex);
-  auto known = kinds.find(shape_of(info));
+  auto known = kinds.find(shape);
   if (known == kinds.end()) {
     if (kinds.size() == max_kinds) return nullptr;
-    known = kinds.emplace(shape_of(info), info).first;
+    known = kinds.emplace(shape, info).first;
     known->second.shared = true;
   }
   return last = &known->second;
@@ -72,6 +83,8 @@ void note_blocks(MPI_Datatype made, const TypeInfo& element, MPI_Count count, MP
   info.contiguous = stride == block;
   info.size = static_cast<std::size_t>(count * block);
   info.extent = info.true_extent = static_cast<MPI_Aint>(all);
+  info.block = static_cast<std::size_t>(block);
+  info.stride = static_cast<MPI_Aint>(stride);
   note(made, info);
 }
 
