@@ -170,6 +170,44 @@ TEST(Lanes, AreNotMistakenForEachOther) {
   }
 }
 
+// Rows and columns of a matrix, each time of another shape: what lies between their blocks stays as it is.
+void hand_on_blocks() {
+  int rank;
+  programs::begin();
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  constexpr int row = 24, rows = 12;
+  for (int length = 1; length < 6; ++length)
+    for (const int gap : {1, 7}) {
+      const int stride = length + gap, elements = 2, extent = (rows + 1) * row;
+      MPI_Datatype blocks, spread;
+      if (gap == 1)
+        MPI(Type_vector(rows, length, stride, MPI_INT, &blocks));
+      else
+        MPI(Type_create_hvector(rows, length, stride * MPI_Aint{sizeof(int)}, MPI_INT, &blocks));
+      MPI(Type_create_resized(blocks, 0, extent * MPI_Aint{sizeof(int)}, &spread));
+      MPI(Type_commit(&spread));
+      std::vector<int> data(elements * extent, -1);
+      const auto in_block = [&](int i) {
+        return i % extent < (rows - 1) * stride + length && i % extent % stride < length;
+      };
+      for (int i = 0; i < elements * extent && rank == 1; ++i)
+        if (in_block(i)) data[i] = i;
+      MPI(Bcast(data.data(), elements, spread, 1, MPI_COMM_WORLD));
+      for (int i = 0; i < elements * extent; ++i)
+        if (const int right = in_block(i) ? i : -1; data[i] != right)
+          fake::fail("blocks of %d, %d apart: element %d is %d", length, stride, i, data[i]);
+      MPI(Type_free(&spread));
+      MPI(Type_free(&blocks));
+    }
+  programs::end();
+}
+
+TEST(Blocks, ArePackedWithoutTheHost) {
+  const fake::Result result = fake::run({}, hand_on_blocks);
+  EXPECT_EQ(result.wrong, "");
+  for (const auto& calls : result.calls) EXPECT_EQ(calls.count("Pack") + calls.count("Unpack"), 0);
+}
+
 // What a program does wrong is told in one line, and what it does right is not.
 class Faults : public testing::TestWithParam<programs::Fault> {};
 
