@@ -411,8 +411,8 @@ inline void all_completions() {
 }
 
 /// Goes on after errors. A call that has failed may be made once more: either it has done nothing, and is as good as any,
-/// or it and all that follow fail. What returns without an error is right. What a call that has failed was given stays as it is:
-/// the host may still send it.
+/// or it and all that follow fail. What returns without an error is right. Buffers of a call that has failed are not used again:
+/// where only MPI_Wait has failed, the operation is still under way.
 class GoingOn {
  public:
   GoingOn() {
@@ -459,10 +459,11 @@ class GoingOn {
         };
         const auto come = [&] {
           ++calls_;
-          if (std::exchange(failed, false)) {
-            sent_.push_back(std::move(a.send));
-            a.send.resize(sent_.back().size());
-          }
+          if (std::exchange(failed, false))
+            for (auto* const buffer : {&a.send, &a.recv}) {
+              given_.push_back(std::move(*buffer));
+              buffer->resize(given_.back().size());
+            }
           for (int i = 0; i < p_ * count; ++i)
             reinterpret_cast<int*>(a.send.data())[i] = value(calls_, rank_, i % count);
         };
@@ -490,13 +491,13 @@ class GoingOn {
         }
         if (made) WENT_WELL(MPI_Request_free(&request));
       }
-    sent_.push_back(std::move(a.send));
+    for (auto* const buffer : {&a.send, &a.recv}) given_.push_back(std::move(*buffer));
   }
 
   MPI_Comm twin_;
   MPI_Op op_;
   int p_, rank_, calls_ = 0;
-  std::vector<std::vector<std::byte>> sent_;
+  std::vector<std::vector<std::byte>> given_;
 };
 inline void all_going_on() { GoingOn(); }
 
