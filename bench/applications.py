@@ -75,9 +75,7 @@ def main(
             raise OmnesError("nothing to measure: no program is installed (--install), or none runs with so many ranks")
         click.echo(f"== results: {records.path}", err=True)
         with progress.Steps("cases") as steps:
-            measuring.measure(
-                cases, times, records, steps.begin, (STOCK, *(ways or [way for way in WAYS if way != STOCK]))
-            )
+            measuring.measure(cases, times, records, steps.begin, (STOCK, *ways) if ways else tuple(WAYS))
     everything = {path.stem: description.read(path) for path in toml_files.pick(HERE / "programs", [], "program")}
     everything.update((program.name, program) for program in programs)
     click.echo(applications_page.write(records, list(everything.values())))
