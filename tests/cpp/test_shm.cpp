@@ -79,13 +79,25 @@ struct Sending {
   Endpoint& endpoint;
   std::vector<std::int32_t> readers;  // empty: publish
   Bytes data;
+  bool from_source = false;
   Transfer transfer{};
   bool complete = false;
 
+  static void write(void* context, std::size_t offset, std::byte* to, std::size_t bytes) {
+    const auto& self = *static_cast<Sending*>(context);
+    ASSERT_LE(offset + bytes, self.data.size());
+    std::memcpy(to, self.data.data() + offset, bytes);
+  }
   bool step() {
-    if (!complete)
+    if (complete) return true;
+    if (from_source) {
+      const Source source{write, this};
+      complete = readers.empty() ? endpoint.publish(source, data.size(), transfer)
+                                 : endpoint.send(readers, source, data.size(), transfer);
+    } else {
       complete = readers.empty() ? endpoint.publish(data.data(), data.size(), transfer)
                                  : endpoint.send(readers, data.data(), data.size(), transfer);
+    }
     return complete;
   }
 };
@@ -139,7 +151,7 @@ const std::size_t sizes[] = {0,  1,  3,  4,  7,  8,     9, 15,    16,    17,    
 
 struct Mode {
   const char* name;
-  bool published, through_sink, single_copy;
+  bool published, through_sink, single_copy, from_source = false;
 };
 
 class MessageTest : public testing::TestWithParam<Mode> {};
@@ -153,7 +165,7 @@ TEST_P(MessageTest, ArrivesAtAnySizeAndNumber) {
     unsigned seed = 0;
     for (int round = 0; round < 8; ++round)
       for (const std::size_t bytes : sizes) {
-        Sending out{ranks[1], {}, pattern(bytes, ++seed)};
+        Sending out{ranks[1], {}, pattern(bytes, ++seed), mode.from_source};
         if (!mode.published) out.readers = {0, 2};
         Receiving in0{ranks[0], 1, mode.published, mode.through_sink, Bytes(bytes)};
         Receiving in2{ranks[2], 1, mode.published, mode.through_sink, Bytes(bytes)};
@@ -162,7 +174,7 @@ TEST_P(MessageTest, ArrivesAtAnySizeAndNumber) {
         ASSERT_EQ(in2.data, out.data) << bytes;
         ASSERT_TRUE(in0.aligned && in2.aligned) << bytes;
         if (bytes <= inline_bytes) continue;
-        ASSERT_EQ(out.transfer.posted(), mode.single_copy) << bytes;
+        ASSERT_EQ(out.transfer.posted(), mode.single_copy && !mode.from_source) << bytes;
       }
     for (int rank = 0; rank < 3; ++rank) {
       EXPECT_FALSE(ranks[rank].mismatch());
@@ -176,7 +188,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Mode{"set", false, false, false}, Mode{"set_sink", false, true, false},
                     Mode{"published", true, false, false}, Mode{"published_sink", true, true, false},
                     Mode{"set_single", false, false, true}, Mode{"set_single_sink", false, true, true},
-                    Mode{"published_single", true, false, true}, Mode{"published_single_sink", true, true, true}),
+                    Mode{"published_single", true, false, true}, Mode{"published_single_sink", true, true, true},
+                    Mode{"set_source", false, false, false, true}, Mode{"published_source", true, true, false, true},
+                    Mode{"set_source_single", false, true, true, true}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Endpoint, BuffersExactlyARing) {
@@ -763,6 +777,16 @@ TEST(OutwardCopy, CopiesThroughTheCachesAndPastThem) {
   const auto copy = [&](void* to, const void* from, std::size_t bytes) { outward.copy(to, from, bytes); };
   for (int i = 0; i < 30; ++i)  // both ways: each is tried once in so many copies
     check_copies(copy, {0, 100, 4095, 4096, 4097, 5000}, {0, 1, 32}, {0, 31});
+}
+
+TEST(OutwardCopy, BringsThereWhatIsFilledInInBothWays) {
+  OutwardCopy outward;
+  const auto fill = [&](void* to, const void* from, std::size_t bytes) {
+    outward.fill(static_cast<std::byte*>(to), bytes, OutwardCopy::not_known, [&](std::byte* there) {
+      if (bytes > 0) std::memcpy(there, from, bytes);
+    });
+  };
+  for (int i = 0; i < 30; ++i) check_copies(fill, {0, 100, 4095, 4096, 4097, 5000}, {0, 1, 32}, {0, 31});
 }
 
 TEST(OutwardCopy, DoesWhatItsReaderIsFasterWith) {

@@ -107,42 +107,57 @@ void Pace::note(float ticks_a_byte) {
 #if defined(__x86_64__)
 std::uint64_t Pace::ticks() { return __rdtsc(); }
 
-OutwardCopy::Written OutwardCopy::copy(void* to, const void* from, std::size_t bytes, const Paces& reading) {
+bool OutwardCopy::can_choose(std::size_t bytes) {
   constexpr std::size_t differs_from = 4096;  // bytes; shorter copies say little about a way
+  return has_avx2 && bytes >= differs_from && bytes < past_cache_from;
+}
+
+OutwardCopy::Written OutwardCopy::choose(const Paces& reading) {
   // Copies. To read the clock takes as long as to copy 1 KiB.
   constexpr unsigned timed_each = 8, other_way_each = 128;
   static_assert(other_way_each % timed_each == 0, "the other way is taken to be timed");
   // Ticks a byte that what was written past the caches costs its reader more, as long as that is not known: 10 ns a line,
   // where a tick takes 0.4 ns.
   constexpr float reading_from_memory = 0.4F;
-  if (!has_avx2 || bytes < differs_from || bytes >= past_cache_from) {
-    copy_bytes(to, from, bytes);
-    return {};
-  }
   const auto& [through, past] = writing_;
   const auto& [read_through, read_past] = reading;
   const bool known = read_through.value() > 0 && read_past.value() > 0;
   const float worth = known ? read_past.value() - read_through.value() : reading_from_memory;
   bool go_past = through.value() > past.value() + worth;
   if (++copies_ % other_way_each == 0) go_past = !go_past;
-  const Written written{go_past ? Way::past_caches : Way::through_caches, copies_ % timed_each == 0};
-  writing_[static_cast<std::size_t>(written.way)].time(written.timed, bytes, [&] {
-    if (go_past)
-      copy_avx2<true>(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
-    else
-      copy_bytes(to, from, bytes);
-  });
-  return written;
+  return {go_past ? Way::past_caches : Way::through_caches, copies_ % timed_each == 0};
+}
+
+void OutwardCopy::copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
+  copy_avx2<true>(to, from, bytes);
 }
 #else
 std::uint64_t Pace::ticks() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-OutwardCopy::Written OutwardCopy::copy(void* to, const void* from, std::size_t bytes, const Paces&) {
+bool OutwardCopy::can_choose(std::size_t) { return false; }
+
+OutwardCopy::Written OutwardCopy::choose(const Paces&) { return {}; }
+
+void OutwardCopy::copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
   copy_bytes(to, from, bytes);
-  return {};
 }
 #endif
+
+OutwardCopy::Written OutwardCopy::copy(void* to, const void* from, std::size_t bytes, const Paces& reading) {
+  if (!can_choose(bytes)) {
+    copy_bytes(to, from, bytes);
+    return {};
+  }
+  const Written written = choose(reading);
+  writing_[static_cast<std::size_t>(written.way)].time(written.timed, bytes, [&] {
+    if (written.way == Way::past_caches)
+      copy_past_caches(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
+    else
+      copy_bytes(to, from, bytes);
+  });
+  return written;
+}
 
 }  // namespace omnes::shm

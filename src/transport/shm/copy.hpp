@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace omnes::shm {
 
@@ -58,10 +59,31 @@ class OutwardCopy {
 
   /// Copies like copy_bytes(), and says how. `reading`: how fast who needs them reads what was written in each way.
   Written copy(void* to, const void* from, std::size_t bytes, const Paces& reading = not_known);
+  /// The same for what fill(address) writes: past the caches it goes by memory of its own. Throws std::bad_alloc.
+  template <class Fill>
+  Written fill(std::byte* to, std::size_t bytes, const Paces& reading, Fill fill) {
+    if (!can_choose(bytes)) {
+      fill(to);
+      return {};
+    }
+    const Written written = choose(reading);
+    const bool past = written.way == Way::past_caches;
+    if (past && piece_.size() < bytes) piece_.resize(bytes);
+    writing_[static_cast<std::size_t>(written.way)].time(written.timed, bytes, [&] {
+      fill(past ? piece_.data() : to);
+      if (past) copy_past_caches(to, piece_.data(), bytes);
+    });
+    return written;
+  }
 
  private:
+  static bool can_choose(std::size_t bytes);
+  Written choose(const Paces& reading);
+  static void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes);
+
   Paces writing_{};
   unsigned copies_ = 0;
+  std::vector<std::byte> piece_;
 };
 
 }  // namespace omnes::shm

@@ -199,17 +199,17 @@ void Endpoint::occupy(int slot, const Target& to) {
   }
 }
 
-bool Endpoint::send_slowly(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer) {
+bool Endpoint::send_slowly(const Target& to, const Outgoing& message, std::size_t bytes, Transfer& transfer) {
   using Stage = Transfer::Stage;
-  if (transfer.split != 0) return send_split(to, data, bytes, transfer);
+  if (transfer.split != 0) return send_split(to, message, bytes, transfer);
   if (transfer.stage == Stage::fresh) {
-    if (!single(to, data, bytes)) {
+    if (message.source.fn != nullptr || !single(to, message.data, bytes)) {
       transfer.stage = Stage::fragments;
     } else if (!to.published && to.readers.size() > 1) {
       split(to, transfer);
-      return send_split(to, data, bytes, transfer);
+      return send_split(to, message, bytes, transfer);
     } else if (room(to)) {
-      RemoteBuffer source = bring_into_heap(data, bytes);
+      RemoteBuffer source = bring_into_heap(message.data, bytes);
       source.busy_sender = transfer.busy;
       post(to, header(Carry::single, true, 0), &source, sizeof source);
       transfer.last = to.published ? published_.sent : peers_[to.readers[0]].out.sent;
@@ -220,38 +220,54 @@ bool Endpoint::send_slowly(const Target& to, const std::byte* data, std::size_t 
     }
   }
   if (transfer.stage == Stage::posted) {
-    help(to, data, bytes, transfer.last);
+    help(to, message.data, bytes, transfer.last);
     const bool complete = taken(to.published ? everyone : to.readers[0], transfer.last);
     if (complete) --posted_;
     return complete;
   }
-  return send_fragments(to, data, bytes, transfer);
+  return send_fragments(to, message, bytes, transfer);
 }
 
-bool Endpoint::send_fragments(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer) {
+// Fills a slot that readers are to see next.
+OutwardCopy::Written Endpoint::write_slot(const Target& to, int slot, const Outgoing& message, std::size_t offset,
+                                          std::size_t bytes) {
+  std::byte* const into = layout_.slot(rank_, slot);
+  const auto& reading = to.readers.empty() ? OutwardCopy::not_known : peers_[to.readers[0]].consumed->reading;
+  const auto& [fill, context] = message.source;
+  if (fill == nullptr) return into_slots_.copy(into, message.data + offset, bytes, reading);
+  return gathered_into_slots_.fill(into, bytes, reading,
+                                   [&](std::byte* there) { fill(context, offset, there, bytes); });
+}
+
+bool Endpoint::send_fragments(const Target& to, const Outgoing& message, std::size_t bytes, Transfer& transfer) {
   const bool set = !to.published && to.readers.size() > 1;
+  const Source& source = message.source;
+  std::byte inside[inline_bytes];
+  const auto next_inside = [&](std::size_t n) -> const std::byte* {
+    if (source.fn == nullptr) return message.data + transfer.done;
+    source.fn(source.context, transfer.done, inside, n);
+    return inside;
+  };
   while (room(to)) {
     const std::size_t left = bytes - transfer.done;
-    const std::byte* next = data + transfer.done;
     if (left <= inline_bytes) {
-      post(to, header(Carry::inside, true, left), next, left);
+      post(to, header(Carry::inside, true, left), next_inside(left), left);
       return true;
     }
     std::size_t n = std::min(left, geometry_.slot_bytes);
     if (bytes <= inline_message_bytes) {
       n = inline_fragment_bytes;
-      post(to, header(Carry::inside, false, n), next, n);
+      post(to, header(Carry::inside, false, n), next_inside(n), n);
     } else if (const int slot = free_slot(n); slot >= 0) {
       transfer.stalled = 0;
       starved_ -= starved_ / 4;  // where slots were short they soon are again
-      const auto& reading = to.readers.empty() ? OutwardCopy::not_known : peers_[to.readers[0]].consumed->reading;
-      const InSlot where{slot, into_slots_.copy(layout_.slot(rank_, slot), next, n, reading)};
+      const InSlot where{slot, write_slot(to, slot, message, transfer.done, n)};
       post(to, header(Carry::slot, n == left, n), &where, sizeof where);
       occupy(slot, to);
     } else if (!set && (transfer.squeezed || (starved_ >= patience && idle(to)))) {
       transfer.squeezed = true;
       n = inline_fragment_bytes;
-      post(to, header(Carry::inside, false, n), next, n);
+      post(to, header(Carry::inside, false, n), next_inside(n), n);
     } else {
       starved_ = std::min<std::uint32_t>(starved_ + 1, patience);
       break;
@@ -261,7 +277,7 @@ bool Endpoint::send_fragments(const Target& to, const std::byte* data, std::size
   }
   if (!set || ++transfer.stalled <= patience) return false;
   split(to, transfer);
-  return send_split(to, data, bytes, transfer);
+  return send_split(to, message, bytes, transfer);
 }
 
 // From here on each reader of the set has a transfer of its own, starting where the set stands.
@@ -275,7 +291,7 @@ void Endpoint::split(const Target& to, Transfer& transfer) {
   transfer.stage = Transfer::Stage::split;
 }
 
-bool Endpoint::send_split(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer) {
+bool Endpoint::send_split(const Target& to, const Outgoing& message, std::size_t bytes, Transfer& transfer) {
   using Stage = Transfer::Stage;
   OMNES_ASSERT(transfer.split <= splits_.size() && splits_[transfer.split - 1].size() == to.readers.size());
   std::vector<Transfer>& parts = splits_[transfer.split - 1];
@@ -283,7 +299,7 @@ bool Endpoint::send_split(const Target& to, const std::byte* data, std::size_t b
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Stage& stage = parts[i].stage;
     const Target reader{to.readers.subspan(i, 1), false};
-    if (stage != Stage::complete && send_slowly(reader, data, bytes, parts[i])) stage = Stage::complete;
+    if (stage != Stage::complete && send_slowly(reader, message, bytes, parts[i])) stage = Stage::complete;
     complete = complete && stage == Stage::complete;
     posted = posted && (stage == Stage::complete || stage == Stage::posted);
   }

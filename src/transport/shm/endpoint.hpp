@@ -55,6 +55,14 @@ struct Sink {
   void* context = nullptr;
 };
 
+/// Called for each fragment of an outgoing message, in order, perhaps for each of several readers: writes `bytes` bytes of
+/// it, from byte `offset` on, to `to`, which may lie in shared memory.
+using SourceFn = void (*)(void* context, std::size_t offset, std::byte* to, std::size_t bytes);
+struct Source {
+  SourceFn fn = nullptr;
+  void* context = nullptr;
+};
+
 /// Progress of one message; zero-initialise before the first call.
 struct Transfer {
   enum class Stage : std::uint8_t { fresh, fragments, split, posted, offered_part, offered_whole, complete };
@@ -163,7 +171,12 @@ class alignas(line_bytes) Endpoint {
         return true;
       }
     }
-    return send_slowly({readers, false}, static_cast<const std::byte*>(data), bytes, transfer);
+    return send_slowly({readers, false}, {static_cast<const std::byte*>(data)}, bytes, transfer);
+  }
+  /// What `source` writes, through lines and slots only.
+  bool send(std::span<const std::int32_t> readers, Source source, std::size_t bytes, Transfer& transfer) {
+    OMNES_ASSERT(are_peers(readers));
+    return send_slowly({readers, false}, {nullptr, source}, bytes, transfer);
   }
 
   /// To every other rank.
@@ -172,7 +185,10 @@ class alignas(line_bytes) Endpoint {
       wake_others();
       return true;
     }
-    return send_slowly({others_, true}, static_cast<const std::byte*>(data), bytes, transfer);
+    return send_slowly({others_, true}, {static_cast<const std::byte*>(data)}, bytes, transfer);
+  }
+  bool publish(Source source, std::size_t bytes, Transfer& transfer) {
+    return send_slowly({others_, true}, {nullptr, source}, bytes, transfer);
   }
 
   /// Takes the next message from `from` into `into`, which has room for `bytes`.
@@ -229,6 +245,10 @@ class alignas(line_bytes) Endpoint {
   struct Target {  // of a send
     std::span<const std::int32_t> readers;
     bool published;
+  };
+  struct Outgoing {  // what is sent: bytes in a row, or what a source writes
+    const std::byte* data = nullptr;
+    Source source = {};
   };
   static constexpr std::int32_t everyone = -1;  // as a reader: all other ranks, through the publish ring
   struct Use {                                  // a fragment in a slot, until it is taken
@@ -312,10 +332,12 @@ class alignas(line_bytes) Endpoint {
     if ((in.taken & in.mask) == 0) wake(from);
   }
 
-  bool send_slowly(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer);
-  bool send_fragments(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer);
-  bool send_split(const Target& to, const std::byte* data, std::size_t bytes, Transfer& transfer);
+  bool send_slowly(const Target& to, const Outgoing& message, std::size_t bytes, Transfer& transfer);
+  bool send_fragments(const Target& to, const Outgoing& message, std::size_t bytes, Transfer& transfer);
+  bool send_split(const Target& to, const Outgoing& message, std::size_t bytes, Transfer& transfer);
   void split(const Target& to, Transfer& transfer);
+  OutwardCopy::Written write_slot(const Target& to, int slot, const Outgoing& message, std::size_t offset,
+                                  std::size_t bytes);
   void post(const Target& to, std::uint64_t header, const void* payload, std::size_t payload_bytes);
   bool single(const Target& to, const std::byte* data, std::size_t bytes) const;
   bool in_window(const void* data, std::size_t bytes) const;
@@ -367,7 +389,7 @@ class alignas(line_bytes) Endpoint {
   std::vector<std::vector<Use>> slot_uses_;
   std::uint32_t used_slots_ = 0, next_slot_ = 0;
   std::uint32_t max_behind_ = 0;  // fragments that a reader was seen to lag behind
-  OutwardCopy into_slots_, into_peers_;
+  OutwardCopy into_slots_, gathered_into_slots_, into_peers_;
   std::uint32_t posted_ = 0;   // single copies that are not complete
   std::uint32_t starved_ = 0;  // how often in a row a message has found no free slot, up to what is endured
   std::vector<std::vector<Transfer>> splits_;  // pool: one transfer per reader of a set

@@ -68,9 +68,17 @@ void look(const std::uint8_t* data, std::size_t bytes, int message) {
   explorer::check(same, "a message is not what was sent");
 }
 
-void send(Endpoint& from, std::vector<std::int32_t> to, std::uint8_t* data, std::size_t bytes, int message) {
+void send(Endpoint& from, std::vector<std::int32_t> to, std::uint8_t* data, std::size_t bytes, int message,
+          bool by_source = false) {
   fill(data, bytes, message);
   Transfer transfer;
+  if (by_source) {
+    const auto write = [](void* all, std::size_t offset, std::byte* into, std::size_t some) {
+      copy_bytes(into, static_cast<std::byte*>(all) + offset, some);
+    };
+    while (!from.send(to, Source{write, data}, bytes, transfer)) explorer::pause();
+    return;
+  }
   while (!(to.empty() ? from.publish(data, bytes, transfer) : from.send(to, data, bytes, transfer))) explorer::pause();
 }
 void receive(Endpoint& at, int from, bool published, std::uint8_t* data, std::size_t bytes, int message) {
@@ -82,14 +90,15 @@ void receive(Endpoint& at, int from, bool published, std::uint8_t* data, std::si
 }
 
 /// Messages from rank 0 to all others, one after the other out of one buffer into one.
-Run messages(int p, bool published, std::size_t bytes, int count, std::size_t single_copy_from = SIZE_MAX) {
+Run messages(int p, bool published, std::size_t bytes, int count, std::size_t single_copy_from = SIZE_MAX,
+             bool by_source = false) {
   auto stage = std::make_shared<Stage>(p);
   stage->read_each_other(single_copy_from);
   Run run;
   std::vector<std::int32_t> readers;
   for (int reader = 1; reader < p && !published; ++reader) readers.push_back(reader);
   run.push_back([=, data = stage->buffer(bytes)] {
-    for (int m = 0; m < count; ++m) send(*stage->endpoints[0], readers, data, bytes, m);
+    for (int m = 0; m < count; ++m) send(*stage->endpoints[0], readers, data, bytes, m, by_source);
   });
   for (int reader = 1; reader < p; ++reader)
     run.push_back([=, data = stage->buffer(bytes)] {
@@ -243,6 +252,7 @@ const std::vector<Scenario>& scenarios() {
       {"lines-ring", [] { return messages(2, false, 150, 40); }, 1, 0},
       {"slot", [] { return messages(2, false, 5 * slot_bytes, 1); }},  // one slot, used again and again
       {"slots", [] { return messages(2, false, 4 * slot_bytes, 2); }, 1, 1},
+      {"source", [] { return messages(2, false, 5 * slot_bytes, 1, 1, true); }},
       {"set", [] { return messages(3, false, 4 * slot_bytes, 1); }, 1, 1},
       {"publish", [] { return messages(3, true, 8, 2); }, 2, 1},
       {"publish-slot", [] { return messages(3, true, 4 * slot_bytes, 1); }, 1, 1},

@@ -18,6 +18,10 @@ OutwardCopy::Written OutwardCopy::copy(void* to, const void* from, std::size_t b
   return {};
 }
 
+bool OutwardCopy::can_choose(std::size_t) { return false; }
+OutwardCopy::Written OutwardCopy::choose(const Paces&) { return {}; }
+void OutwardCopy::copy_past_caches(std::byte*, const std::byte*, std::size_t) {}
+
 std::uint64_t Pace::ticks() { return 0; }
 void Pace::note(float) {}
 
