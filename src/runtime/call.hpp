@@ -9,11 +9,12 @@
 #include "runtime/executor.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/reduction.hpp"
+#include "runtime/scattered.hpp"
 #include "schedule/schedule.hpp"
 
 namespace omnes::inline runtime {
 
-/// One collective call, with bytes instead of datatypes. Data are contiguous: what is not, the caller packs.
+/// One collective call, with bytes instead of datatypes. Data are contiguous: what is not, the caller packs, or says how that is done.
 struct Call {
   Operation operation = Operation::barrier;
   int root = 0;
@@ -32,6 +33,9 @@ struct Call {
   /// to each, row by row.
   std::span<const std::size_t> all_counts = {};
   const Neighbors* neighbors = nullptr;  ///< for operations along a topology; outlives the team
+  /// Instead of `send` and `recv`, which are null then. Only of operations that combine nothing, on plans without messages of
+  /// the host's that run in one stage.
+  ScatteredBuffers scattered = {};
 };
 
 /// The first of those stages: brings all counts of `call` to `all`, which has room for p * p.

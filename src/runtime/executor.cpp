@@ -195,7 +195,12 @@ void Executor::wait_for_messages() {
 inline Executor::Outcome Executor::move(const Step& step, Moving& moving) {
   const Bases& bases = bases_;
   switch (step.kind) {
-    case OpKind::copy: shm::copy_bytes(bases[step.dst], bases[step.a], step.bytes); return Outcome::done;
+    case OpKind::copy:
+      if (is_scattered_) [[unlikely]]
+        copy_scattered(step);
+      else
+        shm::copy_bytes(bases[step.dst], bases[step.a], step.bytes);
+      return Outcome::done;
     case OpKind::reduce:
       if (step.elements > 0) (*reduction_)(bases[step.a], bases[step.b], bases[step.dst], step.elements);
       return Outcome::done;
@@ -210,10 +215,12 @@ inline Executor::Outcome Executor::move(const Step& step, Moving& moving) {
 // no results that are combined there and then sent: what the other one has read in place must be taken back, line by line, by the next
 // call, which takes longer than a copy where cores have no common cache (allreduce of 1 MiB on a Zen 5: 99 us instead of 64).
 void Executor::tell_buffers() {
+  look_from_ = is_scattered_ ? 0 : SIZE_MAX;
+  if (buffers_told_ || buffers_matter_from_ == SIZE_MAX) return;
   buffers_told_ = true;
   for (InMessages& buffer : told_) buffer.clear();
   const auto add = [&](const Region& region, std::size_t bytes, std::size_t in_message) {
-    if (region.buffer != Buffer::temp && bytes > 0)
+    if (region.buffer != Buffer::temp && scattered_[region.buffer] == nullptr && bytes > 0)
       told_[static_cast<int>(region.buffer)].add({region.offset, region.offset + bytes}, in_message, plan_->has_gaps);
   };
   for (const Step& step : plan_->steps) {
@@ -246,11 +253,69 @@ bool Executor::InMessages::has_gap() {
   });
 }
 
+// Before a long message is sent from there, or received into there. Returns how that is scattered, if it is.
+const Scattered* Executor::look_at(const Region& region) {
+  const Scattered* const scattered = is_scattered_ ? scattered_[region.buffer] : nullptr;
+  if (scattered == nullptr) tell_buffers();
+  return scattered;
+}
+
+namespace {
+
+/// Part of what is scattered, from byte `start` on.
+struct Part {
+  const Scattered& of;
+  std::size_t start;
+
+  static void pack(void* part, std::size_t offset, std::byte* to, std::size_t bytes) {
+    const auto& [of, start] = *static_cast<const Part*>(part);
+    of.pack(of.context, start + offset, to, bytes);
+  }
+  static void unpack(void* part, std::size_t offset, const void* from, std::size_t bytes) {
+    const auto& [of, start] = *static_cast<const Part*>(part);
+    of.unpack(of.context, start + offset, static_cast<const std::byte*>(from), bytes);
+  }
+};
+
+}  // namespace
+
+Executor::Outcome Executor::send_scattered(const Step& step, const Scattered& from, Moving& moving) {
+  Part part{from, step.a.offset};
+  const shm::Source source{Part::pack, &part};
+  const bool done = step.published ? endpoint_->publish(source, step.bytes, moving.transfer)
+                                   : endpoint_->send({plan_->readers.data() + step.first_reader, step.reader_count},
+                                                     source, step.bytes, moving.transfer);
+  return done ? Outcome::done : Outcome::busy;
+}
+
+Executor::Outcome Executor::receive_scattered(const Step& step, const Scattered& into, Moving& moving) {
+  Part part{into, step.dst.offset};
+  const shm::Sink sink{Part::unpack, &part};
+  const bool done = step.published ? endpoint_->recv_published(step.peer, sink, step.bytes, moving.transfer)
+                                   : endpoint_->recv(step.peer, sink, step.bytes, moving.transfer);
+  return done ? Outcome::done : Outcome::busy;
+}
+
+void Executor::copy_scattered(const Step& step) {
+  const Scattered* const from = scattered_[step.a.buffer];
+  const Scattered* const into = scattered_[step.dst.buffer];
+  if (from == nullptr && into == nullptr) return shm::copy_bytes(bases_[step.dst], bases_[step.a], step.bytes);
+  if (into == nullptr) return from->pack(from->context, step.a.offset, bases_[step.dst], step.bytes);
+  if (from == nullptr) return into->unpack(into->context, step.dst.offset, bases_[step.a], step.bytes);
+  std::byte piece[8192];  // stays in the first-level cache
+  for (std::size_t done = 0; done < step.bytes; done += sizeof piece) {
+    const std::size_t some = std::min(sizeof piece, step.bytes - done);
+    from->pack(from->context, step.a.offset + done, piece, some);
+    into->unpack(into->context, step.dst.offset + done, piece, some);
+  }
+}
+
 inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
-  const std::byte* data = bases_[step.a];
   if (step.route == Route::shm) {
-    if (step.bytes >= buffers_matter_from_ && !buffers_told_) [[unlikely]]
-      tell_buffers();
+    if (step.bytes >= look_from_) [[unlikely]] {
+      if (const Scattered* const from = look_at(step.a)) return send_scattered(step, *from, moving);
+    }
+    const std::byte* data = bases_[step.a];
     moving.transfer.busy = copies_left_;
     const bool done = step.published ? endpoint_->publish(data, step.bytes, moving.transfer)
                                      : endpoint_->send({plan_->readers.data() + step.first_reader, step.reader_count},
@@ -260,33 +325,37 @@ inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
   }
   if (step.bytes == 0 && !plan_->synchronizes) return Outcome::done;  // its receiver knows that, too
   if (!moving.started) {
-    note(port_.isend(port_.context, step.peer, step.published ? ChannelKind::published : ChannelKind::pair, data,
-                     step.bytes, &moving.request));
+    OMNES_ASSERT(!is_scattered_);
+    note(port_.isend(port_.context, step.peer, step.published ? ChannelKind::published : ChannelKind::pair,
+                     bases_[step.a], step.bytes, &moving.request));
     return Outcome::started;
   }
   return moving.request.through ? Outcome::done : Outcome::started;
 }
 
 inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
-  std::byte* into = bases_[step.staged ? step.b : step.dst];
+  const Region& landing = step.staged ? step.b : step.dst;
   Outcome outcome = Outcome::busy;
   if (step.route == Route::port) {
     if (step.bytes == 0 && !plan_->synchronizes) return Outcome::done;
     if (!moving.started) {
+      OMNES_ASSERT(!is_scattered_);
       // Pages that the host writes, perhaps from another thread, must not change their place meanwhile.
-      if (buffers_matter_from_ != SIZE_MAX && !buffers_told_) [[unlikely]]
+      if (look_from_ != SIZE_MAX) [[unlikely]]
         tell_buffers();
-      note(port_.irecv(port_.context, step.peer, step.published ? ChannelKind::published : ChannelKind::pair, into,
-                       step.bytes, &moving.request));
+      note(port_.irecv(port_.context, step.peer, step.published ? ChannelKind::published : ChannelKind::pair,
+                       bases_[landing], step.bytes, &moving.request));
       return Outcome::started;
     }
     outcome = moving.request.through ? Outcome::done : Outcome::started;
   } else if (step.kind == OpKind::recv || step.staged) {
-    if (step.bytes >= buffers_matter_from_ && !buffers_told_) [[unlikely]]
-      tell_buffers();
+    if (step.bytes >= look_from_) [[unlikely]] {
+      if (const Scattered* const into = look_at(landing)) return receive_scattered(step, *into, moving);
+    }
     moving.transfer.busy = copies_left_;
-    const bool done = step.published ? endpoint_->recv_published(step.peer, into, step.bytes, moving.transfer)
-                                     : endpoint_->recv(step.peer, into, step.bytes, moving.transfer);
+    const bool done = step.published
+                          ? endpoint_->recv_published(step.peer, bases_[landing], step.bytes, moving.transfer)
+                          : endpoint_->recv(step.peer, bases_[landing], step.bytes, moving.transfer);
     if (done) outcome = Outcome::done;
   } else {
     combining_ = &step;
@@ -295,7 +364,7 @@ inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
                                      : endpoint_->recv(step.peer, sink, step.bytes, moving.transfer);
     if (done) outcome = Outcome::done;
   }
-  if (outcome == Outcome::done && step.staged) combine(step, into, 0, step.elements);
+  if (outcome == Outcome::done && step.staged) combine(step, bases_[landing], 0, step.elements);
   return outcome;
 }
 

@@ -21,6 +21,7 @@
 #include "runtime/plan.hpp"
 #include "runtime/port.hpp"
 #include "runtime/reduction.hpp"
+#include "runtime/scattered.hpp"
 #include "transport/shm/endpoint.hpp"
 #include "transport/shm/waiting.hpp"
 
@@ -57,6 +58,11 @@ class Executor {
 
   /// Starts a plan and does what can be done without waiting. Plan and reduction must stay until it is finished.
   void begin(const Plan& plan, const Bases& bases, const Reduction* reduction);
+  /// For the next plan, and until it is told anew: these buffers have no address.
+  void scatter(const ScatteredBuffers& buffers) {
+    scattered_ = buffers;
+    is_scattered_ = buffers.any();
+  }
   /// Tries every step that may move once. Returns whether any has.
   bool advance();
   /// Every step is done, or one has failed.
@@ -80,6 +86,7 @@ class Executor {
     reduction_ = reduction;
     error_ = 0;
     copies_left_ = plan.copies_beside;
+    look_from_ = is_scattered_ ? 0 : buffers_matter_from_;
     buffers_told_ = false;
   }
   void make_room(std::size_t steps);
@@ -91,6 +98,10 @@ class Executor {
   Outcome move(const Step& step, Moving& moving);
   Outcome send(const Step& step, Moving& moving);
   Outcome receive(const Step& step, Moving& moving);
+  const Scattered* look_at(const Region& region);
+  Outcome send_scattered(const Step& step, const Scattered& from, Moving& moving);
+  Outcome receive_scattered(const Step& step, const Scattered& into, Moving& moving);
+  void copy_scattered(const Step& step);
   void tell_buffers();
   struct Span {  // of a buffer
     std::size_t begin, end;
@@ -133,8 +144,10 @@ class Executor {
   const Reduction* reduction_ = nullptr;
   int error_ = 0;
   bool copies_left_ = false;   // of a plan that copies beside its messages: this rank's own part is not copied yet
+  bool is_scattered_ = false;  // some buffer is
   bool buffers_told_ = false;  // to the endpoint, of this plan
   std::size_t buffers_matter_from_ = SIZE_MAX;
+  std::size_t look_from_ = SIZE_MAX;  // messages of so many bytes have to look at their buffers first
   std::vector<Moving> moving_;
   const Step* combining_ = nullptr;  // the recv_reduce whose fragments arrive
   bool times_waits_ = false;
@@ -147,6 +160,7 @@ class Executor {
   std::size_t held_back_ = 0;  // steps that have not become active yet
   std::vector<PortRequest*> awaited_;
   std::array<InMessages, 2> told_;  // of send and recv
+  ScatteredBuffers scattered_;
 };
 
 }  // namespace omnes::inline runtime

@@ -98,11 +98,13 @@ bool Lane::advance(bool may_call_host, bool may_call_program) {
       moved |= executor_.advance();
     } else {
       have_room(*flight.plan);
+      executor_.scatter(flight.scattered);
       executor_.begin(*flight.plan, with_arena(flight.bases), flight.reduction);
       begun_ = moved = true;
     }
     if (!executor_.finished()) break;
     begun_ = false;
+    executor_.scatter({});
     if (executor_.error() != 0) abandon();
     int code = result_of(executor_.error());
     if (code == 0 && flight.go_on != nullptr) {

@@ -48,6 +48,7 @@ class Arena {
 struct Flight {
   std::shared_ptr<const Plan> plan;
   Bases bases{};
+  ScatteredBuffers scattered{};
   const Reduction* reduction = nullptr;
   bool calls_host = false;     ///< it sends messages through the port, or combines by a function of the host
   bool calls_program = false;  ///< it combines by a function of the program
@@ -79,6 +80,14 @@ class Lane {
   int run_again(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
     OMNES_ASSERT(is_open() && queue_.empty());
     return result_of(executor_.run(plan, with_arena(bases), reduction, policy));
+  }
+  /// As run(), on buffers of which some are scattered.
+  int run_scattered(const Plan& plan, const Bases& bases, const ScatteredBuffers& buffers,
+                    const shm::WaitPolicy& policy) {
+    executor_.scatter(buffers);
+    const int code = run(plan, bases, nullptr, policy);
+    executor_.scatter({});
+    return code;
   }
   /// See Executor.
   void time_waits() { executor_.time_waits(); }

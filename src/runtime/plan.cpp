@@ -297,6 +297,24 @@ bool only_copies_and_moves(const Plan& plan) {
   return std::ranges::any_of(plan.steps, copies) && (only_copies_and(OpKind::send) || only_copies_and(OpKind::recv));
 }
 
+/// Whether the steps' regions in a buffer are disjoint.
+bool moves_once(const Plan& plan, Buffer buffer) {
+  std::vector<bool> moved(plan.places.size());  // what lies between a mark and the next
+  const auto is_new = [&](const Between& region) {
+    const auto begin = moved.begin() + region.begin, end = moved.begin() + region.end;
+    if (std::find(begin, end, true) != end) return false;
+    std::fill(begin, end, true);
+    return true;
+  };
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    const Extent& extent = plan.extents[i];
+    if (step.kind != OpKind::recv && step.a.buffer == buffer && !is_new(extent.a)) return false;
+    if (step.kind != OpKind::send && step.dst.buffer == buffer && !is_new(extent.moved)) return false;
+  }
+  return true;
+}
+
 /// Where a part of so many elements is cut into pieces, nearly equal ones.
 class Cut {
  public:
@@ -437,6 +455,8 @@ Plan bind(const Schedule& schedule, const Reach& reach, Combining combining) {
   plan.synchronizes = schedule.problem.operation == Operation::barrier;
   plan.first_message = static_cast<std::size_t>(first_message - plan.steps.begin());
   plan.only_copies_and_moves = only_copies_and_moves(plan);
+  plan.sends_once = moves_once(plan, Buffer::send);
+  plan.receives_once = moves_once(plan, Buffer::recv);
   const auto last_send =
       std::find_if(plan.steps.rbegin(), plan.steps.rend(), [](const Step& step) { return step.kind == OpKind::send; });
   plan.behind_last_send = static_cast<std::size_t>(plan.steps.rend() - last_send);

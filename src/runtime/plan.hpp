@@ -131,6 +131,8 @@ struct Plan {
   bool moves_single_parts = false;
   std::vector<std::uint32_t> ready;  ///< steps that wait for nothing
   std::vector<std::uint32_t> after;  ///< pool of step indices
+  /// No byte of `send`, or of `recv`, is moved by more than one step.
+  bool sends_once = false, receives_once = false;
   std::int32_t pieces = 1;
   std::vector<Mark> sent_marks, received_marks;
   std::vector<Between> temporaries;     ///< each as long as so much of the buffer of all parts

@@ -147,11 +147,18 @@ int Team::nodes() const { return state_->chooser.nodes(); }
 int Team::run(const std::shared_ptr<Prepared>& prepared, const Call& call) {
   if (prepared->needs_all_counts) [[unlikely]]
     return run_in_stages(*prepared, call);
+  if (call.scattered.any()) [[unlikely]]
+    return run_scattered(*prepared, call);
   if (counting_) {
     lane_.have_room(prepared->plan);
     return run_counted(*prepared, bases_of(call), call.reduction);
   }
   return lane_.run(prepared->plan, bases_of(call), call.reduction, waiting_);
+}
+
+int Team::run_scattered(Prepared& prepared, const Call& call) {
+  const auto run = [&] { return lane_.run_scattered(prepared.plan, bases_of(call), call.scattered, waiting_); };
+  return counting_ ? state_->counted_run(prepared, nullptr, run) : run();
 }
 
 void Team::keep_statistics(std::size_t max_timed) {

@@ -71,6 +71,7 @@ class alignas(64) Team {
   std::vector<Ran> statistics() const;
 
  private:
+  int run_scattered(Prepared& prepared, const Call& call);
   int run_in_stages(Prepared& first, Call call);
   int run_two_stages(Prepared& first, Call call);
   // By value: a reference would keep run_again() from having the bases in registers.

@@ -174,6 +174,7 @@ struct Case {
   bool in_place;
   Over over;
   Combines combines;
+  bool scattered = false;  // buffers are
 };
 
 std::string describe(const Case& c) {
@@ -195,6 +196,43 @@ std::size_t uneven(std::size_t count, int from, int to) {
 
 // They repeat the calls with other values and sizes, so that cached plans and reused queues are tried too.
 constexpr int rounds = 3;
+
+// Words of which each lies behind one that is not theirs.
+class Spread {
+ public:
+  explicit Spread(const std::vector<std::uint64_t>& words) : data_(2 * words.size(), gap) {
+    for (std::size_t i = 0; i < words.size(); ++i) data_[2 * i + 1] = words[i];
+  }
+  Spread(const Spread&) = delete;
+  Spread& operator=(const Spread&) = delete;
+
+  const Scattered* scattered() const { return &scattered_; }
+  std::vector<std::uint64_t> words() const {
+    std::vector<std::uint64_t> words;
+    for (std::size_t i = 0; i < data_.size(); i += 2) {
+      EXPECT_EQ(data_[i], gap);
+      words.push_back(data_[i + 1]);
+    }
+    return words;
+  }
+
+ private:
+  static constexpr std::uint64_t gap = 0xABCDEF;
+
+  std::byte* at(std::size_t byte) const {
+    EXPECT_LT(byte / 8, data_.size() / 2);
+    return reinterpret_cast<std::byte*>(const_cast<std::uint64_t*>(&data_[2 * (byte / 8) + 1])) + byte % 8;
+  }
+  static void pack(const void* self, std::size_t offset, std::byte* to, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; ++i) to[i] = *static_cast<const Spread*>(self)->at(offset + i);
+  }
+  static void unpack(const void* self, std::size_t offset, const std::byte* from, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; ++i) *static_cast<const Spread*>(self)->at(offset + i) = from[i];
+  }
+
+  std::vector<std::uint64_t> data_;
+  const Scattered scattered_{pack, unpack, this};
+};
 
 // One rank's calls of a case, checked.
 class Rank {
@@ -323,7 +361,23 @@ class Rank {
       }
       call.reduction = &reduction;
     }
+    const Spread spread_send(send), spread_recv(recv);
+    if (c_.scattered && !team_.prepare(call, Form::blocking)->needs_all_counts) {
+      // One after the other, and both.
+      if (round != 0 && call.send != nullptr) {
+        call.scattered.send = spread_send.scattered();
+        call.send = nullptr;
+      }
+      if (round != 1) {
+        call.scattered.recv = spread_recv.scattered();
+        call.recv = nullptr;
+      }
+    }
     ASSERT_EQ(team_.run(call), 0) << describe(c_);
+    if (call.scattered.send) {
+      ASSERT_EQ(spread_send.words(), send) << describe(c_);
+    }
+    if (call.scattered.recv) recv = spread_recv.words();
     if (c_.combines != Combines::claimed || c_.algorithm->ordered) {
       ASSERT_EQ(recv, want) << describe(c_) << " rank " << rank_ << " round " << round;
     }
@@ -512,7 +566,10 @@ TEST_P(EveryAlgorithm, MovesAndCombinesRealData) {
                 if (combines == Combines::function && (over != Over::both || count != many)) continue;
                 if (combines == Combines::matrices && !algorithm.ordered) continue;
                 if (combines == Combines::claimed && (over != Over::memory || count == 1)) continue;
-                run_case({algorithm.operation, &algorithm, p, root, radix, count, in_place, over, combines}, selector);
+                Case c{algorithm.operation, &algorithm, p, root, radix, count, in_place, over, combines};
+                run_case(c, selector);
+                c.scattered = over == Over::memory && !reduces(algorithm.operation);
+                if (c.scattered && p <= 5) run_case(c, selector);
                 if (HasFatalFailure() || HasNonfatalFailure()) return;
               }
             }
