@@ -99,9 +99,53 @@ void Job::copy_small_contribution(int p) {
   needs_ |= copying;
 }
 
-void Job::load_slowly(bool in_rows) {
-  const bool packs = needs_ & packing || (in_rows && needs_ & packing_row);
-  const bool stages = needs_ & landing || (in_rows && needs_ & landing_row);
+/// As a plan sees the data of a view.
+template <class View>
+Scattered scattered(const View& view) {
+  return {[](const void* of, std::size_t offset, std::byte* to, std::size_t bytes) {
+            static_cast<const View*>(of)->pack_part(offset, to, bytes);
+          },
+          [](const void* of, std::size_t offset, const std::byte* from, std::size_t bytes) {
+            static_cast<const View*>(of)->unpack_part(offset, from, bytes);
+          },
+          &view};
+}
+
+/// Whether to load and to land would cost more than to move the data part by part.
+void Job::scatter(const Prepared& prepared, bool packs, bool stages) {
+  // Bytes up to which a copy is not seen.
+  constexpr std::size_t short_enough = 4096;
+  call.scattered = {};
+  if (prepared.needs_all_counts || prepared.plan.messages) return;
+  const auto try_one = [&](const auto& view, std::size_t bytes, Scattered& as, const Scattered*& of) {
+    if (bytes <= short_enough || !view.has_parts()) return;
+    as = scattered(view);
+    of = &as;
+  };
+  if (packs && prepared.plan.sends_once) {
+    const Scattered*& of = call.scattered.send;
+    send_parts_ ? try_one(*send_parts_, send_parts_->total(), scattered_send_, of)
+                : try_one(send_, send_.bytes, scattered_send_, of);
+  }
+  if (stages && prepared.plan.receives_once) {
+    const Scattered*& of = call.scattered.recv;
+    recv_parts_ ? try_one(*recv_parts_, recv_parts_->total(), scattered_recv_, of)
+                : try_one(recv_, recv_.bytes, scattered_recv_, of);
+  }
+}
+
+void Job::load_slowly(const Prepared& prepared) {
+  bool packs = needs_ & packing || (prepared.in_rows && needs_ & packing_row);
+  bool stages = needs_ & landing || (prepared.in_rows && needs_ & landing_row);
+  scatter(prepared, packs, stages);
+  if (call.scattered.send != nullptr) {
+    packs = false;
+    call.send = nullptr;
+  }
+  if (call.scattered.recv != nullptr) {
+    stages = false;
+    call.recv = nullptr;
+  }
   if (needs_ & copying) {
     void* const copy = rooms_[0].room(copied_bytes_);
     std::memcpy(copy, copied_from_, copied_bytes_);
@@ -131,7 +175,7 @@ void Job::load_slowly(bool in_rows) {
 }
 
 void Job::land_slowly(bool in_rows) {
-  const bool stages = needs_ & landing || (in_rows && needs_ & landing_row);
+  const bool stages = call.scattered.recv == nullptr && (needs_ & landing || (in_rows && needs_ & landing_row));
   const auto* landed = static_cast<const std::byte*>(call.recv);
   if (stages && lands) {
     if (recv_parts_) {

@@ -1,8 +1,9 @@
 // A collective as the program described it, ready to run as often as it likes: what to bring to the schedule's buffers
 // before each run, and where to bring the result after it.
 //
-// Data without gaps are used where they lie; others pass through staging memory. Which operations need what is for
-// describe/ to say, whose functions fill a Job in.
+// Data without gaps are used where they lie. Others are packed on their way into memory that ranks share, and unpacked on their way out of
+// it; or they pass through staging memory: where they are short, where messages go through the host, and where a schedule
+// reads them several times. Which operations need what is for describe/ to say, whose functions fill a Job in.
 #pragma once
 
 #include <optional>
@@ -12,6 +13,7 @@
 #include "interpose/data/parted.hpp"
 #include "interpose/data/view.hpp"
 #include "interpose/types/operators.hpp"
+#include "runtime/prepared.hpp"
 #include "runtime/team.hpp"
 
 namespace omnes::interpose {
@@ -58,17 +60,16 @@ struct Job {
   Operator op;
   std::vector<std::size_t> counts;  ///< of parts, where no view has them
 
-  /// `in_rows`: what Prepared says.
-  void load(bool in_rows) {
-    if (!is_straight(in_rows)) [[unlikely]]
-      load_slowly(in_rows);
+  void load(const Prepared& prepared) {
+    if (!is_straight(prepared.in_rows)) [[unlikely]]
+      load_slowly(prepared);
   }
-  void land(bool in_rows) {
-    if (!is_straight(in_rows)) [[unlikely]]
-      land_slowly(in_rows);
+  void land(const Prepared& prepared) {
+    if (!is_straight(prepared.in_rows)) [[unlikely]]
+      land_slowly(prepared.in_rows);
   }
 
-  /// The data lie where the call finds and leaves them: there is nothing to load or to land.
+  /// The data lie where the call finds and leaves them: there is nothing to load or to land. `in_rows`: what Prepared says.
   bool is_straight(bool in_rows) const { return (needs_ & ~(in_rows ? 0 : rows)) == 0; }
 
   /// Nothing more is to do than to bring some of a result that lies elsewhere to the program's buffer: see keeps_part().
@@ -100,7 +101,8 @@ struct Job {
     landing_row = 64
   };
   static constexpr int rows = packing_row | landing_row;
-  void load_slowly(bool in_rows);
+  void load_slowly(const Prepared& prepared);
+  void scatter(const Prepared& prepared, bool packs, bool stages);
   void land_slowly(bool in_rows);
   void release();
   template <class Do>
@@ -114,6 +116,7 @@ struct Job {
   int rank_ = 0, parts_ = 1;
   View send_, recv_;
   std::optional<PartedView> send_parts_, recv_parts_;
+  Scattered scattered_send_, scattered_recv_;  // what the call refers to
   const void* copied_from_ = nullptr;
   std::size_t copied_bytes_ = 0;
   bool copies_received_ = false;  ///< the contribution lies in the receive buffer

@@ -67,13 +67,21 @@ class PartedView {
   /// Packs part i to its place in a row that starts at `landed`, unless it is there.
   void keep(int i, std::byte* landed) const;
 
+  /// Whether some bytes of the row may be moved without the others, and then so many from byte `offset` on.
+  bool has_parts() const;
+  void pack_part(std::size_t offset, std::byte* to, std::size_t length) const noexcept;
+  void unpack_part(std::size_t offset, const std::byte* from, std::size_t length) const noexcept;
+
  private:
+  void have_room(std::size_t parts);
   const char* add(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Count displacement, bool in_bytes);
-  std::size_t before(int i) const;
+  template <class Move>
+  void for_each_part(std::size_t offset, std::size_t length, Move move) const;
   std::byte* room(Staging& staging) const;
 
   std::vector<View> views_;
-  std::vector<std::size_t> bytes_, starts_;
+  std::vector<std::size_t> numbers_;                // memory of the next three, which are by part:
+  std::span<std::size_t> bytes_, starts_, before_;  // the last: in the row
   std::size_t total_ = 0;
   int given_ = 0;
   bool in_row_ = true, gapless_ = true;

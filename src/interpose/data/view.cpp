@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdint>
 #include <cstring>
-#include <memory>
-#include <optional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -13,6 +13,8 @@
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/types/blocks.hpp"
+#include "transport/shm/copy.hpp"
+#include "transport/shm/layout.hpp"
 
 namespace omnes::interpose {
 
@@ -77,81 +79,100 @@ void move_blocks(MPI_Datatype type, std::byte* element, std::size_t offset, Move
   if (!all) throw Failure{MPI_ERR_COUNT};
 }
 
-/// Calls move(block, packed, bytes) for each block of the view's elements, which are alike, with where it lies when
-/// packed. Its bytes are a constant for the usual numbers, of which a column of a matrix by rows has one in each block.
-template <class Packed, class Move>
-void for_each_block_of(const View& view, Packed* packed, Move move) {
-  const auto go = [&](auto bytes) {
-    for (std::size_t i = 0; i < view.count; ++i) {
-      std::byte* block = view.address + static_cast<std::ptrdiff_t>(i) * view.info->extent;
-      for (std::size_t left = view.info->size; left > 0; left -= bytes, block += view.info->stride, packed += bytes)
-        move(block, packed, bytes);
+/// Calls go(number), as a constant where it is one of these.
+template <std::size_t... constants, class Go>
+void as_constant(std::size_t number, Go go) {
+  const bool known = ((number == constants && (go(std::integral_constant<std::size_t, constants>{}), true)) || ...);
+  if (!known) go(number);
+}
+
+/// Calls move(data, bytes) for blocks that lie `stride` bytes apart. Their bytes are a constant for what columns of matrices
+/// and structures with a gap at their end have in a block.
+template <class Move>
+void for_blocks(std::uintptr_t first, std::size_t block, std::ptrdiff_t stride, std::size_t count, Move move) {
+  as_constant<4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 48, 64>(block, [&](auto bytes) {
+    for (std::size_t i = 0; i < count; ++i, first += static_cast<std::uintptr_t>(stride))
+      move(reinterpret_cast<std::byte*>(first), bytes);
+  });
+}
+
+/// Elements of a known layout.
+struct Elements {
+  std::span<const Strided> layout;
+  std::uintptr_t address;
+  std::size_t size;
+  std::ptrdiff_t extent;
+};
+
+/// Calls move(data, bytes) for `length` bytes from byte `offset` on of the elements' data, in the order of the type map.
+template <class Move>
+void for_each_run(const Elements& elements, std::size_t offset, std::size_t length, Move move) {
+  const auto& [layout, address, size, extent] = elements;
+  std::size_t done = offset % size;  // of an element
+  std::uintptr_t element = address + offset / size * static_cast<std::uintptr_t>(extent);
+  auto blocks = std::ranges::upper_bound(layout, done, {}, &Strided::before) - 1;
+  while (length > 0) {
+    std::size_t at = (done - blocks->before) / blocks->block, cut = (done - blocks->before) % blocks->block;
+    std::uintptr_t data =
+        element + static_cast<std::uintptr_t>(blocks->displacement) + at * static_cast<std::uintptr_t>(blocks->stride);
+    if (cut > 0) {
+      const std::size_t rest = std::min(blocks->block - cut, length);
+      move(reinterpret_cast<std::byte*>(data + cut), rest);
+      length -= rest;
+      data += static_cast<std::uintptr_t>(blocks->stride);
+      ++at;
     }
-  };
-  switch (view.info->block) {
-    case 4: return go(std::integral_constant<std::size_t, 4>{});
-    case 8: return go(std::integral_constant<std::size_t, 8>{});
-    case 16: return go(std::integral_constant<std::size_t, 16>{});
-    default: return go(view.info->block);
+    const std::size_t whole = std::min(blocks->count - at, length / blocks->block);
+    for_blocks(data, blocks->block, blocks->stride, whole, move);
+    length -= whole * blocks->block;
+    if (at + whole < blocks->count && length > 0) {
+      move(reinterpret_cast<std::byte*>(data + whole * static_cast<std::uintptr_t>(blocks->stride)), length);
+      return;
+    }
+    done = blocks->before + blocks->count * blocks->block;
+    if (++blocks == layout.end()) {
+      blocks = layout.begin();
+      done = 0;
+      element += static_cast<std::uintptr_t>(extent);
+    }
   }
 }
 
-/// Bytes in a row.
-struct Run {
-  std::ptrdiff_t displacement;  // from the element's address
-  std::size_t bytes;
-};
+Elements elements_of(const View& view, std::span<const Strided> layout) {
+  return {layout, reinterpret_cast<std::uintptr_t>(view.address), view.info->size, view.info->extent};
+}
 
-/// Of an element, in the order of its type map.
-class Runs : public std::vector<Run> {
- public:
-  explicit Runs(MPI_Datatype type) {
-    const int combiner = combiner_of(type);
-    if (is_basic(combiner)) {
-      add_basic(type);
-      return;
-    }
-    const bool all = for_each_block(type, [&](const Block& block) {
-      if (seen_ != block.type) inner_ = std::make_unique<Runs>(block.type);
-      seen_ = block.type;
-      for (MPI_Count i = 0; i < block.length; ++i)
-        for (const Run& run : *inner_) add(block.displacement + i * block.extent + run.displacement, run.bytes);
-      return true;
-    });
-    if (!all) devices::cannot("a datatype there is made in a way that its blocks cannot be told");
-  }
-
- private:
-  void add(std::ptrdiff_t displacement, std::size_t bytes) {
-    if (bytes == 0) return;
-    if (!empty() && back().displacement + static_cast<std::ptrdiff_t>(back().bytes) == displacement) {
-      back().bytes += bytes;
-    } else {
-      push_back({displacement, bytes});
-    }
-  }
-  /// One with a gap is a pair: a value, and at the end an index.
-  void add_basic(MPI_Datatype type) {
-    MPI_Count size = 0;
-    MPI_Aint lb = 0, extent = 0;
-    if (host.Type_size_x(type, &size) != MPI_SUCCESS || host.Type_get_true_extent(type, &lb, &extent) != MPI_SUCCESS)
-      throw Failure{MPI_ERR_TYPE};
-    const std::size_t index = size == extent ? 0 : sizeof(int);
-    add(lb, static_cast<std::size_t>(size) - index);
-    add(lb + extent - static_cast<std::ptrdiff_t>(index), index);
-  }
-  std::optional<MPI_Datatype> seen_;  // the type of inner_
-  std::unique_ptr<Runs> inner_;
-};
+/// The same of a view that has parts.
+template <class Move>
+void for_each_run(const View& view, std::size_t offset, std::size_t length, Move move) {
+  if (length == 0) return;
+  if (view.gapless) return move(view.address + offset, length);
+  const Elements elements = elements_of(view, view.info->layout.blocks());
+  const Strided& first = elements.layout[0];
+  if (elements.layout.size() > 1 || first.count > 1) return for_each_run(elements, offset, length, move);
+  // Elements of one block each are blocks themselves.
+  const Strided blocks{first.displacement, first.block, elements.extent, view.count};
+  for_each_run(Elements{{&blocks, 1}, elements.address, view.bytes, 0}, offset, length, move);
+}
 
 /// Calls move(data, bytes) for what lies in a row in the elements, in the order of their packed form.
 template <class Move>
 void for_each_run(const View& view, Move move) {
-  if (view.gapless) return move(view.address, view.bytes);
-  const Runs runs(view.type);
-  for (std::size_t i = 0; i < view.count; ++i)
-    for (const Run& run : runs)
-      move(view.address + static_cast<std::ptrdiff_t>(i) * view.info->extent + run.displacement, run.bytes);
+  if (view.gapless || !view.info->layout.blocks().empty()) return for_each_run(view, 0, view.bytes, move);
+  const std::vector<Strided> all = blocks_of(view.type, SIZE_MAX);
+  if (all.empty()) devices::cannot("a datatype there is made in a way that its blocks cannot be told");
+  for_each_run(elements_of(view, all), 0, view.bytes, move);
+}
+
+/// Of short blocks a call would cost too much.
+template <class Bytes>
+void copy_block(std::byte* to, const std::byte* from, Bytes bytes) {
+  if constexpr (!std::is_same_v<Bytes, std::size_t>)
+    std::memcpy(to, from, bytes);
+  else if (bytes <= shm::inline_bytes)
+    shm::copy_small(to, from, bytes);
+  else
+    shm::copy_bytes(to, from, bytes);
 }
 
 }  // namespace
@@ -216,16 +237,7 @@ void View::pack(std::byte* to) const {
     copies.finish();
     return;
   }
-  if (gapless) {
-    std::memcpy(to, address, bytes);
-    return;
-  }
-  if (info->block != 0 && address != nullptr) {
-    for_each_block_of(*this, to, [](const std::byte* block, std::byte* packed, std::size_t size) {
-      std::memcpy(packed, block, size);
-    });
-    return;
-  }
+  if (has_parts()) return pack_part(0, to, bytes);
   in_pieces(*this, 0, [&](std::byte* elements, int some, MPI_Datatype of, std::size_t offset, int room) {
     int position = 0;
     return host.Pack(elements, some, of, to + offset, room, &position, process().self);
@@ -239,16 +251,7 @@ void View::unpack(const std::byte* from) const {
     copies.finish();
     return;
   }
-  if (gapless) {
-    std::memcpy(address, from, bytes);
-    return;
-  }
-  if (info->block != 0 && address != nullptr) {
-    for_each_block_of(*this, from, [](std::byte* block, const std::byte* packed, std::size_t size) {
-      std::memcpy(block, packed, size);
-    });
-    return;
-  }
+  if (has_parts()) return unpack_part(0, from, bytes);
   in_pieces(*this, 0, [&](std::byte* elements, int some, MPI_Datatype of, std::size_t offset, int size) {
     int position = 0;
     return host.Unpack(from + offset, size, &position, elements, some, of, process().self);
@@ -267,6 +270,20 @@ void View::unpack(const std::byte* from, devices::Copies& copies) const {
   if (!device) return unpack(from);
   for_each_run(*this, [&](std::byte* data, std::size_t size) {
     copies.write(device, data, from, size);
+    from += size;
+  });
+}
+
+void View::pack_part(std::size_t offset, std::byte* to, std::size_t length) const noexcept {
+  for_each_run(*this, offset, length, [&](const std::byte* data, auto size) {
+    copy_block(to, data, size);
+    to += size;
+  });
+}
+
+void View::unpack_part(std::size_t offset, const std::byte* from, std::size_t length) const noexcept {
+  for_each_run(*this, offset, length, [&](std::byte* data, auto size) {
+    copy_block(data, from, size);
     from += size;
   });
 }

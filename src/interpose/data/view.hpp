@@ -1,9 +1,9 @@
 // A program's buffer (address, count, datatype) seen as contiguous bytes.
 //
 // Data without gaps are used where they lie. Others pass through staging memory: packed() before the call, landing() for
-// what the call will write, land() after it. Blocks that are alike, as rows and columns of matrices, are copied there and
-// back, all else goes by MPI_Pack and MPI_Unpack. So do data in a device's memory, which its driver copies block by
-// block: what lies in gaps is not touched.
+// what the call will write, land() after it. Where a datatype's layout is known its blocks are copied there and back, else
+// MPI_Pack and MPI_Unpack do that. So do data in a device's memory, which its driver copies block by block: what lies in
+// gaps is not touched.
 #pragma once
 
 #include "interpose/data/staging.hpp"
@@ -30,6 +30,14 @@ struct View {
   /// The same without an address: that is for the caller to set, by place_at.
   const char* set(MPI_Count count, MPI_Datatype type);
   void place_at(std::byte* address);
+  /// So many elements of the same type, which need no look, likewise.
+  void set(std::size_t elements, const View& like) {
+    count = elements;
+    bytes = count * like.info->size;
+    type = like.type;
+    info = like.info;
+    gapless = like.gapless;
+  }
   /// The same elements in another buffer.
   const char* set(const void* buffer, const View& like);
   bool contiguous() const { return gapless && !apart && !device; }
@@ -47,6 +55,12 @@ struct View {
   /// The same, but data of a device are there only when the copies are finished.
   void pack(std::byte* to, devices::Copies& copies) const;
   void unpack(const std::byte* from, devices::Copies& copies) const;
+
+  /// Whether some of the bytes may be moved without the others.
+  bool has_parts() const { return !device && (gapless || bytes == 0 || !info->layout.blocks().empty()); }
+  /// The same for `length` bytes from byte `offset` on of what the elements are when packed, where it has parts.
+  void pack_part(std::size_t offset, std::byte* to, std::size_t length) const noexcept;
+  void unpack_part(std::size_t offset, const std::byte* from, std::size_t length) const noexcept;
 
   /// Where the elements lie in a row: in the program's buffer, or packed into staging memory.
   const std::byte* packed(Staging& staging) const;

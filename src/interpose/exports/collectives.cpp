@@ -294,9 +294,9 @@ const char* serve_first(const Made& made, State& state, MPI_Comm comm, bool aske
   const bool by_host = prepared->choice.host;
   if (checking()) check::ran(prepared->algorithm);
   if (!by_host) [[likely]] {
-    job.load(prepared->in_rows);
+    job.load(*prepared);
     check_run(state, state.team->run(prepared, job.call));
-    job.land(prepared->in_rows);
+    job.land(*prepared);
     settle(state, operation);
   }
   const bool each_counts = recording() || compares_results() || (by_host && reporting());

@@ -44,9 +44,10 @@ OMNES_EXPORT(Type_create_resized, Wide element, MPI_Aint lb, MPI_Aint extent, MP
   find_host();
   return made_of(element, made, call_host(host.Type_create_resized, element, lb, extent, made),
                  [&](MPI_Datatype type, TypeInfo info) {
+                   if (info.layout.blocks().size() > 1) return;  // which are the type's own
                    info.kind = TypeClass::derived;
                    info.element.reset();
-                   if (info.contiguous) info.block = info.size, info.stride = info.extent;
+                   if (info.contiguous) info.layout = Layout(info.size, 0, 1);
                    info.contiguous = info.contiguous && extent == info.extent;
                    info.extent = extent;
                    constructed::note(type, info);

@@ -271,7 +271,7 @@ bool advance_inside(Unattended allowed = Unattended::everything) {
 void land(Pending& pending) {
   if (pending.code == 0 && !pending.job.nothing) {
     try {
-      pending.job.land(pending.prepared->in_rows);
+      pending.job.land(*pending.prepared);
     } catch (const Failure& failure) {
       pending.code = failure.code;
     } catch (const std::bad_alloc&) {
@@ -371,6 +371,7 @@ void take_off(Pending& pending, const Inside& inside) {
   have_room();
   const Call& call = pending.job.call;
   pending.flight.bases = bases_of(pending.flight.go_on ? exchange_of_counts(call, pending.all_counts.data()) : call);
+  pending.flight.scattered = call.scattered;
   pending.code = 0;
   if (reporting()) pending.started = now();
   counts::count(counts::not_blocking, pending.operation);
@@ -449,7 +450,7 @@ Pending::~Pending() {
 
 void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
   get_ready(*pending, Form::nonblocking, pending->state->nonblocking);
-  if (!pending->job.nothing) pending->job.load(pending->prepared->in_rows);
+  if (!pending->job.nothing) pending->job.load(*pending->prepared);
   start_background();
   bool over = false;
   {
@@ -498,7 +499,7 @@ bool start(MPI_Request request) {
   check_own(pending->state->broken);
   bool over = false;
   try {
-    if (!pending->job.nothing) pending->job.load(pending->prepared->in_rows);
+    if (!pending->job.nothing) pending->job.load(*pending->prepared);
     pending->started_by_program = true;
     pending->told = component;
     pending->over.store(false, std::memory_order_relaxed);

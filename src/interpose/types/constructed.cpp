@@ -26,11 +26,13 @@ Note* find(MPI_Datatype type) {
   return note.type == type && note.generation == TypeCache::generation(type) ? &note : nullptr;
 }
 
-using Shape = std::array<std::uint64_t, 7>;
+using Shape = std::array<std::uint64_t, 9>;
 Shape shape_of(const TypeInfo& info) {
-  const auto number = [](MPI_Aint bytes) { return static_cast<std::uint64_t>(bytes); };
-  return {info.size,       number(info.extent), number(info.true_lb), number(info.true_extent),
-          info.contiguous, info.block,          number(info.stride)};
+  const auto number = [](std::ptrdiff_t bytes) { return static_cast<std::uint64_t>(bytes); };
+  const auto blocks = info.layout.blocks();
+  const Strided only = blocks.empty() ? Strided{} : blocks[0];
+  return {info.size,  number(info.extent), number(info.true_lb), number(info.true_extent), info.contiguous,
+          only.block, number(only.stride), only.count,           number(only.displacement)};
 }
 struct HashOfShape {
   std::size_t operator()(const Shape& shape) const {
@@ -83,8 +85,9 @@ void note_blocks(MPI_Datatype made, const TypeInfo& element, MPI_Count count, MP
   info.contiguous = stride == block;
   info.size = static_cast<std::size_t>(count * block);
   info.extent = info.true_extent = static_cast<MPI_Aint>(all);
-  info.block = static_cast<std::size_t>(block);
-  info.stride = static_cast<MPI_Aint>(stride);
+  info.layout = info.contiguous ? Layout(info.size, 0, 1)
+                                : Layout(static_cast<std::size_t>(block), static_cast<std::ptrdiff_t>(stride),
+                                         static_cast<std::size_t>(count));
   note(made, info);
 }
 

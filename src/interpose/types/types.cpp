@@ -145,23 +145,6 @@ TypeClass class_of(int combiner) {
   }
 }
 
-/// A basic type without gaps, or blocks of such in a row. Others may reorder, so that size and extent tell nothing.
-bool is_contiguous(MPI_Datatype type, int combiner) {
-  TypeInfo info;
-  if (!measure(type, info) || !gapless(info)) return false;
-  if (is_basic(combiner)) return true;
-  MPI_Aint end = 0;
-  std::optional<MPI_Datatype> seen;  // the type of the blocks so far
-  return for_each_block(type, [&](const Block& block) {
-    if (block.length == 0) return true;
-    if (block.displacement != end) return false;
-    if (seen != block.type && !is_contiguous(block.type, combiner_of(block.type))) return false;
-    seen = block.type;
-    end += block.length * block.extent;
-    return true;
-  });
-}
-
 /// Asked of the private communicator, whose errors are returned: nothing reaches the program's handlers.
 bool committed(MPI_Datatype type) {
   char nothing[1];
@@ -169,14 +152,22 @@ bool committed(MPI_Datatype type) {
   return host.Pack(nothing, 0, type, nothing, 1, &position, process().self) == MPI_SUCCESS;
 }
 
+/// What the attribute of a derived type holds.
+struct Examined : TypeInfo {
+  std::vector<Strided> blocks;
+};
+
 const TypeInfo* examine(MPI_Datatype type) {
+  constexpr std::size_t most_blocks = 4096;  // 160 KiB
   const int combiner = combiner_of(type);
-  auto info = std::make_unique<TypeInfo>();
+  auto info = std::make_unique<Examined>();
   if ((combiner < 0 && has_envelope(type)) || !measure(type, *info)) return nullptr;
   info->kind = class_of(combiner);
-  info->contiguous = is_contiguous(type, combiner);
+  if (info->size > 0) info->blocks = blocks_of(type, most_blocks);
+  info->layout = Layout(info->blocks);
+  info->contiguous = gapless(*info) && (info->size == 0 || info->layout.is_block(info->size));
   info->element = element_of(info->kind, info->size);
-  if (host.Type_set_attr(type, keyval, info.get()) != MPI_SUCCESS) return nullptr;
+  if (host.Type_set_attr(type, keyval, static_cast<TypeInfo*>(info.get())) != MPI_SUCCESS) return nullptr;
   return info.release();
 }
 
@@ -187,7 +178,7 @@ int no_copy(MPI_Datatype, int, void*, void*, void*, int* copied) {
 
 int forget(MPI_Datatype type, int, void* info, void*) {
   TypeCache::forget(type);
-  delete static_cast<TypeInfo*>(info);
+  delete static_cast<Examined*>(static_cast<TypeInfo*>(info));
   return MPI_SUCCESS;
 }
 

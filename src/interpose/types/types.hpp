@@ -6,6 +6,7 @@
 
 #include "interpose/host/handle_cache.hpp"
 #include "interpose/host/host.hpp"
+#include "interpose/types/layout.hpp"
 #include "runtime/reduction.hpp"
 
 namespace omnes::interpose {
@@ -33,10 +34,7 @@ struct TypeInfo {
   MPI_Aint extent = 0;
   MPI_Aint true_lb = 0;
   MPI_Aint true_extent = 0;
-  /// Of one that is known to be blocks without gaps, all of so many bytes, in the order of the type map from the address
-  /// given: from one block to the next; 0: it is not known to be.
-  std::size_t block = 0;
-  MPI_Aint stride = 0;
+  Layout layout;                   ///< of a derived type, as far as it is known
   std::optional<Element> element;  ///< what our kernels call it, if they know it
   bool shared = false;             ///< by all types of the program that look alike; it stays when they are freed
 };

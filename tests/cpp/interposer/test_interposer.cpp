@@ -208,6 +208,85 @@ TEST(Blocks, ArePackedWithoutTheHost) {
   for (const auto& calls : result.calls) EXPECT_EQ(calls.count("Pack") + calls.count("Unpack"), 0);
 }
 
+// Data of all shapes, short and long.
+void move_shapes() {
+  int p;
+  programs::begin();
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  MPI_Comm ring;
+  const int around = 1;
+  MPI(Cart_create(MPI_COMM_WORLD, 1, &p, &around, 0, &ring));
+  constexpr MPI_Aint extent = 240;  // bytes
+  const auto resized = [](MPI_Datatype made) {
+    MPI_Datatype type;
+    MPI(Type_create_resized(made, 0, extent, &type));
+    MPI(Type_commit(&type));
+    MPI(Type_free(&made));
+    return type;
+  };
+  std::vector<MPI_Datatype> types;
+  MPI_Datatype made, inner;
+  MPI(Type_vector(5, 3, 9, MPI_INT, &made));
+  types.push_back(resized(made));
+  const int sizes[] = {4, 3, 5}, lengths[] = {2, 2, 3}, starts[] = {1, 1, 2};
+  for (const int order : {MPI_ORDER_C, MPI_ORDER_FORTRAN}) {
+    MPI(Type_create_subarray(3, sizes, lengths, starts, order, MPI_INT, &made));
+    types.push_back(resized(made));
+  }
+  const int longer[] = {3, 1, 1, 1, 7, 2}, places[] = {40, 3, 7, 11, 20, 0};  // some alike, some backwards
+  MPI(Type_indexed(6, longer, places, MPI_INT, &made));
+  types.push_back(resized(made));
+  const int fields[] = {1, 2};
+  const MPI_Aint at[] = {4, 16};
+  const MPI_Datatype of[] = {MPI_SHORT, MPI_DOUBLE};
+  MPI(Type_create_struct(2, fields, at, of, &inner));
+  MPI(Type_vector(3, 2, 3, inner, &made));
+  types.push_back(resized(made));
+  MPI(Type_free(&inner));
+  MPI(Type_vector(2, 1, 3, MPI_INT, &inner));
+  MPI(Type_create_hvector(4, 2, 50, inner, &made));
+  types.push_back(resized(made));
+  MPI(Type_free(&inner));
+  for (MPI_Datatype type : types) {
+    for (const int count : {1, 300}) {
+      programs::Arguments all(MPI_COMM_WORLD, count, type, extent), near(ring, count, type, extent);
+      near.send.resize(2 * count * extent);
+      near.recv.resize(2 * count * extent);
+      for (int i = 0; i < programs::most_ranks; ++i) {
+        near.counts[i] = count, near.at[i] = i * count, near.types[i] = type;
+        near.far_at[i] = i * count * extent;
+      }
+      for (const programs::Operation& operation : programs::operations)
+        if (!std::strstr(operation.name, "educe") && !std::strstr(operation.name, "can"))
+          programs::in_all_forms(operation, all);
+      for (const programs::Operation& operation : programs::of_neighbors) programs::in_all_forms(operation, near);
+    }
+    MPI(Type_free(&type));
+  }
+  MPI(Comm_free(&ring));
+  programs::end();
+}
+
+TEST(Shapes, ArriveAsTheyAreAndLeaveGapsAlone) {
+  for (const auto& [name, variables] : transports)
+    for (const int ranks : {1, 3}) {
+      SCOPED_TRACE(name + ", ranks: " + std::to_string(ranks));
+      expect_right({.ranks = ranks, .variables = variables}, move_shapes);
+    }
+  expect_right({.ranks = 3, .variables = {{"OMNES_ALLTOALLV", "linear"}, {"OMNES_ALLGATHERV", "ring"}}}, move_shapes);
+}
+
+TEST(Shapes, ArePackedWithoutTheHost) {
+  const fake::Result result = fake::run({.ranks = 2}, move_shapes);
+  EXPECT_EQ(result.wrong, "");
+  // But for a look at each of the six types, whether it is committed.
+  for (const auto& calls : result.calls) {
+    const auto found = calls.find("Pack");
+    EXPECT_LE(found == calls.end() ? 0 : found->second, 6);
+    EXPECT_EQ(calls.count("Unpack"), 0);
+  }
+}
+
 // What a program does wrong is told in one line, and what it does right is not.
 class Faults : public testing::TestWithParam<programs::Fault> {};
 
