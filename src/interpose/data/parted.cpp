@@ -20,10 +20,12 @@ const char* PartedView::add(const void* buffer, MPI_Count count, MPI_Datatype ty
   const std::size_t part = views_.size();
   if (count != 0) {  // programs give empty parts any datatype, also the null one
     const View* const last = part > 0 && views_.back().info != nullptr ? &views_.back() : nullptr;
-    if (last != nullptr && last->type == type && count > 0)
-      view.set(count, *last);
-    else if (const char* reason = view.set(count, type))
+    if (last != nullptr && last->type == type && count > 0) {
+      view = *last;
+      view.resize(static_cast<std::size_t>(count));
+    } else if (const char* reason = view.set(count, type)) {
       return reason;
+    }
     if (buffer == MPI_IN_PLACE) return "MPI_IN_PLACE where it is not allowed";
     // From MPI_BOTTOM, a null address, displacements are addresses.
     const auto base = reinterpret_cast<std::uintptr_t>(buffer);

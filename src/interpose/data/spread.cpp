@@ -32,7 +32,7 @@ void pack_spread(const View& like, const Operator& op, std::byte* from, std::byt
     view.pack(to);
     return;
   }
-  view.count = 1;
+  view.resize(1);
   for (std::size_t i = 0; i < like.count; ++i) {
     view.address = from + i * op.stride - op.true_lb;
     view.pack(to + i * view.info->size);

@@ -30,13 +30,10 @@ struct View {
   /// The same without an address: that is for the caller to set, by place_at.
   const char* set(MPI_Count count, MPI_Datatype type);
   void place_at(std::byte* address);
-  /// So many elements of the same type, which need no look, likewise.
-  void set(std::size_t elements, const View& like) {
+  /// Other elements of the same type, so many.
+  void resize(std::size_t elements) {
     count = elements;
-    bytes = count * like.info->size;
-    type = like.type;
-    info = like.info;
-    gapless = like.gapless;
+    bytes = elements == 0 ? 0 : elements * info->size;
   }
   /// The same elements in another buffer.
   const char* set(const void* buffer, const View& like);

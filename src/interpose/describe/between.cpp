@@ -120,7 +120,7 @@ const char* combine(Job& job, Operation operation, int root, const void* const* 
   if ((send && !straight(own)) || (recv && !straight(result))) {
     if (!send) {
       own = result;
-      own.count = 0;
+      own.resize(0);
     }
     job.combines_spread(own, recv ? &result : nullptr);
     return nullptr;
@@ -174,7 +174,7 @@ const char* reduce_scatter(State& state, Job& job, const void* send, void* recv,
   call.element = job.op.stride;
   call.reduction = &job.op.reduction;
   if (!straight(contribution) || (mine > 0 && !straight(result))) {
-    result.count = mine;
+    result.resize(mine);
     job.combines_spread(contribution, &result);
     job.keeps_spread_part(before);
   } else {

@@ -74,7 +74,7 @@ const char* combine_parts(State& state, Job& job, Operation operation, const voi
   call.reduction = &job.op.reduction;
   if (operation == Operation::reduce_scatter) call.send_counts = job.counts;
   if (!straight(own) || (mine > 0 && !straight(result))) {
-    result.count = mine;
+    result.resize(mine);
     job.combines_spread(own, &result);
     return nullptr;
   }
