@@ -73,6 +73,7 @@ int Lane::see_to_endpoint(int code) {
 }
 
 void Lane::abandon() {
+  executor_.scatter({});
   if (executor_.abandon()) return;
   sends_left_ = true;
   arena_.leave();

@@ -237,7 +237,7 @@ void View::pack(std::byte* to) const {
     copies.finish();
     return;
   }
-  if (has_parts()) return pack_part(0, to, bytes);
+  if (is_known()) return pack_part(0, to, bytes);
   in_pieces(*this, 0, [&](std::byte* elements, int some, MPI_Datatype of, std::size_t offset, int room) {
     int position = 0;
     return host.Pack(elements, some, of, to + offset, room, &position, process().self);
@@ -251,7 +251,7 @@ void View::unpack(const std::byte* from) const {
     copies.finish();
     return;
   }
-  if (has_parts()) return unpack_part(0, from, bytes);
+  if (is_known()) return unpack_part(0, from, bytes);
   in_pieces(*this, 0, [&](std::byte* elements, int some, MPI_Datatype of, std::size_t offset, int size) {
     int position = 0;
     return host.Unpack(from + offset, size, &position, elements, some, of, process().self);

@@ -22,7 +22,7 @@ struct View {
   MPI_Datatype type;
   const TypeInfo* info = nullptr;
   bool gapless = false;               ///< as info says; still known when the program has freed the type
-  bool apart = false;                 ///< passes through staging memory although it has no gaps
+  bool apart = false;                 ///< passes through staging memory, whatever it is
   devices::Driver* device = nullptr;  ///< whose memory the data are in; null: the host's
 
   /// Why the host has to complain about these arguments, or null.
@@ -54,7 +54,7 @@ struct View {
   void unpack(const std::byte* from, devices::Copies& copies) const;
 
   /// Whether some of the bytes may be moved without the others.
-  bool has_parts() const { return !device && (gapless || bytes == 0 || !info->layout.blocks().empty()); }
+  bool has_parts() const { return !apart && is_known(); }
   /// The same for `length` bytes from byte `offset` on of what the elements are when packed, where it has parts.
   void pack_part(std::size_t offset, std::byte* to, std::size_t length) const noexcept;
   void unpack_part(std::size_t offset, const std::byte* from, std::size_t length) const noexcept;
@@ -66,6 +66,10 @@ struct View {
   void land(const std::byte* landed) const {
     if (!contiguous()) unpack(landed);
   }
+
+ private:
+  /// Whether the CPU can reach the elements, and knows where their bytes are.
+  bool is_known() const { return !device && (gapless || bytes == 0 || !info->layout.blocks().empty()); }
 };
 
 }  // namespace omnes::interpose

@@ -33,9 +33,14 @@ inline const char* check_own_part(Operation operation, const View& send, const V
 /// Own data that begin among the parts of the other buffer, but not in their own place: what is received would change them
 /// before they are sent. Hosts look at no more than that place, and most send before they receive, on which such programs count.
 inline void set_apart(View& own, const View& own_part, std::span<const View> parts) {
-  if (!own.contiguous() || own.address == nullptr || own.address == own_part.address) return;
+  if (own.device || own.bytes == 0 || own.address == nullptr || own.address == own_part.address) return;
+  const auto first = [](const View& view) {
+    return reinterpret_cast<std::uintptr_t>(view.address) + view.info->true_lb;
+  };
   const auto begins_in = [&](const View& part) {
-    return part.gapless && own.address >= part.address && own.address < part.address + part.bytes;
+    if (part.bytes == 0) return false;
+    const std::uintptr_t behind = (part.count - 1) * part.info->extent + part.info->true_extent;
+    return first(own) - first(part) < behind;
   };
   own.apart = std::ranges::any_of(parts, begins_in);
 }

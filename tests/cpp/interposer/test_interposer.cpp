@@ -276,6 +276,39 @@ TEST(Shapes, ArriveAsTheyAreAndLeaveGapsAlone) {
   expect_right({.ranks = 3, .variables = {{"OMNES_ALLTOALLV", "linear"}, {"OMNES_ALLGATHERV", "ring"}}}, move_shapes);
 }
 
+// What each rank sends lies where it receives another's part, or begins in it. MPI forbids that; hosts have sent it before they receive.
+void send_from_among_the_parts() {
+  int rank, p;
+  programs::begin();
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  constexpr int count = 40000, stride = 3;
+  MPI_Datatype one, spaced;
+  MPI(Type_vector(1, 2, stride, MPI_INT, &one));
+  MPI(Type_create_resized(one, 0, stride * sizeof(int), &spaced));
+  MPI(Type_commit(&spaced));
+  for (const bool gaps_sent : {false, true})
+    for (const bool gaps_received : {false, true}) {
+      if (!gaps_sent && !gaps_received) continue;
+      std::vector<int> all(p * count * stride, -1);
+      int* const own = all.data() + (rank + 1) % p * count * stride;
+      for (int i = 0; i < 2 * count; ++i) own[gaps_sent ? i / 2 * stride + i % 2 : i] = 1000 * rank + i;
+      MPI(Allgather(own, gaps_sent ? count : 2 * count, gaps_sent ? spaced : MPI_INT, all.data(),
+                    gaps_received ? count : 2 * count, gaps_received ? spaced : MPI_INT, MPI_COMM_WORLD));
+      for (int i = 0; i < 2 * count * p; ++i)
+        if (const int found = all[gaps_received ? i / 2 * stride + i % 2 : i], r = i / (2 * count);
+            found != 1000 * r + i % (2 * count))
+          fake::fail("part %d, element %d is %d", r, i % (2 * count), found);
+    }
+  MPI(Type_free(&spaced));
+  MPI(Type_free(&one));
+  programs::end();
+}
+
+TEST(Shapes, AreSentAsTheyWereThoughTheyLieWhereOthersArrive) {
+  for (const int ranks : {2, 3}) expect_right({.ranks = ranks}, send_from_among_the_parts);
+}
+
 TEST(Shapes, ArePackedWithoutTheHost) {
   const fake::Result result = fake::run({.ranks = 2}, move_shapes);
   EXPECT_EQ(result.wrong, "");
