@@ -41,6 +41,7 @@ class Executor {
     endpoint_ = endpoint;
     port_ = port;
     buffers_matter_from_ = endpoint != nullptr ? endpoint->buffers_matter_from() : SIZE_MAX;
+    scatter({});
   }
 
   /// From now on plans are told how long they have waited.
@@ -62,6 +63,7 @@ class Executor {
   void scatter(const ScatteredBuffers& buffers) {
     scattered_ = buffers;
     is_scattered_ = buffers.any();
+    look_first_from_ = is_scattered_ ? 0 : buffers_matter_from_;
   }
   /// Tries every step that may move once. Returns whether any has.
   bool advance();
@@ -86,7 +88,7 @@ class Executor {
     reduction_ = reduction;
     error_ = 0;
     copies_left_ = plan.copies_beside;
-    look_from_ = is_scattered_ ? 0 : buffers_matter_from_;
+    look_from_ = look_first_from_;
     buffers_told_ = false;
   }
   void make_room(std::size_t steps);
@@ -147,7 +149,8 @@ class Executor {
   bool is_scattered_ = false;  // some buffer is
   bool buffers_told_ = false;  // to the endpoint, of this plan
   std::size_t buffers_matter_from_ = SIZE_MAX;
-  std::size_t look_from_ = SIZE_MAX;  // messages of so many bytes have to look at their buffers first
+  // Messages of so many bytes have to look at their buffers first: at the start of a plan, and now.
+  std::size_t look_first_from_ = SIZE_MAX, look_from_ = SIZE_MAX;
   std::vector<Moving> moving_;
   const Step* combining_ = nullptr;  // the recv_reduce whose fragments arrive
   bool times_waits_ = false;

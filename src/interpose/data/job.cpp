@@ -76,6 +76,10 @@ void Job::keeps_part(void* buffer, std::size_t bytes, std::size_t start, std::si
 }
 
 void Job::copy_small_contribution(int p) {
+  // What hosts send without waiting for the receiver is 4 KiB or more: 0.1 us to copy. Parts that go inline never wait.
+  constexpr std::size_t sent_at_once = 4096;
+  const auto most = [&](std::size_t parts) { return std::max(sent_at_once, parts * shm::inline_message_bytes); };
+  short_enough_ = most(static_cast<std::size_t>(p));
   const void* const from = call.send != nullptr ? call.send : lands ? nullptr : call.recv;
   if (from == nullptr) return;  // it is packed by load(), or lies where the result goes
   const bool one_for_each = call.operation == Operation::scatter || call.operation == Operation::alltoall ||
@@ -85,9 +89,7 @@ void Job::copy_small_contribution(int p) {
   const std::size_t elements =
       counts.empty() ? call.count * parts : std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   const std::size_t bytes = elements * call.element;
-  // What hosts send without waiting for the receiver is 4 KiB or more: 0.1 us to copy. Parts that go inline never wait.
-  constexpr std::size_t sent_at_once = 4096;
-  if (bytes == 0 || bytes > std::max(sent_at_once, parts * shm::inline_message_bytes)) return;
+  if (bytes == 0 || bytes > most(parts)) return;
   if (needs_ & packing_row) {  // to bring the parts into a row copies them
     call.send_starts = {};
     needs_ = static_cast<std::uint8_t>((needs_ & ~packing_row) | packing);
@@ -113,12 +115,10 @@ Scattered scattered(const View& view) {
 
 /// Whether to load and to land would cost more than to move the data part by part.
 void Job::scatter(const Prepared& prepared, bool packs, bool stages) {
-  // Bytes up to which a copy is not seen.
-  constexpr std::size_t short_enough = 4096;
   call.scattered = {};
   if (prepared.needs_all_counts || prepared.plan.messages) return;
   const auto try_one = [&](const auto& view, std::size_t bytes, Scattered& as, const Scattered*& of) {
-    if (bytes <= short_enough || !view.has_parts()) return;
+    if (bytes <= short_enough_ || !view.has_parts()) return;
     as = scattered(view);
     of = &as;
   };

@@ -117,6 +117,8 @@ struct Job {
   View send_, recv_;
   std::optional<PartedView> send_parts_, recv_parts_;
   Scattered scattered_send_, scattered_recv_;  // what the call refers to
+  /// Bytes up to which data with gaps pass through staging memory, and so are read when the call begins: a copy of them is not seen.
+  std::size_t short_enough_ = 4096;
   const void* copied_from_ = nullptr;
   std::size_t copied_bytes_ = 0;
   bool copies_received_ = false;  ///< the contribution lies in the receive buffer

@@ -42,6 +42,10 @@ struct Parted {
 
 class PartedView {
  public:
+  PartedView() = default;
+  PartedView(PartedView&&) = default;
+  PartedView& operator=(PartedView&&) = default;
+
   /// Why the host has to complain about these arguments, or null. `some`: of the n parts only these,
   /// in this order; the others' counts are looked at, too.
   const char* set(const Parted& arguments, int n, const std::vector<int>* some = nullptr);
