@@ -11,16 +11,14 @@ import argparse
 import datetime
 import os
 import random
-import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
 
-from omnes import programs
+from lab import own_program
 from omnes.bench import host
-from omnes.bench.job import binding
 from omnes.errors import OmnesError
-from omnes.launching import cpus, launch, mpi
+from omnes.launching import mpi
 from omnes.terminal import units
 
 PROGRAM = Path(__file__).with_suffix(".c")
@@ -40,8 +38,7 @@ def main() -> int:
         raise OmnesError("-n takes 2 or more, --times 1 or more")
     longest = str(units.parse_bytes(given.up_to))
     chosen = mpi.named_or_first(given.mpi, os.environ)
-    environment = {**os.environ, **chosen.environment(os.environ)}
-    program = programs.compile_once(PROGRAM, chosen.compiler(), ["-O2"], [], chosen.name, environment)
+    program = own_program.compiled(PROGRAM, chosen)
     times: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))  # kind -> side -> µs
     for _ in range(given.times):
         for side in random.sample(SIDES, 2):
@@ -54,19 +51,12 @@ def main() -> int:
 
 def run(chosen: mpi.Mpi, words: list[str], ranks: int, with_omnes: bool) -> list[tuple[str, float]]:
     """Each kind with its microseconds."""
-    crowded = ranks > cpus.usable_cpus()
-    options, variables = binding(chosen, not crowded)
-    if crowded:
-        variables = {**variables, **chosen.yielding}
-    job = launch.prepare(words, ranks, options, with_omnes, str(chosen.launcher), variables)
+    side = SIDES[with_omnes]
+    lines = own_program.output(chosen, words, ranks, with_omnes, side, SECONDS).splitlines()
     try:
-        done = subprocess.run(
-            job.command, env=job.full_environment(), capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-        done.check_returncode()
-        return [(kind, float(figure)) for kind, figure in (line.split("\t") for line in done.stdout.splitlines())]
-    except (subprocess.SubprocessError, ValueError) as fault:
-        raise OmnesError(f"{'omnes' if with_omnes else 'stock'}: {str(fault).splitlines()[0]}") from None
+        return [(kind, float(figure)) for kind, figure in (line.split("\t") for line in lines)]
+    except ValueError as fault:
+        raise OmnesError(f"{side}: {str(fault).splitlines()[0]}") from None
 
 
 def written(chosen: mpi.Mpi, ranks: int, jobs: int, times: dict[str, dict[str, list[float]]]) -> list[str]:

@@ -15,21 +15,18 @@ import datetime
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import touched
+from lab import own_program, touched
 from lab.listing import listing
 from lab.mapped import Maps
-from omnes import programs
 from omnes.bench import host, limits
-from omnes.bench.job import binding
 from omnes.errors import OmnesError
-from omnes.launching import cpus, launch, mpi
+from omnes.launching import cpus, mpi
 from omnes.terminal import units
 
 PROGRAM = Path(__file__).with_suffix(".c")
@@ -60,8 +57,7 @@ def main() -> int:
     )
     given = arguments.parse_args()
     chosen = mpi.named_or_first(given.mpi, os.environ)
-    environment = {**os.environ, **chosen.environment(os.environ)}
-    program = programs.compile_once(PROGRAM, chosen.compiler(), ["-O2"], [], chosen.name, environment)
+    program = own_program.compiled(PROGRAM, chosen)
     here = host.describe()
     lines = [
         f"# What a call {'touches' if given.lines else 'costs by itself'}",
@@ -267,20 +263,11 @@ def run(
     with_omnes: bool,
     settings: Mapping[str, str] | None = None,
 ) -> Job:
-    crowded = ranks > cpus.usable_cpus()
-    options, variables = binding(chosen, not crowded)
-    variables = {**variables, **(settings or {})}
-    if crowded:
-        variables = {**variables, **chosen.yielding}
-    job = launch.prepare([str(program), *words], ranks, options, with_omnes, str(chosen.launcher), variables)
+    what, command = " ".join(words), [str(program), *words]
     try:
-        done = subprocess.run(
-            job.command, env=job.full_environment(), capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-        done.check_returncode()
-        return json.loads(done.stdout)
-    except (subprocess.SubprocessError, json.JSONDecodeError) as fault:
-        raise OmnesError(f"{' '.join(words)}: {str(fault).splitlines()[0]}") from None
+        return json.loads(own_program.output(chosen, command, ranks, with_omnes, what, SECONDS, settings))
+    except json.JSONDecodeError as fault:
+        raise OmnesError(f"{what}: {str(fault).splitlines()[0]}") from None
 
 
 if __name__ == "__main__":
