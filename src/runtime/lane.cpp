@@ -60,7 +60,7 @@ void Lane::open(std::unique_ptr<shm::Endpoint> endpoint, const MessagePort& port
 }
 
 std::unique_ptr<shm::Endpoint> Lane::close() {
-  OMNES_ASSERT(queue_.empty());
+  OMNES_ASSERT(first_ == nullptr);
   open_ = false;
   return std::move(endpoint_);
 }
@@ -79,12 +79,17 @@ void Lane::abandon() {
   arena_.leave();
 }
 
+Flight& Lane::take_first() {
+  Flight& flight = *first_;
+  first_ = flight.behind;
+  return flight;
+}
+
 void Lane::fail(int code) {
   begun_ = false;
   abandon();
-  while (!queue_.empty()) {
-    Flight& flight = *queue_.front();
-    queue_.pop_front();
+  while (first_ != nullptr) {
+    Flight& flight = take_first();
     flight.ended(flight.context, code);
   }
 }
@@ -92,8 +97,8 @@ void Lane::fail(int code) {
 bool Lane::advance(bool may_call_host, bool may_call_program) {
   if (!is_open()) return false;
   bool moved = false;
-  while (!queue_.empty()) {
-    Flight& flight = *queue_.front();
+  while (first_ != nullptr) {
+    Flight& flight = *first_;
     if ((flight.calls_host && !may_call_host) || (flight.calls_program && !may_call_program)) break;
     if (begun_) {
       moved |= executor_.advance();
@@ -113,7 +118,7 @@ bool Lane::advance(bool may_call_host, bool may_call_program) {
       continue;
     }
     if (code == 0 && flight.plan->truncates) code = truncated;
-    queue_.pop_front();
+    take_first();
     flight.ended(flight.context, code);
   }
   return moved;

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <memory>
 
 #include "base/assert.hpp"
@@ -46,6 +45,7 @@ class Arena {
 /// An operation in a lane's queue. The lane sets the address of the temporary buffer.
 /// One that has to learn something from the other ranks first runs in two stages, each with a plan and data of its own.
 struct Flight {
+  Flight* behind = nullptr;  ///< in the lane's queue; the lane's
   std::shared_ptr<const Plan> plan;
   Bases bases{};
   ScatteredBuffers scattered{};
@@ -78,7 +78,7 @@ class Lane {
   /// The same for a plan that it has run before: what a plan needs, the lane keeps. Of one that has got other sizes since it
   /// has to hear first.
   int run_again(const Plan& plan, const Bases& bases, const Reduction* reduction, const shm::WaitPolicy& policy) {
-    OMNES_ASSERT(is_open() && queue_.empty());
+    OMNES_ASSERT(is_open() && first_ == nullptr);
     return result_of(executor_.run(plan, with_arena(bases), reduction, policy));
   }
   /// As run(), on buffers of which some are scattered.
@@ -101,10 +101,12 @@ class Lane {
   /// The flight stays where it is until it has ended.
   void enqueue(Flight& flight) {
     OMNES_ASSERT(flight.plan != nullptr && flight.ended != nullptr);
-    queue_.push_back(&flight);
+    flight.behind = nullptr;
+    (first_ == nullptr ? first_ : last_->behind) = &flight;
+    last_ = &flight;
   }
   /// The one that runs, or will next; null when none is left.
-  const Flight* front() const { return queue_.empty() ? nullptr : queue_.front(); }
+  const Flight* front() const { return first_; }
   /// Does what can be done without waiting, and, unless they may be called, without the host or the program. Returns
   /// whether anything has moved.
   bool advance(bool may_call_host = true, bool may_call_program = true);
@@ -125,12 +127,13 @@ class Lane {
   }
   int see_to_endpoint(int code);
   void abandon();
+  Flight& take_first();
 
   // What every run needs comes first, up to the first members of the executor.
   Arena arena_;
   std::unique_ptr<shm::Endpoint> endpoint_;
-  Executor executor_;  // its memory stays when the lane is closed and opened again
-  std::deque<Flight*> queue_;
+  Executor executor_;                          // its memory stays when the lane is closed and opened again
+  Flight *first_ = nullptr, *last_ = nullptr;  // of the queue; the last one, if there is a first
   bool open_ = false;
   bool begun_ = false;  // the front
   bool sends_left_ = false;

@@ -150,11 +150,11 @@ class Rank {
   std::array<Lane, 2> lanes_;
 };
 
-std::shared_ptr<shm::Segment> segment_for(int p, int lanes = 1) {
+std::shared_ptr<shm::Segment> segment_for(int p, int short_lanes = 0) {
   if (p == 1) return nullptr;
   shm::Geometry geometry;
   geometry.p = p;
-  geometry.lanes = lanes;
+  geometry.short_lanes = short_lanes;
   std::string error;
   auto segment = shm::Segment::in_process(geometry, error);
   EXPECT_NE(segment, nullptr) << error;
@@ -213,7 +213,7 @@ TEST_P(Lanes, RunManyInTheOrderOfTheirQueue) {
 TEST_P(Lanes, DoNotHoldUpEachOther) {
   constexpr int count = 6;
   const int p = GetParam();
-  const auto segment = segment_for(p, 2);
+  const auto segment = segment_for(p, 1);
   on_all(p, [&](int r) {
     Rank rank(p, r);
     for (const int index : {0, 1}) {

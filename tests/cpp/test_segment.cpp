@@ -313,12 +313,31 @@ TEST(Geometry, HasRoomForEveryLineAtAnySize) {
     }
 }
 
+TEST(Geometry, ShortLanesLieBehindTheOthers) {
+  for (const int p : {1, 2, 17, 200})
+    for (const std::size_t slot_bytes : {std::size_t{64}, std::size_t{32} << 10}) {
+      const Geometry geometry{p, 64, slot_bytes, 2, 3};
+      EXPECT_EQ(geometry.total_bytes() % 4096, 0U);
+      EXPECT_EQ(geometry.of_lane(1).total_bytes(), Geometry({p, 64, slot_bytes}).total_bytes());
+      EXPECT_LE(geometry.of_lane(2).slots, 64);
+      EXPECT_LE(geometry.of_lane(2).slot_bytes, slot_bytes);
+      for (int lane = 0; lane < geometry.all_lanes(); ++lane) {
+        const std::size_t end = geometry.offset_of_lane(lane) + geometry.of_lane(lane).lane_bytes();
+        if (lane + 1 < geometry.all_lanes())
+          EXPECT_EQ(end, geometry.offset_of_lane(lane + 1));
+        else
+          EXPECT_LE(end, geometry.total_bytes());
+      }
+    }
+}
+
 TEST(Geometry, SaysWhatIsValid) {
   const struct {
     Geometry geometry;
     const char* why;
   } wrong[] = {{{0}, "a segment is for 1 or more ranks, not 0"},
                {{2, 0}, "slots must be 1 to 1024, not 0"},
+               {{2, 8, 8192, 1, -1}, "short lanes must be 0 to 1024, not -1"},
                {{2, 8, 100}, "slot bytes must be a multiple of 64 from 64 to 256M, not 100"}};
   for (const auto& [geometry, why] : wrong) {
     EXPECT_EQ(geometry.why_not(), why);

@@ -20,7 +20,7 @@ struct Lanes {
   std::shared_ptr<shm::Segment> segment;  ///< null where only messages reach
   shm::Ticket ticket;              ///< of the segment, where later communicators may use it; else without a nonce
   std::uint32_t times_let_go = 0;  ///< by communicators of this rank that are gone
-  std::unique_ptr<shm::Endpoint> kept[2];  ///< in between
+  std::unique_ptr<shm::Endpoint> kept[first_lanes];  ///< in between
   Addresses addresses;
   int first_tag = -1;  ///< of the block that is this rank's
   Mailbox mailboxes[lanes_per_block];

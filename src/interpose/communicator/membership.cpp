@@ -20,7 +20,7 @@ namespace omnes::interpose {
 namespace {
 
 constexpr std::size_t max_states = 16;
-constexpr std::size_t max_idle_bytes = std::size_t{64} << 20;  // of lanes, as they are sized; few pages are touched
+constexpr std::size_t max_idle_bytes = std::size_t{96} << 20;  // of lanes, as they are sized; few pages are touched
 constexpr std::size_t max_idle = 64;
 
 struct All {
@@ -264,11 +264,11 @@ void inherit(std::unique_ptr<State> state) {
   Membership& m = *membership;
   const bool clean = !state->formed || (!state->unclean && state->broken == 0 && !may_be_revoked);
   const bool alike = !state->own_choices && !state->edges && state->own.empty() && !reporting();
-  std::unique_ptr<shm::Endpoint> blocking, nonblocking;
+  std::unique_ptr<shm::Endpoint> endpoints[first_lanes];
   std::unique_ptr<Lanes> lanes;
   if (m.members.p > 1) {  // alone it needs nobody to open them
-    blocking = state->team->lane().close();
-    nonblocking = state->nonblocking.close();
+    endpoints[0] = state->team->lane().close();
+    for (int i = 1; i < first_lanes; ++i) endpoints[i] = state->nonblocking[i - 1].close();
     lanes = std::move(state->lanes);
     if (lanes && !clean) lanes->first_tag = -1;  // messages of what has failed may come: nobody gets these tags again
     state->team->wait_so(m.setup.waiting);       // not on a sleep word of lanes that are gone
@@ -284,8 +284,8 @@ void inherit(std::unique_ptr<State> state) {
       const shm::Segment& segment = *lanes->segment;
       const int number = number_here(m.members);
       if (clean && have_room(m.idle)) {
-        lanes->kept[0] = std::move(blocking);
-        if (nonblocking) lanes->kept[1] = std::move(nonblocking);
+        for (int i = 0; i < first_lanes; ++i)
+          if (endpoints[i]) lanes->kept[i] = std::move(endpoints[i]);
         const std::uint32_t times = ++lanes->times_let_go;
         m.idle.back() = std::move(lanes);
         ++all().idle;

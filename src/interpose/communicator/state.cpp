@@ -133,6 +133,7 @@ void State::begin_anew() {
   broken = 0;
   if (!lanes) begun = formed = false;
   calls_before = 0;
+  short_begun = 0;
 }
 
 void State::force(Operation operation, std::optional<Choice> choice) {

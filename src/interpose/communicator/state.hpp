@@ -67,8 +67,9 @@ struct State : Members, std::enable_shared_from_this<State> {
   /// A call has failed that takes part in an operation: what follows would find messages of it, or others wait for it.
   void break_off();
   std::atomic<bool> detached = false;  ///< the communicator is gone
-  Lane nonblocking;
-  std::unique_ptr<Lanes> lanes;  ///< of blocking and of nonblocking calls
+  Lane nonblocking[1 + short_lanes];   ///< the latter for short operations, in turn
+  unsigned short_begun = 0;            ///< such operations; alike on all ranks
+  std::unique_ptr<Lanes> lanes;        ///< of blocking and of nonblocking calls
   /// Those of persistent operations: each has its own.
   struct Own {
     Lane lane;

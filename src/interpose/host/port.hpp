@@ -20,8 +20,10 @@ struct Addresses {
   int own = 0;             ///< this rank's number in the team
 };
 
-/// Lanes that a communicator begins with: for blocking and for nonblocking operations.
-inline constexpr int first_lanes = 2;
+/// Lanes for nonblocking operations, if they are short: they take turns, so that as many are under way at once.
+inline constexpr int short_lanes = 4;
+/// Lanes that a communicator begins with: for blocking operations, for nonblocking ones, and these.
+inline constexpr int first_lanes = 2 + short_lanes;
 /// Lanes that a block of tags serves.
 inline constexpr int lanes_per_block = 16;
 inline constexpr int tags_per_block = 2 * lanes_per_block;

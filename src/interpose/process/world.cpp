@@ -161,7 +161,8 @@ bool may_make_segments(const World& w, const Introduction& mine, shm::Medium med
   for (int ranks = most; ranks > 1; --ranks)
     if (!shm::Segment::may_be_made(bytes_of({.ranks = ranks}, lanes_per_block))) return false;
   if (medium != shm::Medium::file || most < 2) return true;
-  return shm::Segment::has_room(bytes_of({.ranks = most, .own_cpus = false}, first_lanes));  // as formation makes it
+  return shm::Segment::has_room(
+      bytes_of({.ranks = most, .own_cpus = false}, first_lanes - short_lanes));  // as formation makes it
 }
 
 /// What the ranks of a node share from the start: as many sleep words as there are ranks, in whole slots, one behind each

@@ -249,7 +249,7 @@ bool advance_inside(Unattended allowed = Unattended::everything) {
     const Active active = lanes[i];
     try {
       if (const int code = active.state->broken) throw Failure{code};
-      if (!active.lane->is_open() && active.state->formed) open_nonblocking(*active.state);
+      if (!active.lane->is_open() && active.state->formed) open_nonblocking(*active.state, *active.lane);
       if (active.lane->is_open()) moved |= active.lane->advance(may_call_host, may_call_program);
     } catch (const Failure& failure) {
       active.lane->fail(failure.code);
@@ -449,7 +449,7 @@ Pending::~Pending() {
 }
 
 void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
-  get_ready(*pending, Form::nonblocking, pending->state->nonblocking);
+  get_ready(*pending, Form::nonblocking, nonblocking_lane(*pending->state, pending->job.call));
   if (!pending->job.nothing) pending->job.load(*pending->prepared);
   start_background();
   bool over = false;

@@ -32,7 +32,10 @@ namespace omnes::interpose {
 
 namespace {
 
-constexpr int blocking_lane = 0, nonblocking_lane = 1;
+constexpr int blocking_lane = 0, first_nonblocking_lane = 1;
+
+constexpr std::size_t short_part =
+    8 * 1024;  // bytes; longer ones would keep each other from the caches, and fill the queues
 
 int number_here(const State& state) {
   return static_cast<int>(std::find(state.here.begin(), state.here.end(), state.rank) - state.here.begin());
@@ -44,14 +47,19 @@ shm::Sharing sharing(const State& state, bool blocking = false) {
   return {static_cast<int>(state.here.size()), state.own_cpus, blocking};
 }
 
+/// Their segments would take memory at once. Alike on all ranks.
+bool in_files(const State& state) { return state.world->medium == shm::Medium::file; }
+
 /// As the first of its node. Returns whether there was memory for it.
 bool make_segment(const State& state, Lanes& lanes, int lane_count, shm::Ticket& ticket) {
   shm::Sharing wanted = sharing(state);
-  const bool in_files = *state.world->medium == shm::Medium::file;
-  if (in_files) wanted.own_cpus = false;  // fewer slots: /dev/shm may be small
-  const shm::Geometry geometry = process().settings.shared_memory.geometry_for(wanted, lane_count);
+  const bool files = in_files(state);
+  if (files) wanted.own_cpus = false;  // fewer slots: /dev/shm may be small
+  const bool first = lane_count == first_lanes;
+  const shm::Geometry geometry = process().settings.shared_memory.geometry_for(
+      wanted, first ? lane_count - short_lanes : lane_count, first && !files ? short_lanes : 0);
   std::string error;
-  lanes.segment = shm::Segment::create(geometry, in_files ? shm::Medium::file : shm::Medium::pool, ticket, error);
+  lanes.segment = shm::Segment::create(geometry, files ? shm::Medium::file : shm::Medium::pool, ticket, error);
   return lanes.segment != nullptr;
 }
 
@@ -347,7 +355,16 @@ void end_exchanges(MPI_Comm comm) {
   if (state && state->first_group > 0 && state->begun && !state->formed) end_formation(*state, comm);
 }
 
-void open_nonblocking(State& state) { open(state, *state.lanes, nonblocking_lane, state.nonblocking); }
+void open_nonblocking(State& state, Lane& lane) {
+  open(state, *state.lanes, first_nonblocking_lane + static_cast<int>(&lane - state.nonblocking), lane);
+}
+
+Lane& nonblocking_lane(State& state, const Call& call) {
+  // What parts there are is known to all ranks alike.
+  const bool is_short = !unequal(call.operation) && call.neighbors == nullptr && state.first_group == 0 &&
+                        call.count * call.element <= short_part && !in_files(state);
+  return state.nonblocking[is_short ? 1 + state.short_begun++ % short_lanes : 0];
+}
 
 void gather_from_all(const State& state, const void* mine, void* all, std::size_t bytes, MPI_Comm comm) {
   run_by_host([&](MPI_Request* request) { return begin_remote_group(state, mine, all, bytes, comm, request); });

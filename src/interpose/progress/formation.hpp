@@ -22,8 +22,10 @@ bool try_formation(State& state);
 /// Whether it takes calls of the host.
 bool forms_by_host(const State& state);
 
-/// The lane of nonblocking calls, once the lanes are there: programs that need none should not pay for its memory.
-void open_nonblocking(State& state);
+/// A lane of nonblocking calls, once the lanes are there: programs that need none should not pay for its memory.
+void open_nonblocking(State& state, Lane& lane);
+/// The one for such an operation, which takes part in it with `call`. Counts it: all ranks ask in the same order, with calls that match.
+Lane& nonblocking_lane(State& state, const Call& call);
 
 /// A lane of its own for a persistent operation. Collective. Throws Failure.
 State::Own& take_lane(State& state, MPI_Comm comm);

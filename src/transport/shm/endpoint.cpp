@@ -42,16 +42,15 @@ bool have_all_come(const Layout& layout, int p) {
 }  // namespace
 
 Endpoint::Endpoint(std::shared_ptr<Segment> segment, int rank, std::uint32_t first, int lane)
-    : pair_lines_(static_cast<std::uint32_t>(segment->geometry().pair_lines())),
+    : pair_lines_(static_cast<std::uint32_t>(segment->geometry().of_lane(lane).pair_lines())),
       peers_(segment->geometry().p),
       segment_(std::move(segment)),
-      geometry_(segment_->geometry()),
+      geometry_(segment_->geometry().of_lane(lane)),
       layout_(geometry_, segment_->base(lane)),
       rank_(rank),
       single_copy_from_(usual_single_copy_from),
       slot_uses_(geometry_.slots) {
   OMNES_ASSERT(rank >= 0 && rank < geometry_.p);
-  OMNES_ASSERT(lane >= 0 && lane < geometry_.lanes);
   OMNES_ASSERT(first <= UINT32_MAX - pair_lines_);
   published_ = {layout_.publish_ring(rank), first, first};
   if (has_several_memories()) {

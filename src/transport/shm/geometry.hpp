@@ -11,6 +11,7 @@ struct Geometry {
   int slots = 8;                  ///< s: slots in a rank's queue
   std::size_t slot_bytes = 8192;  ///< f: bytes in a slot (fragment), a multiple of 64
   int lanes = 1;                  ///< independent sets of queues; what one carries never waits for another
+  int short_lanes = 0;            ///< more of them, for short messages: of fewer and shorter slots
 
   /// Depth of the ring from one rank to another, a power of two: at least s, and more where few ranks leave room, so that a sender of tiny
   /// messages may run ahead.
@@ -19,7 +20,11 @@ struct Geometry {
   std::size_t control_bytes() const;
   std::size_t region_bytes() const { return static_cast<std::size_t>(slots) * (slot_bytes + control_bytes()); }
   std::size_t lane_bytes() const { return static_cast<std::size_t>(p) * region_bytes(); }
-  std::size_t total_bytes() const { return static_cast<std::size_t>(lanes) * lane_bytes(); }
+  int all_lanes() const { return lanes + short_lanes; }
+  /// The sizes of a lane, short or not, as of a segment that has no other.
+  Geometry of_lane(int lane) const;
+  std::size_t offset_of_lane(int lane) const;  ///< bytes; the lanes with short slots come last
+  std::size_t total_bytes() const;             ///< in whole pages
 
   /// What is wrong with these sizes and what is valid, in one line; empty when they will do.
   std::string why_not() const;

@@ -19,8 +19,8 @@ int Policy::slots_for(const Sharing& sharing) const {
   return slots.value_or(std::max(least, std::min(wanted, of_all_ranks / sharing.ranks)));
 }
 
-Geometry Policy::geometry_for(const Sharing& sharing, int lanes) const {
-  return {sharing.ranks, slots_for(sharing), slot_bytes, lanes};
+Geometry Policy::geometry_for(const Sharing& sharing, int lanes, int short_lanes) const {
+  return {sharing.ranks, slots_for(sharing), slot_bytes, lanes, short_lanes};
 }
 
 std::size_t Policy::single_copy_from(const Sharing& sharing) const {

@@ -52,7 +52,7 @@ struct Policy {
   std::optional<std::size_t> single_copy, direct_copy;  ///< cutoffs in bytes
 
   int slots_for(const Sharing& sharing) const;
-  Geometry geometry_for(const Sharing& sharing, int lanes = 1) const;
+  Geometry geometry_for(const Sharing& sharing, int lanes = 1, int short_lanes = 0) const;
   /// Messages are read by a system call.
   std::size_t single_copy_from(const Sharing& sharing) const;
   /// Messages that lie in a heap are read in place.

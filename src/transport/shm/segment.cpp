@@ -62,9 +62,33 @@ std::size_t Geometry::control_bytes() const {
   return (needed + unit - 1) / unit * page_bytes;
 }
 
+Geometry Geometry::of_lane(int lane) const {
+  // Enough for ranks that send to all and start the next call before their slowest reader has come.
+  constexpr int least = 8, for_each_reader = 2;
+  constexpr std::size_t short_slot = 8 * 1024;
+  Geometry own = *this;
+  own.lanes = 1;
+  own.short_lanes = 0;
+  if (lane < lanes) return own;
+  own.slots = std::min(slots, std::max(least, for_each_reader * p));
+  own.slot_bytes = std::min(slot_bytes, short_slot);
+  return own;
+}
+
+std::size_t Geometry::offset_of_lane(int lane) const {
+  const int before = std::min(lane, lanes);
+  return static_cast<std::size_t>(before) * lane_bytes() +
+         static_cast<std::size_t>(lane - before) * of_lane(lanes).lane_bytes();
+}
+
+std::size_t Geometry::total_bytes() const {
+  return (offset_of_lane(all_lanes()) + page_bytes - 1) / page_bytes * page_bytes;
+}
+
 std::string Geometry::why_not() const {
   if (p < 1) return "a segment is for 1 or more ranks, not " + std::to_string(p);
   if (lanes < 1 || lanes > 1024) return "lanes must be 1 to 1024, not " + std::to_string(lanes);
+  if (short_lanes < 0 || short_lanes > 1024) return "short lanes must be 0 to 1024, not " + std::to_string(short_lanes);
   if (slots < 1 || slots > 1024) return "slots must be 1 to 1024, not " + std::to_string(slots);
   if (slot_bytes < line_bytes || slot_bytes > max_slot_bytes || slot_bytes % line_bytes != 0)
     return "slot bytes must be a multiple of 64 from 64 to 256M, not " + std::to_string(slot_bytes);

@@ -60,8 +60,8 @@ class Segment {
   static std::uint64_t bytes_of_all() { return all_bytes_.load(std::memory_order_relaxed); }
   const Layout& layout() const { return layout_; }  ///< of the first lane
   std::byte* base(int lane = 0) const {
-    OMNES_ASSERT(lane >= 0 && lane < geometry_.lanes);
-    return base_ + static_cast<std::size_t>(lane) * geometry_.lane_bytes();
+    OMNES_ASSERT(lane >= 0 && lane < geometry_.all_lanes());
+    return base_ + geometry_.offset_of_lane(lane);
   }
 
  private:

@@ -1,6 +1,7 @@
 // The whole interposer on a host that does what MPI says, and on one whose messages are late.
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -168,6 +169,53 @@ TEST(Lanes, AreNotMistakenForEachOther) {
     job.variables["OMNES_ALLGATHER"] = "ring";
     expect_right(job, overtake);
   }
+}
+
+// The first of two short operations cannot end on rank 0 before the second one has ended on rank 1.
+struct {
+  std::atomic<bool> begun, over;
+}* second;
+
+void combine_when_the_second_is_over(void* in, void* inout, int* count, MPI_Datatype*) {
+  for (int looks = 0; fake::own_rank() == 0 && !second->over; ++looks) {
+    if (looks > 10'000) fake::fail("the second operation waits for the first");
+    usleep(1000);
+  }
+  for (int i = 0; i < *count; ++i) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
+}
+
+void end_in_any_order() {
+  int rank, one = 1, sums[2], before;
+  MPI_Op op;
+  MPI_Request requests[2];
+  programs::begin();
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Op_create(combine_when_the_second_is_over, 1, &op);
+  MPI(Iallreduce(&one, &before, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]));
+  MPI(Wait(&requests[0], MPI_STATUS_IGNORE));
+  while (rank == 1 && !second->begun) usleep(1000);
+  MPI(Iallreduce(&one, &sums[0], 1, MPI_INT, op, MPI_COMM_WORLD, &requests[0]));
+  MPI(Iallreduce(&one, &sums[1], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[1]));
+  second->begun = true;
+  if (rank == 1) {
+    MPI(Wait(&requests[1], MPI_STATUS_IGNORE));
+    second->over = true;
+  }
+  MPI(Waitall(2, requests, MPI_STATUSES_IGNORE));
+  if (sums[0] != 2 || sums[1] != 2) fake::fail("the sums are %d and %d, not 2", sums[0], sums[1]);
+  MPI_Op_free(&op);
+  programs::end();
+}
+
+TEST(Lanes, LetShortOperationsOvertakeEachOther) {
+  void* const shared = mmap(nullptr, sizeof *second, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  for (const auto& [name, variables] : transports) {
+    SCOPED_TRACE(name);
+    second = new (shared) std::remove_reference_t<decltype(*second)>{};
+    expect_right({.ranks = 2, .variables = variables}, end_in_any_order);
+  }
+  munmap(shared, sizeof *second);
 }
 
 // Rows and columns of a matrix, each time of another shape: what lies between their blocks stays as it is.
