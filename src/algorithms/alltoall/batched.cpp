@@ -11,7 +11,7 @@ namespace {
 void build(Builder& b) {
   const int p = b.p(), rank = b.rank(), k = std::min(b.problem().radix, p);
   const Blocks outgoing = outgoing_parts(b);
-  b.copy(sub(outgoing, rank), b.part(Buffer::recv, rank));
+  copy_own_part(b);
   for (int first = 1; first < p; first += k) {
     const int end = std::min(first + k, p);
     b.step();

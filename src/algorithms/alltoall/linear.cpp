@@ -12,7 +12,7 @@ void build(Builder& b) {
     const int to = (rank + i) % p;
     b.send(to, sub(outgoing, to));
   }
-  b.copy(sub(outgoing, rank), b.part(Buffer::recv, rank));
+  copy_own_part(b);
   for (int i = 1; i < p; ++i) {
     const int from = (rank - i + p) % p;
     b.recv(from, b.part(Buffer::recv, from));

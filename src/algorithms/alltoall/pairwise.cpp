@@ -8,7 +8,7 @@ namespace {
 void build(Builder& b) {
   const int p = b.p(), rank = b.rank();
   const Blocks outgoing = outgoing_parts(b);
-  b.copy(sub(outgoing, rank), b.part(Buffer::recv, rank));
+  copy_own_part(b);
   for (int i = 1; i < p; ++i) {
     const int to = (rank + i) % p, from = (rank - i + p) % p;
     b.step();
