@@ -110,7 +110,18 @@ void Repeats::keep(const AnyGiven& given, int p, int rank, std::uint64_t forgott
                    const std::shared_ptr<Prepared>& prepared, const Job& job) {
   Repeat& repeat = at(given);
   repeat.generation = nothing_kept;
+  if (jobs_[place_of(repeat)]) jobs_[place_of(repeat)].reset();
   if (!describe(repeat, prepared, job, given.send, given.recv, given.operation())) return;
+  if (repeat.packs) {
+    if (asked) return;
+    repeat.sizing = of_none;
+    repeat.span = repeat.shift = repeat.span_unit = 0;
+    repeat.resizable = false;
+    repeat.forget_range();
+    copy_elements(repeat, given.array);
+    std::ranges::copy(given.word, repeat.word.begin());
+    return watch(repeat, job, given, forgotten, asked);
+  }
   find_units(repeat, job, given, p);
   find_span(repeat, given, p, rank);
   if (repeat.overlaps(given.send, given.recv)) repeat.let_overlap();
@@ -269,11 +280,13 @@ bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared
   if (prepared->choice.host) {
     // Where ranks do not know all parts, nothing but the team drives the choice.
     if (!knows_parts(call.operation)) left_ |= std::uint32_t{1} << static_cast<int>(call.operation);
-  } else if (!(job.is_straight(prepared->in_rows) || repeat.keeps_part) || prepared->needs_all_counts) {
+  } else if (!(job.is_straight(prepared->in_rows) || repeat.keeps_part || job.only_packs()) ||
+             prepared->needs_all_counts) {
     return false;
   } else if (process().threads && job.needs_objects()) {
     return false;  // another thread might free them
   }
+  repeat.packs = !prepared->choice.host && job.only_packs();
   repeat.prepared = prepared;
   return true;
 }

@@ -13,6 +13,8 @@
 // What is kept: only calls whose data lie in their buffers in a row, which run in one stage, and which need none of the
 // program's objects while they run (see Job::hold). Also which ones are left to the host. Of a reduce_scatter between two
 // groups, which runs as an allreduce, this rank's part of the result is copied to its buffer, so it takes a longer way.
+// Of data that have to be packed their arguments are kept, and from the second call on the job, which those that
+// are the same run anew: a longer way, too.
 //
 // Why it is correct: all that was checked and decided depends on what is compared, and on these:
 // * datatypes and operations: before a freed one's handle can come back, its generation changes (handle_cache.hpp), which
@@ -40,6 +42,7 @@
 namespace omnes::interpose {
 
 struct Job;
+struct KeptJob;
 
 /// An array among the arguments of a call.
 struct GivenArray {
@@ -226,6 +229,7 @@ class Repeats {
     std::array<const TypeInfo*, 2> types{};  ///< of the program's datatypes in a call that can be revived
     bool resizable = false;
     bool has_single_parts = false;  ///< which its plan moves one by one: resize_parts()
+    bool packs = false;             ///< data with gaps: what runs is a KeptJob
     bool keeps_part = false;        ///< only so much of a result that lies elsewhere is the program's:
     std::size_t kept_from = 0, kept_bytes = 0;
 
@@ -330,8 +334,12 @@ class Repeats {
   void keep(const AnyGiven& given, int p, int rank, std::uint64_t forgotten, bool asked,
             const std::shared_ptr<Prepared>& prepared, const Job& job);
 
+  /// The job of a call that packs, for who calls to describe if it is new; it stays until such arguments are kept anew.
+  std::shared_ptr<KeptJob>& job_of(const Repeat& repeat) { return jobs_[place_of(repeat)]; }
+
   void forget() {
     repeats_ = {};
+    jobs_ = {};
     left_ = 0;
   }
 
@@ -411,6 +419,7 @@ class Repeats {
   std::array<std::size_t, 2> first_{};  // bytes before the first that has any
   std::array<bool, 2> in_row_{};        // from there on they lie one behind the other
   static_assert(sizeof(Repeat) == 512);
+  std::array<std::shared_ptr<KeptJob>, places> jobs_;
   std::array<Repeat, places> repeats_;
   std::uint32_t left_ = 0;  // a bit for each operation; last, so that it may share a cache line with what comes behind
   static_assert(operation_count <= 32);

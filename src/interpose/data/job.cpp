@@ -75,6 +75,38 @@ void Job::keeps_part(void* buffer, std::size_t bytes, std::size_t start, std::si
   needs_ |= moving;
 }
 
+void Job::move(std::ptrdiff_t sent, std::ptrdiff_t received) {
+  if (send_parts_) send_parts_->move(sent);
+  if (recv_parts_) recv_parts_->move(received);
+  if (needs_ & spreading) {
+    send_.move(sent);
+    recv_.move(received);
+    return;
+  }
+  if (needs_ & packing)
+    send_.move(sent);
+  else if (call.send != nullptr)
+    call.send = static_cast<const std::byte*>(call.send) + sent;
+  if (needs_ & landing)
+    recv_.move(received);
+  else if (call.recv != nullptr)
+    call.recv = static_cast<std::byte*>(call.recv) + received;
+}
+
+bool KeptJob::move_to(const void* to_send, void* to_recv) {
+  const auto distance = [](const void* from, const void* to) {
+    return static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from));
+  };
+  const std::ptrdiff_t sent = distance(send, to_send), received = distance(recv, to_recv);
+  if (sent == 0 && received == 0) [[likely]]
+    return true;
+  if (sent != received && job.uses_both_buffers()) return false;
+  job.move(sent, received);
+  send = to_send;
+  recv = to_recv;
+  return true;
+}
+
 void Job::copy_small_contribution(int p) {
   // What hosts send without waiting for the receiver is 4 KiB or more: 0.1 us to copy. Parts that go inline never wait.
   constexpr std::size_t sent_at_once = 4096;

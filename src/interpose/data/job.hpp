@@ -6,6 +6,8 @@
 // reads them several times. Which operations need what is for describe/ to say, whose functions fill a Job in.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -72,6 +74,15 @@ struct Job {
   /// The data lie where the call finds and leaves them: there is nothing to load or to land. `in_rows`: what Prepared says.
   bool is_straight(bool in_rows) const { return (needs_ & ~(in_rows ? 0 : rows)) == 0; }
 
+  /// There is nothing to do but to pack what has gaps, and to unpack it.
+  bool only_packs() const { return needs_ != 0 && (needs_ & ~(packing | landing | spreading)) == 0; }
+  /// Of such a job: whether buffers that lie otherwise to each other might be another case.
+  bool uses_both_buffers() const {
+    return needs_ & spreading ||
+           ((call.send != nullptr || needs_ & packing) && (call.recv != nullptr || needs_ & landing));
+  }
+  /// Of such a job: what is sent and what is received lies so many bytes further on.
+  void move(std::ptrdiff_t sent, std::ptrdiff_t received);
   /// Nothing more is to do than to bring some of a result that lies elsewhere to the program's buffer: see keeps_part().
   bool only_keeps_part() const { return needs_ == moving; }
   /// How many elements the program's arrays have of what is sent, and of what is received; 0: this rank's call reads none.
@@ -125,6 +136,19 @@ struct Job {
   void* moved_to_ = nullptr;
   std::size_t moved_bytes_ = 0, moved_from_ = 0, moved_of_ = 0;
   std::size_t kept_from_ = 0, result_elements_ = 0;  ///< 0: as many as go to the program
+};
+
+/// A job that calls with the same arguments, but perhaps other buffers, run again: see Repeats.
+struct KeptJob {
+  explicit KeptJob(Staging* rooms) : job(rooms) {}
+  /// Moves it to these buffers. Returns whether they lie to each other as before: else the arguments need a closer look.
+  bool move_to(const void* to_send, void* to_recv);
+
+  Job job;
+  std::shared_ptr<Prepared> prepared;
+  std::uint64_t sizing = 0;    ///< the one of `prepared` that has its sizes
+  const void* send = nullptr;  ///< where it is now
+  void* recv = nullptr;
 };
 
 }  // namespace omnes::interpose

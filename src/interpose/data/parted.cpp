@@ -89,6 +89,11 @@ const std::byte* PartedView::packed(Staging& staging) const {
   return row;
 }
 
+void PartedView::move(std::ptrdiff_t bytes_on) {
+  for (View& view : views_) view.move(bytes_on);
+  if (first_ != nullptr) first_ += bytes_on;
+}
+
 void PartedView::land(const std::byte* landed) const {
   if (in_row_) return;
   devices::Copies copies;

@@ -71,6 +71,9 @@ class PartedView {
   /// Packs part i to its place in a row that starts at `landed`, unless it is there.
   void keep(int i, std::byte* landed) const;
 
+  /// All parts lie as many bytes further on.
+  void move(std::ptrdiff_t bytes_on);
+
   /// Whether some bytes of the row may be moved without the others, and then so many from byte `offset` on.
   bool has_parts() const;
   void pack_part(std::size_t offset, std::byte* to, std::size_t length) const noexcept;

@@ -30,6 +30,8 @@ struct View {
   /// The same without an address: that is for the caller to set, by place_at.
   const char* set(MPI_Count count, MPI_Datatype type);
   void place_at(std::byte* address);
+  /// As many bytes further on.
+  void move(std::ptrdiff_t bytes_on) { address += bytes_on; }
   /// Other elements of the same type, so many.
   void resize(std::size_t elements) {
     count = elements;

@@ -251,15 +251,46 @@ void run_and_keep_part(State& state, const Repeats::Repeat& known, void* recv) {
   if (known.kept_bytes > 0) std::memcpy(recv, all + known.kept_from, known.kept_bytes);
 }
 
+/// Serves a call whose data have gaps, if the one before with such arguments was the same. Returns whether it has.
+bool serve_packed(const Made& made, State& state, const Repeats::Repeat& known) {
+  const AnyGiven& given = *made.given;
+  if (!Repeats::is_same(known, given)) return false;
+  std::shared_ptr<KeptJob>& kept = state.repeats.job_of(known);
+  if (!kept) {
+    auto fresh = std::make_shared<KeptJob>(state.staging);
+    state.taking_part = false;
+    if (made.arguments.describe(state, fresh->job) || !fresh->job.only_packs()) return false;
+    state.taking_part = true;
+    fresh->send = given.send;
+    fresh->recv = given.recv;
+    kept = std::move(fresh);
+  } else if (!kept->move_to(given.send, given.recv)) {
+    return false;
+  }
+  auto& [job, prepared, sizing, send, recv] = *kept;
+  if (!prepared || sizing != prepared->plan.sizing) {
+    prepared = state.team->prepare(job.call, Form::blocking);
+    if (prepared->choice.host || prepared->needs_all_counts) return false;
+    sizing = prepared->plan.sizing;
+  }
+  job.load(*prepared);
+  check_run(state, state.team->run(prepared, job.call));
+  job.land(*prepared);
+  settle(state, given.operation());
+  return true;
+}
+
 /// Serves a call by what is kept of calls with such arguments, whatever the counts. Nothing: there is no such thing; else
 /// null, or why the host has to serve it.
-std::optional<const char*> serve_known(State& state, MPI_Comm comm, const AnyGiven& given, bool asked) {
+std::optional<const char*> serve_known(const Made& made, State& state, MPI_Comm comm, bool asked) {
+  const AnyGiven& given = *made.given;
   state.taking_part = true;
   Repeats::Repeat& known = state.repeats.at(given);
   const bool revived = Repeats::revive(known, given, asked);
   const bool inherited = !state.formed && Repeats::is_same(known, given, asked);
   if (inherited) open_lanes(state, comm, true);
   if ((asked || revived || inherited) && repeat_known(state, known, given, asked)) return nullptr;
+  if (known.packs && state.formed && !asked && serve_packed(made, state, known)) return nullptr;
   const Range group = state.own_group();
   if (!state.formed || !state.repeats.resize(known, given, group.count, state.rank - group.first, *state.team,
                                              checking() && !devices::any()))
@@ -345,7 +376,7 @@ int repeat_checked(const Made& made, On on) {
 
 const char* serve_blocking(const Made& made, State& state, MPI_Comm comm) {
   const bool asked = asks(*made.given);
-  if (const auto known = serve_known(state, comm, *made.given, asked)) return *known;
+  if (const auto known = serve_known(made, state, comm, asked)) return *known;
   state.taking_part = false;
   return serve_first(made, state, comm, asked);
 }

@@ -357,6 +357,119 @@ TEST(Shapes, AreSentAsTheyWereThoughTheyLieWhereOthersArrive) {
   for (const int ranks : {2, 3}) expect_right({.ranks = ranks}, send_from_among_the_parts);
 }
 
+// The same calls again and again, of few elements with gaps; then from elsewhere, both buffers moved alike or not, or what is
+// sent lies among what is received; with other counts between; and with another type, whose handle may be the same.
+class ShapesAgain {
+ public:
+  ShapesAgain() : data_(4 * apart, 0) {
+    programs::begin();
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &p_);
+    MPI_Op_create(add, 1, &op_);
+    for (const int length : {2, 1}) {
+      MPI_Datatype block;
+      length_ = length;
+      MPI(Type_vector(1, length, stride, MPI_INT, &block));
+      MPI(Type_create_resized(block, 0, stride * sizeof(int), &type_));
+      MPI(Type_commit(&type_));
+      MPI(Type_free(&block));
+      for (count_ = 1; count_ < 4; ++count_) everything();
+      MPI(Type_free(&type_));
+    }
+    MPI_Op_free(&op_);
+    programs::end();
+  }
+
+ private:
+  static constexpr int stride = 3, apart = 400;
+  static void add(void* in, void* inout, int* count, MPI_Datatype*) {
+    for (int i = 0; i < *count; ++i)
+      for (int k = 0; k < 2; ++k) static_cast<int*>(inout)[stride * i + k] += static_cast<int*>(in)[stride * i + k];
+  }
+
+  void everything() {
+    const auto one_after_the_other = [this](int part) { return part * count_; };
+    std::vector<int> counts(p_, count_), at(p_);
+    for (int r = 0; r < p_; ++r) at[r] = one_after_the_other(r);
+    const auto of_sender = [](int from, int) { return from; };
+    const auto of_both = [](int from, int to) { return 100 * from + to; };
+    again(
+        "Bcast", 0, 1, [](int, int) { return 7; },
+        [&](int*, int* recv) {
+          if (rank_ == 0) fill(recv, 7);
+          MPI(Bcast(recv, count_, type_, 0, MPI_COMM_WORLD));
+        });
+    again("Allgather", 1, p_, of_sender,
+          [&](int* send, int* recv) { MPI(Allgather(send, count_, type_, recv, count_, type_, MPI_COMM_WORLD)); });
+    again("Alltoallv", p_, p_, of_both, [&](int* send, int* recv) {
+      MPI(Alltoallv(send, counts.data(), at.data(), type_, recv, counts.data(), at.data(), type_, MPI_COMM_WORLD));
+    });
+    const int all = p_ * (p_ - 1) / 2;
+    again("Allreduce", 1, 1, of_sender, [&](int* send, int* recv) {
+      MPI(Allreduce(send, recv, count_, type_, op_, MPI_COMM_WORLD));
+      for (int i = 0; i < count_; ++i)  // what was expected is the part of rank 0
+        for (int k = 0; k < length_; ++k) recv[stride * i + k] -= all + p_ * (10 * i + k) - (10 * i + k);
+    });
+  }
+
+  void fill(int* part, int value) {
+    for (int i = 0; i < count_; ++i)
+      for (int k = 0; k < length_; ++k) part[stride * i + k] = value + 10 * i + k;
+  }
+
+  /// `value(from, to)`: of the first element of what one sends to the other.
+  template <class Value, class Call>
+  void again(const char* operation, int sent, int received, Value value, Call call) {
+    constexpr int calls = 15;
+    int allocating = 0;  // some, that have waited and looked at what else there is to do
+    for (int times = 0; times < calls; ++times)
+      allocating += run(operation, 0, 2 * apart, sent, received, value, call) > 0;
+    if (allocating > calls / 2) fake::fail("of %d calls of MPI_%s %d allocate", calls, operation, allocating);
+    const bool among = received > 1 && sent == 1;
+    const int next = (rank_ + 1) % p_ * count_ * stride;
+    for (const auto& [from, to] : {std::pair{apart, 3 * apart},
+                                   {0, 2 * apart},
+                                   {apart, 2 * apart},
+                                   {0, 2 * apart},
+                                   {among ? 2 * apart + next : 0, 2 * apart},
+                                   {0, 2 * apart}})
+      run(operation, from, to, sent, received, value, call);
+  }
+
+  /// Returns how often it has allocated.
+  template <class Value, class Call>
+  long run(const char* operation, int from, int to, int sent, int received, Value value, Call call) {
+    std::ranges::fill(data_, -1);
+    int *const send = data_.data() + from, *const recv = data_.data() + to;
+    for (int part = 0; part < sent; ++part) fill(send + part * count_ * stride, value(rank_, part));
+    const long before = fake::allocations();
+    call(send, recv);
+    const long allocated = fake::allocations() - before;
+    for (int part = 0; part < received; ++part)
+      for (int i = 0; i < count_; ++i)
+        for (int k = 0; k < stride; ++k) {
+          const int got = recv[(part * count_ + i) * stride + k];
+          if (const int right = k < length_ ? value(part, rank_) + 10 * i + k : -1; got != right)
+            fake::fail("MPI_%s from %d to %d: element %d of part %d is %d, not %d", operation, from, to, i, part, got,
+                       right);
+        }
+    return allocated;
+  }
+
+  std::vector<int> data_;
+  int rank_, p_, count_, length_;
+  MPI_Op op_;
+  MPI_Datatype type_;
+};
+
+TEST(Shapes, ComeAgain) {
+  for (const auto& [name, variables] : transports)
+    for (const int ranks : {2, 3}) {
+      SCOPED_TRACE(name + ", ranks: " + std::to_string(ranks));
+      expect_right({.ranks = ranks, .variables = variables}, [] { ShapesAgain{}; });
+    }
+}
+
 TEST(Shapes, ArePackedWithoutTheHost) {
   const fake::Result result = fake::run({.ranks = 2}, move_shapes);
   EXPECT_EQ(result.wrong, "");
