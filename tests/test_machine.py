@@ -7,6 +7,7 @@ import os
 import pytest
 
 from omnes import _core
+from omnes.reporting.machine import facts
 
 # description (hwloc's synthetic form), then for each expected level: name, groups, CPUs of the first group
 MACHINES = [
@@ -51,3 +52,10 @@ def test_a_wrong_description_is_one_clear_line():
         _core.machine("nonsense")
     with pytest.raises(ValueError, match=r"^machine 'non\\nsense' is no file"):
         _core.machine("non\nsense")
+
+
+def test_what_a_busy_machine_makes_free_has_no_bandwidth():
+    level = {"by": "memory", "name": "node", "send": 1e-7, "latency": 1e-7, "recv": 1e-7, "wire": [[0, 1, 0.0]]}
+    found = dict(facts({"level": [level], "copy": [[0, 0, 1e-10]]}))
+    assert found["node: bandwidth of the longest messages"] == "not found: the machine was busy"
+    assert found["copy within a rank, from cache"] == "10 GB/s"

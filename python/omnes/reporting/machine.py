@@ -46,9 +46,14 @@ def facts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
         small = level["send"] + level["latency"] + level["recv"]
         found.append((f"{level['name']}: an empty message through {what}", format_seconds(small)))
         if curve := level.get("wire") or level.get("single"):
-            found.append((f"{level['name']}: bandwidth of the longest messages", f"{1e-9 / curve[-1][2]:.3g} GB/s"))
-    found.append(("copy within a rank, from cache", f"{1e-9 / values['copy'][0][2]:.3g} GB/s"))
+            found.append((f"{level['name']}: bandwidth of the longest messages", _bandwidth(curve[-1][2])))
+    found.append(("copy within a rank, from cache", _bandwidth(values["copy"][0][2])))
     return found
+
+
+def _bandwidth(seconds: float) -> str:
+    """Of so many seconds for each byte; a busy machine's measurements may say that they cost nothing."""
+    return f"{1e-9 / seconds:.3g} GB/s" if seconds > 0 else "not found: the machine was busy"
 
 
 def _timed(rows: list[list[float]], name: str) -> Series:
