@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "interpose/data/job.hpp"
+#include "interpose/devices/devices.hpp"
 #include "interpose/process/process.hpp"
 
 namespace omnes::interpose {
@@ -155,8 +156,10 @@ bool Repeats::revive(Repeat& repeat, const AnyGiven& given, bool asked) {
     if (!known || (known->kind == TypeClass::derived && known != repeat.types[i])) return false;
     any = any || known == repeat.types[i];
   }
-  if (any) repeat.generation = mark(generation, asked);
-  return any;
+  // Drivers are looked for when a buffer is described; those of this call are not.
+  if (!any || (!asked && (devices::driver_of(given.send) || devices::driver_of(given.recv)))) return false;
+  repeat.generation = mark(generation, asked);
+  return true;
 }
 
 void Repeats::find_units(Repeat& repeat, const Job& job, const AnyGiven& given, int p) {

@@ -267,11 +267,15 @@ bool serve_packed(const Made& made, State& state, const Repeats::Repeat& known) 
   } else if (!kept->move_to(given.send, given.recv)) {
     return false;
   }
-  auto& [job, prepared, sizing, send, recv] = *kept;
+  const std::shared_ptr<KeptJob> used = kept;  // what moves meanwhile may fail, and all is forgotten
+  auto& [job, prepared, sizing, send, recv] = *used;
   if (!prepared || sizing != prepared->plan.sizing) {
     prepared = state.team->prepare(job.call, Form::blocking);
-    if (prepared->choice.host || prepared->needs_all_counts) return false;
     sizing = prepared->plan.sizing;
+    if (prepared->choice.host || prepared->needs_all_counts) {
+      kept.reset();
+      return false;
+    }
   }
   job.load(*prepared);
   check_run(state, state.team->run(prepared, job.call));
@@ -284,13 +288,14 @@ bool serve_packed(const Made& made, State& state, const Repeats::Repeat& known) 
 /// null, or why the host has to serve it.
 std::optional<const char*> serve_known(const Made& made, State& state, MPI_Comm comm, bool asked) {
   const AnyGiven& given = *made.given;
-  state.taking_part = true;
   Repeats::Repeat& known = state.repeats.at(given);
   const bool revived = Repeats::revive(known, given, asked);
+  state.taking_part = true;
   const bool inherited = !state.formed && Repeats::is_same(known, given, asked);
   if (inherited) open_lanes(state, comm, true);
   if ((asked || revived || inherited) && repeat_known(state, known, given, asked)) return nullptr;
-  if (known.packs && state.formed && !asked && serve_packed(made, state, known)) return nullptr;
+  if (known.packs && revived) state.repeats.job_of(known).reset();  // it may know the datatype by what is gone
+  if (known.packs && !revived && state.formed && !asked && serve_packed(made, state, known)) return nullptr;
   const Range group = state.own_group();
   if (!state.formed || !state.repeats.resize(known, given, group.count, state.rank - group.first, *state.team,
                                              checking() && !devices::any()))

@@ -449,7 +449,10 @@ Pending::~Pending() {
 }
 
 void launch(std::unique_ptr<Pending> pending, MPI_Request& request) {
-  get_ready(*pending, Form::nonblocking, nonblocking_lane(*pending->state, pending->job.call));
+  State& state = *pending->state;
+  // The host may not even hand on what has nothing to do: it does not count.
+  get_ready(*pending, Form::nonblocking,
+            pending->job.nothing ? state.nonblocking[0] : nonblocking_lane(state, pending->job.call));
   if (!pending->job.nothing) pending->job.load(*pending->prepared);
   start_background();
   bool over = false;

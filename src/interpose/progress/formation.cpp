@@ -360,7 +360,7 @@ void open_nonblocking(State& state, Lane& lane) {
 }
 
 Lane& nonblocking_lane(State& state, const Call& call) {
-  // What parts there are is known to all ranks alike.
+  // How long a part is, all ranks know alike, where parts are equal.
   const bool is_short = !unequal(call.operation) && call.neighbors == nullptr && state.first_group == 0 &&
                         call.count * call.element <= short_part && !in_files(state);
   return state.nonblocking[is_short ? 1 + state.short_begun++ % short_lanes : 0];

@@ -24,7 +24,8 @@ bool forms_by_host(const State& state);
 
 /// A lane of nonblocking calls, once the lanes are there: programs that need none should not pay for its memory.
 void open_nonblocking(State& state, Lane& lane);
-/// The one for such an operation, which takes part in it with `call`. Counts it: all ranks ask in the same order, with calls that match.
+/// The one for such an operation, which takes part in it with `call`. Counts it: all ranks ask in the same order, with calls that match and
+/// have something to do.
 Lane& nonblocking_lane(State& state, const Call& call);
 
 /// A lane of its own for a persistent operation. Collective. Throws Failure.

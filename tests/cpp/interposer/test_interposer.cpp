@@ -470,6 +470,46 @@ TEST(Shapes, ComeAgain) {
     }
 }
 
+// A datatype is made, used and freed, and one like it made again, after so many others were used elsewhere that this one was looked up anew.
+void make_types_like_others() {
+  constexpr int stride = 3, others = 2000;
+  const auto make = [](int blocks) {
+    MPI_Datatype type;
+    MPI(Type_vector(blocks, 1, stride, MPI_INT, &type));
+    MPI(Type_commit(&type));
+    return type;
+  };
+  int rank;
+  programs::begin();
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm twin;
+  MPI(Comm_dup(MPI_COMM_WORLD, &twin));
+  const auto bcast = [rank](int blocks, MPI_Datatype type, MPI_Comm comm) {
+    std::vector<int> data(blocks * stride, -1);
+    for (int i = 0; i < blocks && rank == 0; ++i) data[i * stride] = 100 + i;
+    MPI(Bcast(data.data(), 1, type, 0, comm));
+    for (int i = 0; i < blocks * stride; ++i)
+      if (const int right = i % stride == 0 ? 100 + i / stride : -1; data[i] != right)
+        fake::fail("%d blocks: element %d is %d, not %d", blocks, i, data[i], right);
+  };
+  for (const int blocks : {2, 5, 2}) {
+    MPI_Datatype type = make(blocks);
+    bcast(blocks, type, MPI_COMM_WORLD);
+    std::vector<MPI_Datatype> more;
+    for (int i = 0; i < others; ++i) bcast(7 + i % 3, more.emplace_back(make(7 + i % 3)), twin);
+    for (int times = 0; times < 3; ++times) bcast(blocks, type, MPI_COMM_WORLD);
+    MPI(Type_free(&type));
+    type = make(blocks);  // with the same handle
+    for (int times = 0; times < 3; ++times) bcast(blocks, type, MPI_COMM_WORLD);
+    MPI(Type_free(&type));
+    for (MPI_Datatype& other : more) MPI(Type_free(&other));
+  }
+  MPI(Comm_free(&twin));
+  programs::end();
+}
+
+TEST(Shapes, OfTypesThatAreMadeAgain) { expect_right({.ranks = 2}, make_types_like_others); }
+
 TEST(Shapes, ArePackedWithoutTheHost) {
   const fake::Result result = fake::run({.ranks = 2}, move_shapes);
   EXPECT_EQ(result.wrong, "");
