@@ -143,7 +143,8 @@ void Repeats::copy_elements(Repeat& repeat, std::span<const GivenArray> arrays) 
 }
 
 bool Repeats::revive(Repeat& repeat, const AnyGiven& given, bool asked) {
-  if (repeat.generation == nothing_kept || repeat.is_valid(asked)) return false;
+  // A job may know its datatype by what is gone.
+  if (repeat.generation == nothing_kept || repeat.packs || repeat.is_valid(asked)) return false;
   const std::uint64_t generation = repeat.watched->load(std::memory_order_acquire);  // before the types are looked at
   if (given.word[0] != repeat.word[0]) return false;
   const Places places = places_of(given.operation());

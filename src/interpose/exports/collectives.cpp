@@ -294,8 +294,7 @@ std::optional<const char*> serve_known(const Made& made, State& state, MPI_Comm 
   const bool inherited = !state.formed && Repeats::is_same(known, given, asked);
   if (inherited) open_lanes(state, comm, true);
   if ((asked || revived || inherited) && repeat_known(state, known, given, asked)) return nullptr;
-  if (known.packs && revived) state.repeats.job_of(known).reset();  // it may know the datatype by what is gone
-  if (known.packs && !revived && state.formed && !asked && serve_packed(made, state, known)) return nullptr;
+  if (known.packs && state.formed && !asked && serve_packed(made, state, known)) return nullptr;
   const Range group = state.own_group();
   if (!state.formed || !state.repeats.resize(known, given, group.count, state.rank - group.first, *state.team,
                                              checking() && !devices::any()))
