@@ -4,6 +4,7 @@
 // rounds; a rank that is its own partner rests). Either way every two ranks meet exactly once.
 // In place the outgoing part moves aside before the incoming one takes its place: into one temporary that serves all
 // rounds, or, where parts may differ in size, one for each.
+#include "algorithms/alltoall/source.hpp"
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
@@ -15,7 +16,7 @@ void build(Builder& b) {
   const int p = b.p(), rank = b.rank();
   const bool in_place = b.problem().in_place;
   Blocks aside = in_place && !unequal(b.problem().operation) && p > 1 ? b.temp(1) : Blocks{};
-  if (!in_place) b.copy(b.part(Buffer::send, rank), b.part(Buffer::recv, rank));
+  copy_own_part(b);
   for (int round = 0; round < p; ++round) {
     const int peer = partner(rank, round, p);
     if (peer == rank) continue;
