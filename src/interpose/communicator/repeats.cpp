@@ -111,21 +111,17 @@ void Repeats::keep(const AnyGiven& given, int p, int rank, std::uint64_t forgott
                    const std::shared_ptr<Prepared>& prepared, const Job& job) {
   Repeat& repeat = at(given);
   repeat.generation = nothing_kept;
-  if (jobs_[place_of(repeat)]) jobs_[place_of(repeat)].reset();
+  jobs_[place_of(repeat)].reset();
   if (!describe(repeat, prepared, job, given.send, given.recv, given.operation())) return;
-  if (repeat.packs) {
+  if (repeat.packs) {  // with these counts, and wherever they lie: the job knows
     if (asked) return;
     repeat.sizing = of_none;
-    repeat.span = repeat.shift = repeat.span_unit = 0;
-    repeat.resizable = false;
-    repeat.forget_range();
-    copy_elements(repeat, given.array);
-    std::ranges::copy(given.word, repeat.word.begin());
-    return watch(repeat, job, given, forgotten, asked);
+    repeat.let_overlap();
+  } else {
+    find_units(repeat, job, given, p);
+    find_span(repeat, given, p, rank);
+    if (repeat.overlaps(given.send, given.recv)) repeat.let_overlap();
   }
-  find_units(repeat, job, given, p);
-  find_span(repeat, given, p, rank);
-  if (repeat.overlaps(given.send, given.recv)) repeat.let_overlap();
   copy_elements(repeat, given.array);
   std::ranges::copy(given.word, repeat.word.begin());
   if (repeat.has_single_parts && take_single_parts(repeat, given, p, rank)) repeat.sizing = prepared->plan.sizing;

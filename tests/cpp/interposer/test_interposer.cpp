@@ -388,9 +388,8 @@ class ShapesAgain {
   }
 
   void everything() {
-    const auto one_after_the_other = [this](int part) { return part * count_; };
     std::vector<int> counts(p_, count_), at(p_);
-    for (int r = 0; r < p_; ++r) at[r] = one_after_the_other(r);
+    for (int r = 0; r < p_; ++r) at[r] = r * count_;
     const auto of_sender = [](int from, int) { return from; };
     const auto of_both = [](int from, int to) { return 100 * from + to; };
     again(
