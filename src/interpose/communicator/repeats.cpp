@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "interpose/data/job.hpp"
 #include "interpose/devices/devices.hpp"
@@ -68,6 +69,11 @@ std::size_t unit_of(std::span<const std::size_t> bytes, const GivenArray& counts
   return 0;
 }
 
+/// Of a call of that operation that runs as another.
+bool keeps_part(const Job& job, Operation operation) {
+  return job.only_keeps_part() && job.call.operation != operation;
+}
+
 }  // namespace
 
 /// What could be freed: that of one handle is watched, of several all.
@@ -99,9 +105,12 @@ void Repeats::watch(Repeat& repeat, const Job& job, const AnyGiven& given, std::
 
 bool Repeats::resize(Repeat& repeat, const AnyGiven& given, int p, int rank, Team& team, bool asked) {
   if (!repeat.is_valid(asked) || !repeat.resizable) return false;
-  if (!take_counts(repeat, given, p, rank) || repeat.overlaps(given.send, given.recv) ||
-      !prepare(repeat, team, given.send, given.recv))
+  const bool had_span = repeat.span != 0;
+  const bool has_counts = take_counts(repeat, given, p, rank);
+  if (!has_counts || repeat.overlaps(given.send, given.recv) || !prepare(repeat, team, given.send, given.recv)) {
+    if (has_counts || had_span) repeat.generation = nothing_kept;  // what it has now is not its own arguments'
     return false;
+  }
   copy_elements(repeat, given.array);
   std::ranges::copy(given.word, repeat.word.begin());
   return true;
@@ -109,12 +118,23 @@ bool Repeats::resize(Repeat& repeat, const AnyGiven& given, int p, int rank, Tea
 
 void Repeats::keep(const AnyGiven& given, int p, int rank, std::uint64_t forgotten, bool asked,
                    const std::shared_ptr<Prepared>& prepared, const Job& job) {
-  Repeat& repeat = at(given);
+  const Operation operation = given.operation(), run = job.call.operation;
+  const bool by_host = prepared->choice.host, packs = !by_host && job.only_packs();
+  // Where ranks do not know all parts, nothing but the team drives the choice.
+  if (by_host && !knows_parts(run)) left_ |= std::uint32_t{1} << static_cast<int>(run);
+  const bool is_of_that_kind = job.is_straight(prepared->in_rows) || packs || keeps_part(job, operation);
+  const bool may_lose_objects = process().threads && job.needs_objects();  // another thread might free them
+  if ((!by_host && (!is_of_that_kind || prepared->needs_all_counts || may_lose_objects)) ||
+      (packs && (asked || !comes_again(given)))) {
+    if (Repeat* const other = find(given); other && !other->packs) other->generation = nothing_kept;
+    return;
+  }
+  Repeat& repeat = place_for(given);
   repeat.generation = nothing_kept;
   jobs_[place_of(repeat)].reset();
-  if (!describe(repeat, prepared, job, given.send, given.recv, given.operation())) return;
-  if (repeat.packs) {  // with these counts, and wherever they lie: the job knows
-    if (asked) return;
+  describe(repeat, prepared, job, given.send, given.recv, operation);
+  repeat.packs = packs;
+  if (packs) {  // with these counts, and wherever they lie: the job knows
     repeat.sizing = of_none;
     repeat.let_overlap();
   } else {
@@ -126,6 +146,28 @@ void Repeats::keep(const AnyGiven& given, int p, int rank, std::uint64_t forgott
   std::ranges::copy(given.word, repeat.word.begin());
   if (repeat.has_single_parts && take_single_parts(repeat, given, p, rank)) repeat.sizing = prepared->plan.sizing;
   watch(repeat, job, given, forgotten, asked);
+}
+
+Repeats::Repeat& Repeats::place_for(const AnyGiven& given) {
+  if (Repeat* const known = find(given)) return *known;
+  const std::size_t place = home_of(given);
+  for (const std::size_t at : {place, place ^ 1})
+    if (repeats_[at].generation == nothing_kept) return repeats_[at];
+  for (const std::size_t at : {place, place ^ 1})
+    if (!repeats_[at].is_valid(false) && !repeats_[at].is_valid(true)) return repeats_[at];
+  kept_beside_ ^= std::uint32_t{1} << place;
+  return repeats_[place ^ (kept_beside_ >> place & 1)];
+}
+
+bool Repeats::comes_again(const AnyGiven& given) {
+  const Places places = places_of(given.operation());
+  std::uint64_t hash = 1;
+  const auto add = [&hash](std::uint64_t number) { hash = (hash ^ number) * 0x9E3779B97F4A7C15u; };
+  for (const std::uint64_t word : given.word) add(word);
+  for (const int place : places.types)
+    if (place != 0) add(TypeCache::generation(narrow<MPI_Datatype>(static_cast<Wide>(given.word[place]))));
+  std::uint64_t& last = packed_last_[home_of(given)];
+  return std::exchange(last, hash) == hash;
 }
 
 void Repeats::copy_elements(Repeat& repeat, std::span<const GivenArray> arrays) {
@@ -142,13 +184,11 @@ bool Repeats::revive(Repeat& repeat, const AnyGiven& given, bool asked) {
   // A job may know its datatype by what is gone.
   if (repeat.generation == nothing_kept || repeat.packs || repeat.is_valid(asked)) return false;
   const std::uint64_t generation = repeat.watched->load(std::memory_order_acquire);  // before the types are looked at
-  if (given.word[0] != repeat.word[0]) return false;
   const Places places = places_of(given.operation());
   bool any = false;
   for (int i = 0; i < 2; ++i) {
     const int place = places.types[i];
     if (place == 0) continue;
-    if (given.word[place] != repeat.word[place]) return false;
     const TypeInfo* const known = remembered_type(narrow<MPI_Datatype>(static_cast<Wide>(given.word[place])));
     if (!known || (known->kind == TypeClass::derived && known != repeat.types[i])) return false;
     any = any || known == repeat.types[i];
@@ -268,37 +308,23 @@ void Repeats::find_range(Repeat& repeat) {
   repeat.more_counts = most - least;
 }
 
-bool Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
+void Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
                        const void* recv, Operation operation) {
   const Call& call = job.call;
   std::tie(repeat.parts_sent, repeat.parts_received) = job.parts_given();
-  repeat.keeps_part = job.only_keeps_part() && call.operation != operation;
+  repeat.keeps_part = keeps_part(job, operation);
   repeat.send = {call.send, send};
   repeat.recv = {repeat.keeps_part ? nullptr : call.recv, recv};
   repeat.op = job.op;
   if (repeat.op.reduction.context != nullptr) repeat.op.reduction.context = &repeat.op;
-  if (prepared->choice.host) {
-    // Where ranks do not know all parts, nothing but the team drives the choice.
-    if (!knows_parts(call.operation)) left_ |= std::uint32_t{1} << static_cast<int>(call.operation);
-  } else if (!(job.is_straight(prepared->in_rows) || repeat.keeps_part || job.only_packs()) ||
-             prepared->needs_all_counts) {
-    return false;
-  } else if (process().threads && job.needs_objects()) {
-    return false;  // another thread might free them
-  }
-  repeat.packs = !prepared->choice.host && job.only_packs();
   repeat.prepared = prepared;
-  return true;
 }
 
 bool Repeats::take_counts(Repeat& repeat, const AnyGiven& given, int p, int rank) {
   Call& call = repeat.call;
   const std::span<const std::uint64_t> word = given.word;
-  if (word[0] != repeat.word[0]) return false;
   const Operation operation = given.operation();
   const auto [sent, received, types, op] = places_of(operation);
-  for (int i = 1; i < given.words; ++i)
-    if (i != sent && i != received && word[i] != repeat.word[i]) return false;
   // Of one part each, negative ones are not.
   const std::size_t send_bytes = sent == 0 ? 0 : word[sent] * repeat.send_unit;
   const std::size_t recv_bytes = received == 0 ? 0 : word[received] * repeat.recv_unit;

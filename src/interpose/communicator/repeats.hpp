@@ -13,8 +13,9 @@
 // What is kept: only calls whose data lie in their buffers in a row, which run in one stage, and which need none of the
 // program's objects while they run (see Job::hold). Also which ones are left to the host. Of a reduce_scatter between two
 // groups, which runs as an allreduce, this rank's part of the result is copied to its buffer, so it takes a longer way.
-// Of data that have to be packed their arguments are kept, and from the second call on the job, which those that
-// are the same run anew: a longer way, too.
+// Of data that have to be packed, the arguments are kept of a call that comes a second time with the same datatype: many
+// datatypes are made for one call, and freed. The next one's job is kept, too, and runs anew for those that are the same: a
+// longer way, too.
 //
 // Why it is correct: all that was checked and decided depends on what is compared, and on these:
 // * datatypes and operations: before a freed one's handle can come back, its generation changes (handle_cache.hpp), which
@@ -24,7 +25,7 @@
 // * the communicator: what is kept goes with it, and when its info asks for other algorithms (forget());
 // * one thread at a time is in a blocking collective of a communicator, as MPI demands.
 //
-// Cost: of a broadcast's arguments, two additions, a multiplication and five comparisons.
+// Cost: of a broadcast's arguments, two additions, a multiplication and five comparisons; beside its place, four more.
 #pragma once
 
 #include <algorithm>
@@ -271,29 +272,23 @@ class Repeats {
   bool left_to_host(Operation operation) const { return left_ >> static_cast<int>(operation) & 1; }
   void leave_all_to_host() { left_ = ~std::uint32_t{0}; }
 
-  /// Where a call with such arguments is kept, or others that take its place. Of these functions each takes the arguments
-  /// of a certain operation, Given, or of any.
+  /// A call that was made before with such arguments, whatever the counts, and what arrays hold; null: none is kept. It may no
+  /// longer be valid. Of these functions each takes the arguments of a certain operation, Given, or of any.
   template <class Arguments>
-  Repeat& at(const Arguments& given) {
-    // The last one is a root, where there is one; without arrays, the third is a datatype, where there is one.
-    const int type = given.arrays > 0 ? 0 : std::min(2, given.words - 1);
-    const std::uint64_t sum = given.word.front() + given.word[type] + given.word.back();
-    return repeats_[sum * 0x9E3779B97F4A7C15u >> (64 - place_bits)];  // Fibonacci hashing: 2^64 / golden ratio
+  [[gnu::always_inline]] Repeat* find(const Arguments& given) {
+    const std::size_t place = home_of(given);
+    if (Repeat& at = repeats_[place]; has_words(at, given)) [[likely]]
+      return &at;
+    Repeat& beside = repeats_[place ^ 1];
+    return has_words(beside, given) ? &beside : nullptr;
   }
-  /// Whether it was made before with such arguments. `asked`: who calls asks about its buffers, and so did who kept it.
+  /// Whether what was found is valid and had the same counts, and this one's data lie apart. `asked`: who calls asks about
+  /// its buffers, and so did who kept it.
   template <class Arguments>
   static bool is_same(const Repeat& repeat, const Arguments& given, bool asked = false) {
-    return is_same_but_for_counts(repeat, given, asked) && has_counts(repeat, given);
+    return repeat.is_valid(asked) && has_counts(repeat, given);
   }
-  /// The same, whatever the counts, and what arrays hold.
-  template <class Arguments>
-  static bool is_same_but_for_counts(const Repeat& repeat, const Arguments& given, bool asked = false) {
-    if (!repeat.is_valid(asked)) return false;
-    for (int i = 0; i < given.words; ++i)
-      if (!given.is_count(i) && repeat.word[i] != given.word[i]) return false;
-    return true;
-  }
-  /// Whether that call had these, and this one's data lie apart.
+  /// The same, without a look whether it is valid.
   template <class Arguments>
   static bool has_counts(const Repeat& repeat, const Arguments& given) {
     for (int i = 1; i < given.words; ++i)
@@ -321,12 +316,12 @@ class Repeats {
     return !(given.has_own_part() && repeat.overlaps(given.send, given.recv));
   }
 
-  /// Of a call that was made before with such arguments, of which a datatype was freed since: whether its handle names one
-  /// that looks like that. Then it may be the same again.
+  /// Of what was found, of which a datatype was freed since: whether its handle names one that looks like that. Then it may
+  /// be the same again.
   static bool revive(Repeat& repeat, const AnyGiven& given, bool asked);
 
-  /// Of a team's call that has been made before with such arguments but other counts, or whose plan has served others
-  /// since: whether its `call` is ready to run with these. Else it is another, or these need a closer look.
+  /// Of what was found, of a team, with other counts, or whose plan has served others since: whether its `call` is ready to
+  /// run with these. Else they need a closer look.
   bool resize(Repeat& repeat, const AnyGiven& given, int p, int rank, Team& team, bool asked);
 
   /// Keeps what these arguments came to, if it is of the kind that is kept. `forgotten`: all_forgotten from before they were
@@ -340,6 +335,8 @@ class Repeats {
   void forget() {
     repeats_ = {};
     jobs_ = {};
+    packed_last_ = {};
+    kept_beside_ = 0;
     left_ = 0;
   }
 
@@ -348,6 +345,24 @@ class Repeats {
   std::size_t place_of(const Repeat& repeat) const { return static_cast<std::size_t>(&repeat - repeats_.data()); }
 
  private:
+  /// Where such a call is kept; or at the place beside it, whose number differs in the last bit.
+  template <class Arguments>
+  static std::size_t home_of(const Arguments& given) {
+    // The last one is a root, where there is one, and is not to make up for another operation; without arrays, the third is
+    // a datatype, where there is one.
+    const int type = given.arrays > 0 ? 0 : std::min(2, given.words - 1);
+    const std::uint64_t sum = (given.word.front() << 8) + given.word[type] + given.word.back();
+    return sum * 0x9E3779B97F4A7C15u >> (64 - place_bits);  // Fibonacci hashing: 2^64 / golden ratio
+  }
+  template <class Arguments>
+  static bool has_words(const Repeat& repeat, const Arguments& given) {
+    for (int i = 0; i < given.words; ++i)
+      if (!given.is_count(i) && repeat.word[i] != given.word[i]) return false;
+    return true;
+  }
+  /// Where to keep it: that of two places where nothing valid is, or each in turn.
+  Repeat& place_for(const AnyGiven& given);
+
   template <class... Arguments>
   [[gnu::always_inline]] static bool resize_single_parts(Repeat& repeat, const Given<Arguments...>& given, int p,
                                                          int rank) {
@@ -376,10 +391,12 @@ class Repeats {
   /// Where this rank's own data are not to begin.
   static void find_span(Repeat& repeat, const AnyGiven& given, int p, int rank);
   static void watch(Repeat& repeat, const Job& job, const AnyGiven& given, std::uint64_t forgotten, bool asked);
+  /// Of a call that packs: whether the last such one at its place had, most likely, the same numbers and datatypes.
+  bool comes_again(const AnyGiven& given);
   void find_units(Repeat& repeat, const Job& job, const AnyGiven& given, int p);
   static void find_single_parts(Repeat& repeat, const Call& call, const AnyGiven& given);
 
-  bool describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
+  void describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
                 const void* recv, Operation operation);
 
   static int parts_of(const Repeat& repeat, const GivenArray& array) {
@@ -420,6 +437,8 @@ class Repeats {
   std::array<bool, 2> in_row_{};        // from there on they lie one behind the other
   static_assert(sizeof(Repeat) == 512);
   std::array<std::shared_ptr<KeptJob>, places> jobs_;
+  std::array<std::uint64_t, places> packed_last_{};  // hashes
+  std::uint32_t kept_beside_ = 0;  // a bit for each place: the last call that went for one of it lay beside it
   std::array<Repeat, places> repeats_;
   std::uint32_t left_ = 0;  // a bit for each operation; last, so that it may share a cache line with what comes behind
   static_assert(operation_count <= 32);

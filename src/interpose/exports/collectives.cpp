@@ -288,7 +288,9 @@ bool serve_packed(const Made& made, State& state, const Repeats::Repeat& known) 
 /// null, or why the host has to serve it.
 std::optional<const char*> serve_known(const Made& made, State& state, MPI_Comm comm, bool asked) {
   const AnyGiven& given = *made.given;
-  Repeats::Repeat& known = state.repeats.at(given);
+  Repeats::Repeat* const found = state.repeats.find(given);
+  if (!found) return std::nullopt;
+  Repeats::Repeat& known = *found;
   const bool revived = Repeats::revive(known, given, asked);
   state.taking_part = true;
   const bool inherited = !state.formed && Repeats::is_same(known, given, asked);
@@ -359,8 +361,9 @@ int repeat_checked(const Made& made, On on) {
   const MPI_Comm comm = communicator(on);
   State* const state = known_state(on);
   if (!state || may_be_revoked.load(std::memory_order_relaxed) || state->messages || devices::any()) return unlike_any;
-  const Repeats::Repeat& known = state->repeats.at(given);
-  if (!Repeats::is_same(known, given, true) || !Repeats::is_ready(known)) return unlike_any;
+  const Repeats::Repeat* const found = state->repeats.find(given);
+  if (!found || !Repeats::is_same(*found, given, true) || !Repeats::is_ready(*found)) return unlike_any;
+  const Repeats::Repeat& known = *found;
   check::Kept* const kept =
       check::find_kept(*state, known, given, [&](check::Call& call) { made.arguments.describe(*state, call); });
   if (!kept) return unlike_any;
@@ -401,8 +404,9 @@ template <class... Arguments>
     return unlike_any;
   if (state->repeats.left_to_host(operation)) [[unlikely]]
     return left_to_host;
-  Repeats::Repeat& known = state->repeats.at(given);
-  if (!Repeats::is_same_but_for_counts(known, given)) return unlike_any;
+  Repeats::Repeat* const found = state->repeats.find(given);
+  if (!found || !found->is_valid()) return unlike_any;
+  Repeats::Repeat& known = *found;
   const bool same = Repeats::has_counts(known, given);
   const bool ready = same && Repeats::is_ready(known);
   if (!ready) [[unlikely]] {

@@ -11,12 +11,15 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "../in_child.hpp"
 #include "faults.hpp"
+#include "interpose/communicator/repeats.hpp"
+#include "interpose/data/job.hpp"
 #include "interpose/process/local_socket.hpp"
 #include "interpose/progress/until.hpp"
 #include "more_programs.hpp"
@@ -141,6 +144,31 @@ TEST(Between, CallsComeAgain) {
 
 TEST(Between, CallsThatComeAgainAreNotDescribedAnew) {
   for (const int ranks : {2, 3}) expect_right({.ranks = ranks}, [] { programs::Again{false}; });
+}
+
+TEST(Repeats, TwoCallsByTurnsAreBothKept) {
+  using namespace omnes;
+  using namespace omnes::interpose;
+  const auto call = [](Wide type, Wide op) {
+    return Given(Operation::allreduce, static_cast<const void*>(nullptr), static_cast<void*>(nullptr), std::int64_t{1},
+                 type, op);
+  };
+  const auto prepared = std::make_shared<Prepared>();
+  prepared->choice.host = true;
+  Staging rooms[3];
+  Job job(rooms);
+  job.call.operation = Operation::allreduce;
+  const auto first = call(1, 1);
+  for (Wide other = 2; other < 500; ++other) {
+    const auto second = call(other, 3);
+    const auto kept = std::make_unique<Repeats>();
+    for (const AnyGiven& given : {AnyGiven(first), AnyGiven(second)})
+      kept->keep(given, 2, 0, all_forgotten.load(), false, prepared, job);
+    for (const AnyGiven& given : {AnyGiven(first), AnyGiven(second)}) {
+      const Repeats::Repeat* const found = kept->find(given);
+      ASSERT_TRUE(found && Repeats::is_same(*found, given)) << "of datatypes 1 and " << other;
+    }
+  }
 }
 
 // A blocking operation sends to who still waits for another message of the nonblocking one.
