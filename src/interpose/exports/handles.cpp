@@ -40,11 +40,36 @@ OMNES_EXPORT(Type_create_hvector, int count, int length, MPI_Aint stride, Wide e
       [&](MPI_Datatype type, const TypeInfo& info) { constructed::note_blocks(type, info, count, length, stride); });
 }
 
+OMNES_EXPORT(Type_indexed, int count, const int* lengths, const int* displacements, Wide element, MPI_Datatype* made) {
+  find_host();
+  return made_of(element, made, call_host(host.Type_indexed, count, lengths, displacements, element, made),
+                 [&](MPI_Datatype type, const TypeInfo& info) {
+                   constructed::note_listed(type, info, count, lengths, 0, displacements, info.extent);
+                 });
+}
+
+OMNES_EXPORT(Type_create_hindexed, int count, const int* lengths, const MPI_Aint* displacements, Wide element,
+             MPI_Datatype* made) {
+  find_host();
+  return made_of(element, made, call_host(host.Type_create_hindexed, count, lengths, displacements, element, made),
+                 [&](MPI_Datatype type, const TypeInfo& info) {
+                   constructed::note_listed(type, info, count, lengths, 0, displacements, 1);
+                 });
+}
+
+OMNES_EXPORT(Type_create_indexed_block, int count, int length, const int* displacements, Wide element,
+             MPI_Datatype* made) {
+  find_host();
+  return made_of(element, made, call_host(host.Type_create_indexed_block, count, length, displacements, element, made),
+                 [&](MPI_Datatype type, const TypeInfo& info) {
+                   constructed::note_listed(type, info, count, nullptr, length, displacements, info.extent);
+                 });
+}
+
 OMNES_EXPORT(Type_create_resized, Wide element, MPI_Aint lb, MPI_Aint extent, MPI_Datatype* made) {
   find_host();
   return made_of(element, made, call_host(host.Type_create_resized, element, lb, extent, made),
                  [&](MPI_Datatype type, TypeInfo info) {
-                   if (info.layout.blocks().size() > 1) return;  // which are the type's own
                    info.kind = TypeClass::derived;
                    info.element.reset();
                    if (info.contiguous) info.layout = Layout(info.size, 0, 1);

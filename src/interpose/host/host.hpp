@@ -40,6 +40,7 @@
   X(Request_get_status) X(Request_free) X(Start) X(Startall) X(Cancel)                                    \
   X(Type_get_envelope) X(Type_get_contents) X(Type_get_extent) X(Type_get_true_extent) X(Type_size_x)     \
   X(Type_contiguous) X(Type_vector) X(Type_create_hvector) X(Type_create_struct) X(Type_create_resized)   \
+  X(Type_indexed) X(Type_create_hindexed) X(Type_create_indexed_block)                                    \
   X(Type_commit) X(Type_free)                                                                             \
   X(Type_create_keyval) X(Type_set_attr) X(Type_get_attr)                                                 \
   X(Pack) X(Unpack) X(Reduce_local) X(Op_commutative) X(Op_free)                                          \

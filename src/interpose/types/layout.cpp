@@ -32,11 +32,7 @@ class Collected {
   }
 
   std::vector<Strided> take() {
-    std::size_t before = 0;
-    for (Strided& blocks : all_) {
-      blocks.before = before;
-      before += blocks.block * blocks.count;
-    }
+    count_before(all_);
     return std::move(all_);
   }
 
@@ -63,30 +59,7 @@ class Collected {
   }
 
   bool add(std::ptrdiff_t displacement, std::size_t block, std::ptrdiff_t stride, std::size_t count) {
-    if (block == 0 || count == 0) return true;
-    if (count > 1 && stride == static_cast<std::ptrdiff_t>(block)) {
-      block *= count;
-      count = 1;
-    }
-    if (!all_.empty() && joins(all_.back(), displacement, block, stride, count)) return true;
-    if (all_.size() == most_) return false;
-    all_.push_back({displacement, block, stride, count});
-    return true;
-  }
-
-  static bool joins(Strided& last, std::ptrdiff_t displacement, std::size_t block, std::ptrdiff_t stride,
-                    std::size_t count) {
-    if (last.count == 1 && count == 1 && displacement == last.displacement + static_cast<std::ptrdiff_t>(last.block)) {
-      last.block += block;
-      return true;
-    }
-    if (last.block != block) return false;
-    const std::ptrdiff_t from_first = displacement - last.displacement;
-    const std::ptrdiff_t wanted = last.count > 1 ? last.stride : count > 1 ? stride : from_first;
-    if ((count > 1 && stride != wanted) || from_first != static_cast<std::ptrdiff_t>(last.count) * wanted) return false;
-    last.stride = wanted;
-    last.count += count;
-    return true;
+    return add_blocks(all_, {displacement, block, stride, count}, most_);
   }
 
   std::vector<Strided> all_;
@@ -94,6 +67,14 @@ class Collected {
 };
 
 }  // namespace
+
+void count_before(std::vector<Strided>& all) {
+  std::size_t before = 0;
+  for (Strided& blocks : all) {
+    blocks.before = before;
+    before += blocks.block * blocks.count;
+  }
+}
 
 std::vector<Strided> blocks_of(MPI_Datatype type, std::size_t most) {
   Collected collected(most);

@@ -16,7 +16,40 @@ struct Strided {
   std::ptrdiff_t stride = 0;        ///< bytes from one to the next
   std::size_t count = 0;            ///< blocks
   std::size_t before = 0;           ///< bytes of the element's data before them, in the order of the type map
+  bool operator==(const Strided&) const = default;
 };
+
+/// Merges `next` into `last` if it continues it. Returns whether it does.
+inline bool join(Strided& last, const Strided& next) {
+  const auto& [displacement, block, stride, count, before] = next;
+  if (last.count == 1 && count == 1 && displacement == last.displacement + static_cast<std::ptrdiff_t>(last.block)) {
+    last.block += block;
+    return true;
+  }
+  if (last.block != block) return false;
+  const std::ptrdiff_t from_first = displacement - last.displacement;
+  const std::ptrdiff_t wanted = last.count > 1 ? last.stride : count > 1 ? stride : from_first;
+  if ((count > 1 && stride != wanted) || from_first != static_cast<std::ptrdiff_t>(last.count) * wanted) return false;
+  last.stride = wanted;
+  last.count += count;
+  return true;
+}
+
+/// Appends `next`, merged into the last entry if it continues it. False: there would be more than `most`. Call count_before()
+/// when all are there.
+inline bool add_blocks(std::vector<Strided>& all, const Strided& next, std::size_t most) {
+  if (next.block == 0 || next.count == 0) return true;
+  Strided added = next;
+  if (added.count > 1 && added.stride == static_cast<std::ptrdiff_t>(added.block)) {
+    added.block *= added.count;
+    added.count = 1;
+  }
+  if (!all.empty() && join(all.back(), added)) return true;
+  if (all.size() == most) return false;
+  all.push_back(added);
+  return true;
+}
+void count_before(std::vector<Strided>& all);
 
 class Layout {
  public:
@@ -24,7 +57,7 @@ class Layout {
   Layout() = default;
   /// Of `count` blocks, the first one at the element's address.
   Layout(std::size_t block, std::ptrdiff_t stride, std::size_t count) : only_{0, block, stride, count} {}
-  /// As blocks_of() says. They stay, and where they are.
+  /// Put together by add_blocks() and count_before(). They stay, and where they are.
   explicit Layout(std::span<const Strided> all) : several_(all.size() > 1 ? all : std::span<const Strided>()) {
     if (all.size() == 1) only_ = all[0];
   }

@@ -110,10 +110,6 @@ bool measure(MPI_Datatype type, TypeInfo& info) {
   return true;
 }
 
-bool gapless(const TypeInfo& info) {
-  return info.true_lb == 0 && info.extent == info.true_extent && info.size == static_cast<std::size_t>(info.extent);
-}
-
 /// The kernels' name for numbers of this type.
 std::optional<Element> element_of(TypeClass kind, std::size_t size) {
   using enum TypeClass;
@@ -165,7 +161,7 @@ const TypeInfo* examine(MPI_Datatype type) {
   info->kind = class_of(combiner);
   if (info->size > 0) info->blocks = blocks_of(type, most_blocks);
   info->layout = Layout(info->blocks);
-  info->contiguous = gapless(*info) && (info->size == 0 || info->layout.is_block(info->size));
+  info->contiguous = info->gapless() && (info->size == 0 || info->layout.is_block(info->size));
   info->element = element_of(info->kind, info->size);
   if (host.Type_set_attr(type, keyval, static_cast<TypeInfo*>(info.get())) != MPI_SUCCESS) return nullptr;
   return info.release();
@@ -229,7 +225,7 @@ int prepare_types(std::uint64_t& fingerprint) {
     fingerprint = fingerprint * 31 + (known ? info.size : 0);
     if (!known) continue;
     info.kind = named.kind;
-    info.contiguous = gapless(info);
+    info.contiguous = info.gapless();
     info.element = element_of(info.kind, info.size);
     if (named.pair && size_of(*named.pair) == static_cast<std::size_t>(info.extent)) info.element = named.pair;
     all->emplace(named.type, info);

@@ -37,6 +37,9 @@ struct TypeInfo {
   Layout layout;                   ///< of a derived type, as far as it is known
   std::optional<Element> element;  ///< what our kernels call it, if they know it
   bool shared = false;             ///< by all types of the program that look alike; it stays when they are freed
+
+  /// Whether its elements follow each other without gaps, if they are whole.
+  bool gapless() const { return true_lb == 0 && extent == true_extent && size == static_cast<std::size_t>(extent); }
 };
 
 using TypeCache = HandleCache<MPI_Datatype, const TypeInfo, 32>;

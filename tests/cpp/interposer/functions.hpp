@@ -31,6 +31,7 @@
   X(Request_get_status, -1) X(Request_get_status_all, -1) X(Request_get_status_any, -1) X(Request_get_status_some, -1)
 #define FAKE_TYPES(X) \
   X(Type_contiguous, -1) X(Type_vector, -1) X(Type_create_hvector, -1) X(Type_create_struct, -1) \
+  X(Type_indexed, -1) X(Type_create_hindexed, -1) X(Type_create_indexed_block, -1) \
   X(Type_create_resized, -1) X(Type_commit, -1) X(Type_free, -1) X(Type_size_x, -1) \
   X(Type_get_extent, -1) X(Type_get_true_extent, -1) X(Type_get_envelope, -1) X(Type_get_contents, -1) \
   X(Type_create_keyval, -1) X(Type_set_attr, -1) X(Type_get_attr, -1) \
@@ -55,9 +56,8 @@
 #define FAKE_FUNCTIONS(X) FAKE_BARRIERS(X) FAKE_COUNTED(X) FAKE_REQUESTS(X) FAKE_TYPES(X) FAKE_COMMUNICATORS(X)
 /// Those that the interposer does not call.
 #define FAKE_OTHERS(X) \
-  X(Type_create_hindexed, -1) X(Type_create_indexed_block, -1) X(Type_create_hindexed_block, -1) \
-  X(Type_create_subarray, -1) \
-  X(Type_indexed, -1) X(Type_dup, -1) X(Op_create, -1) X(Comm_create_errhandler, -1) X(Group_incl, -1) \
+  X(Type_create_hindexed_block, -1) X(Type_create_subarray, -1) \
+  X(Type_dup, -1) X(Op_create, -1) X(Comm_create_errhandler, -1) X(Group_incl, -1) \
   X(Info_create, -1) X(Info_set, -1) X(Info_free, -1)
 // clang-format on
 

@@ -148,16 +148,9 @@ FAKE_EXPORT(Comm_set_errhandler, (MPI_Comm comm, MPI_Errhandler handler), (comm,
 FAKE_EXPORT(Comm_create_keyval,
             (MPI_Comm_copy_attr_function * copied, MPI_Comm_delete_attr_function* deleted, int* keyval, void* extra),
             (copied, deleted, keyval, extra))
-FAKE_EXPORT(Type_indexed, (int count, const int* lengths, const int* at, MPI_Datatype type, MPI_Datatype* made),
-            (count, lengths, at, type, made))
 FAKE_EXPORT(Type_create_struct,
             (int count, const int* lengths, const MPI_Aint* at, const MPI_Datatype* types, MPI_Datatype* made),
             (count, lengths, at, types, made))
-FAKE_EXPORT(Type_create_hindexed,
-            (int count, const int* lengths, const MPI_Aint* at, MPI_Datatype type, MPI_Datatype* made),
-            (count, lengths, at, type, made))
-FAKE_EXPORT(Type_create_indexed_block, (int count, int length, const int* at, MPI_Datatype type, MPI_Datatype* made),
-            (count, length, at, type, made))
 FAKE_EXPORT(Type_create_hindexed_block,
             (int count, int length, const MPI_Aint* at, MPI_Datatype type, MPI_Datatype* made),
             (count, length, at, type, made))

@@ -284,6 +284,70 @@ TEST(Blocks, ArePackedWithoutTheHost) {
   for (const auto& calls : result.calls) EXPECT_EQ(calls.count("Pack") + calls.count("Unpack"), 0);
 }
 
+// Types that list their blocks, made for one call: forwards and backwards, in a row, below the buffer's address, of one element
+// and two, and some alike but for a block in their midst.
+void hand_on_lists() {
+  int rank;
+  programs::begin();
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  constexpr int blocks = 5, middle = 100, longest = 300;
+  const std::vector<std::vector<int>> lists = {{0, 7, 14, 21, 28},  {0, 7, 15, 21, 28},   {0, 7, 13, 21, 28},
+                                               {40, 30, 21, 12, 3}, {-20, 0, 9, 50, -40}, {0, 3, 6, 9, 12},
+                                               {0, 7, 15, 21, 28}};
+  for (int times = 0; times < 2; ++times)
+    for (const std::vector<int>& at : lists)
+      for (const int kind : {0, 1, 2, 3})
+        for (const int elements : {1, 2}) {
+          int lengths[blocks];
+          MPI_Aint bytes[blocks];
+          for (int i = 0; i < blocks; ++i) {
+            lengths[i] = kind == 1 || kind == 3 ? 3 : 1 + i % 3;
+            bytes[i] = at[i] * MPI_Aint{sizeof(int)};
+          }
+          MPI_Datatype type;
+          if (kind == 0) {
+            MPI(Type_indexed(blocks, lengths, at.data(), MPI_INT, &type));
+          } else if (kind == 1) {
+            MPI(Type_create_indexed_block(blocks, 3, at.data(), MPI_INT, &type));
+          } else {
+            MPI(Type_create_hindexed(blocks, lengths, bytes, MPI_INT, &type));
+          }
+          int extent = 0;
+          if (kind == 3) {
+            MPI_Datatype list = type;
+            extent = 95;
+            MPI(Type_create_resized(list, 0, extent * MPI_Aint{sizeof(int)}, &type));
+            MPI(Type_free(&list));
+          } else {
+            int to = at[0] + lengths[0], from = at[0];
+            for (int i = 0; i < blocks; ++i) from = std::min(from, at[i]), to = std::max(to, at[i] + lengths[i]);
+            extent = to - from;
+          }
+          MPI(Type_commit(&type));
+          std::vector<int> data(longest, -1), right(longest, -1);
+          for (int e = 0; e < elements; ++e)
+            for (int i = 0; i < blocks; ++i)
+              for (int k = 0; k < lengths[i]; ++k) {
+                const int place = middle + e * extent + at[i] + k;
+                right[place] = place;
+              }
+          if (rank == 1) data = right;
+          MPI(Bcast(data.data() + middle, elements, type, 1, MPI_COMM_WORLD));
+          for (int i = 0; i < longest; ++i)
+            if (data[i] != right[i]) fake::fail("kind %d, %d elements: %d is %d", kind, elements, i - middle, data[i]);
+          MPI(Type_free(&type));
+        }
+  programs::end();
+}
+
+TEST(Shapes, ThatConstructorsListAreKnownWithoutTheHost) {
+  const fake::Result result = fake::run({.ranks = 2}, hand_on_lists);
+  EXPECT_EQ(result.wrong, "");
+  for (const auto& calls : result.calls)
+    for (const char* const name : {"Pack", "Unpack", "Type_get_envelope", "Type_get_contents", "Type_set_attr"})
+      EXPECT_EQ(calls.count(name), 0) << name;
+}
+
 // Data of all shapes, short and long.
 void move_shapes() {
   int p;
