@@ -69,11 +69,6 @@ std::size_t unit_of(std::span<const std::size_t> bytes, const GivenArray& counts
   return 0;
 }
 
-/// Of a call of that operation that runs as another.
-bool keeps_part(const Job& job, Operation operation) {
-  return job.only_keeps_part() && job.call.operation != operation;
-}
-
 }  // namespace
 
 /// What could be freed: that of one handle is watched, of several all.
@@ -118,11 +113,12 @@ bool Repeats::resize(Repeat& repeat, const AnyGiven& given, int p, int rank, Tea
 
 void Repeats::keep(const AnyGiven& given, int p, int rank, std::uint64_t forgotten, bool asked,
                    const std::shared_ptr<Prepared>& prepared, const Job& job) {
-  const Operation operation = given.operation(), run = job.call.operation;
+  const Operation run = job.call.operation;
   const bool by_host = prepared->choice.host, packs = !by_host && job.only_packs();
   // Where ranks do not know all parts, nothing but the team drives the choice.
   if (by_host && !knows_parts(run)) left_ |= std::uint32_t{1} << static_cast<int>(run);
-  const bool is_of_that_kind = job.is_straight(prepared->in_rows) || packs || keeps_part(job, operation);
+  const bool keeps_part = job.only_keeps_part() && run != given.operation();
+  const bool is_of_that_kind = job.is_straight(prepared->in_rows) || packs || keeps_part;
   const bool may_lose_objects = process().threads && job.needs_objects();  // another thread might free them
   if ((!by_host && (!is_of_that_kind || prepared->needs_all_counts || may_lose_objects)) ||
       (packs && (asked || !comes_again(given)))) {
@@ -132,8 +128,9 @@ void Repeats::keep(const AnyGiven& given, int p, int rank, std::uint64_t forgott
   Repeat& repeat = place_for(given);
   repeat.generation = nothing_kept;
   jobs_[place_of(repeat)].reset();
-  describe(repeat, prepared, job, given.send, given.recv, operation);
   repeat.packs = packs;
+  repeat.keeps_part = keeps_part;
+  describe(repeat, prepared, job, given.send, given.recv);
   if (packs) {  // with these counts, and wherever they lie: the job knows
     repeat.sizing = of_none;
     repeat.let_overlap();
@@ -309,10 +306,9 @@ void Repeats::find_range(Repeat& repeat) {
 }
 
 void Repeats::describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
-                       const void* recv, Operation operation) {
+                       const void* recv) {
   const Call& call = job.call;
   std::tie(repeat.parts_sent, repeat.parts_received) = job.parts_given();
-  repeat.keeps_part = keeps_part(job, operation);
   repeat.send = {call.send, send};
   repeat.recv = {repeat.keeps_part ? nullptr : call.recv, recv};
   repeat.op = job.op;

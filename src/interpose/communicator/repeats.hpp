@@ -396,8 +396,9 @@ class Repeats {
   void find_units(Repeat& repeat, const Job& job, const AnyGiven& given, int p);
   static void find_single_parts(Repeat& repeat, const Call& call, const AnyGiven& given);
 
-  void describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
-                const void* recv, Operation operation);
+  /// What a call runs as and where its data start, once it is known of which kind it is.
+  static void describe(Repeat& repeat, const std::shared_ptr<Prepared>& prepared, const Job& job, const void* send,
+                       const void* recv);
 
   static int parts_of(const Repeat& repeat, const GivenArray& array) {
     return array.of_received ? repeat.parts_received : repeat.parts_sent;

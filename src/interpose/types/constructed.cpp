@@ -68,7 +68,7 @@ Shape shape_of(const TypeInfo& info) {
           others};
 }
 bool have_same_blocks(const TypeInfo& one, const TypeInfo& other) {
-  return one.layout.blocks().size() < 2 || std::ranges::equal(one.layout.blocks(), other.layout.blocks());
+  return !one.layout.has_several() || std::ranges::equal(one.layout.blocks(), other.layout.blocks());
 }
 struct HashOfShape {
   std::size_t operator()(const Shape& shape) const {
@@ -83,8 +83,7 @@ struct Kind {
   std::vector<Strided> blocks;  // if there are several
 
   explicit Kind(const TypeInfo& one) : info(one) {
-    const auto all = one.layout.blocks();
-    if (all.size() > 1) {
+    if (const auto all = one.layout.blocks(); one.layout.has_several()) {
       blocks.assign(all.begin(), all.end());
       info.layout = Layout(blocks);
     }
@@ -107,8 +106,7 @@ const TypeInfo* shared(const TypeInfo& info) try {
   const auto [first, end] = kinds.equal_range(shape);
   auto known = std::find_if(first, end, [&](const auto& kind) { return have_same_blocks(kind.second.info, info); });
   if (known == end) {
-    const bool has_several = info.layout.blocks().size() > 1;
-    if (kinds.size() == max_kinds || (has_several && kept_blocks > max_kept_blocks)) return nullptr;
+    if (kinds.size() == max_kinds || (info.layout.has_several() && kept_blocks > max_kept_blocks)) return nullptr;
     known = kinds.emplace(shape, info);
     kept_blocks += known->second.blocks.size();
   }
@@ -116,6 +114,22 @@ const TypeInfo* shared(const TypeInfo& info) try {
   return last = &known->second.info;
 } catch (const std::bad_alloc&) {
   return nullptr;
+}
+
+/// Whether blocks that are so far apart reach as far as their elements say: some hosts round an extent up to the alignment of
+/// its basic types. That divides the extent of elements without gaps, and is a power of two.
+bool is_aligned(MPI_Count apart, MPI_Aint extent) { return (apart & ((extent & -extent) - 1)) == 0; }
+
+/// So many bytes, between those from the type's address on.
+void note_derived(MPI_Datatype made, std::size_t size, MPI_Aint from, MPI_Aint to, const Layout& layout) {
+  TypeInfo info;
+  info.kind = TypeClass::derived;
+  info.size = size;
+  info.true_lb = from;
+  info.extent = info.true_extent = to - from;
+  info.layout = layout;
+  info.contiguous = info.gapless() && layout.is_block(size);
+  note(made, info);
 }
 
 }  // namespace
@@ -126,15 +140,11 @@ const TypeInfo* known(MPI_Datatype type) {
   return predefined_type(type);
 }
 
-/// Whether blocks that are so far apart reach as far as their elements say: some hosts round an extent up to the alignment of
-/// its basic types. That divides the extent of elements without gaps, and is a power of two.
-bool is_aligned(MPI_Count apart, MPI_Aint extent) { return (apart & ((extent & -extent) - 1)) == 0; }
-
 void note(MPI_Datatype made, const TypeInfo& info) try {
   Note& note = place_for(made);
   note.forget();
   TypeInfo own = info;
-  if (const auto blocks = info.layout.blocks(); blocks.size() > 1) {
+  if (const auto blocks = info.layout.blocks(); info.layout.has_several()) {
     if (blocks.size() > max_blocks || several_are_gone) return;
     std::vector<Strided>& kept = several.of[number_of(made)];
     if (kept.data() != blocks.data()) kept.assign(blocks.begin(), blocks.end());
@@ -152,15 +162,11 @@ void note_blocks(MPI_Datatype made, const TypeInfo& element, MPI_Count count, MP
   if (stride < block || !is_aligned(stride, element.extent) || __builtin_mul_overflow(count - 1, stride, &all) ||
       __builtin_add_overflow(all, block, &all))
     return;
-  TypeInfo info;
-  info.kind = TypeClass::derived;
-  info.contiguous = stride == block;
-  info.size = static_cast<std::size_t>(count * block);
-  info.extent = info.true_extent = static_cast<MPI_Aint>(all);
-  info.layout = info.contiguous ? Layout(info.size, 0, 1)
-                                : Layout(static_cast<std::size_t>(block), static_cast<std::ptrdiff_t>(stride),
-                                         static_cast<std::size_t>(count));
-  note(made, info);
+  const auto size = static_cast<std::size_t>(count * block);
+  note_derived(made, size, 0, static_cast<MPI_Aint>(all),
+               stride == block ? Layout(size, 0, 1)
+                               : Layout(static_cast<std::size_t>(block), static_cast<std::ptrdiff_t>(stride),
+                                        static_cast<std::size_t>(count)));
 }
 
 template <class Displacement>
@@ -194,14 +200,7 @@ void note_listed(MPI_Datatype made, const TypeInfo& element, int count, const in
     size += block.block;
   }
   all.resize(static_cast<std::size_t>(next - first));
-  TypeInfo info;
-  info.kind = TypeClass::derived;
-  info.size = size;
-  info.true_lb = from;
-  info.extent = info.true_extent = to - from;
-  info.layout = Layout(all);
-  info.contiguous = info.gapless() && info.layout.is_block(size);
-  note(made, info);
+  note_derived(made, size, from, to, Layout(all));
 } catch (const std::bad_alloc&) {
 }
 template void note_listed(MPI_Datatype, const TypeInfo&, int, const int*, int, const int*, MPI_Aint);

@@ -2,9 +2,9 @@
 //
 // Overview: programs make a type around a call and free it after. To examine one takes the host some ten calls; but what a
 // row, a column or a list of blocks of known elements is, its constructor's arguments tell. So these constructors leave a note
-// of it; once the
-// type is committed, look_up_type() finds the note and asks the host nothing. Most such types are for messages, and cost
-// no more than the note. Types made in other ways, or by one thread and used by another, are examined when first used.
+// of it; once the type is committed, look_up_type() finds the note and asks the host nothing. Most such types are for
+// messages, and cost no more than the note. Types made in other ways, or by one thread and used by another, are examined
+// when first used.
 //
 // Why it is correct: freeing a type, or committing one of which there is no note, begins another generation of its handle, in
 // which no note is found. What look_up_type() is given stays: types that look alike share it.

@@ -32,7 +32,11 @@ class Collected {
   }
 
   std::vector<Strided> take() {
-    count_before(all_);
+    std::size_t before = 0;
+    for (Strided& blocks : all_) {
+      blocks.before = before;
+      before += blocks.block * blocks.count;
+    }
     return std::move(all_);
   }
 
@@ -59,7 +63,16 @@ class Collected {
   }
 
   bool add(std::ptrdiff_t displacement, std::size_t block, std::ptrdiff_t stride, std::size_t count) {
-    return add_blocks(all_, {displacement, block, stride, count}, most_);
+    if (block == 0 || count == 0) return true;
+    if (count > 1 && stride == static_cast<std::ptrdiff_t>(block)) {
+      block *= count;
+      count = 1;
+    }
+    const Strided next{displacement, block, stride, count};
+    if (!all_.empty() && join(all_.back(), next)) return true;
+    if (all_.size() == most_) return false;
+    all_.push_back(next);
+    return true;
   }
 
   std::vector<Strided> all_;
@@ -67,14 +80,6 @@ class Collected {
 };
 
 }  // namespace
-
-void count_before(std::vector<Strided>& all) {
-  std::size_t before = 0;
-  for (Strided& blocks : all) {
-    blocks.before = before;
-    before += blocks.block * blocks.count;
-  }
-}
 
 std::vector<Strided> blocks_of(MPI_Datatype type, std::size_t most) {
   Collected collected(most);

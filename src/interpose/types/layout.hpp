@@ -35,29 +35,13 @@ inline bool join(Strided& last, const Strided& next) {
   return true;
 }
 
-/// Appends `next`, merged into the last entry if it continues it. False: there would be more than `most`. Call count_before()
-/// when all are there.
-inline bool add_blocks(std::vector<Strided>& all, const Strided& next, std::size_t most) {
-  if (next.block == 0 || next.count == 0) return true;
-  Strided added = next;
-  if (added.count > 1 && added.stride == static_cast<std::ptrdiff_t>(added.block)) {
-    added.block *= added.count;
-    added.count = 1;
-  }
-  if (!all.empty() && join(all.back(), added)) return true;
-  if (all.size() == most) return false;
-  all.push_back(added);
-  return true;
-}
-void count_before(std::vector<Strided>& all);
-
 class Layout {
  public:
   /// Not known.
   Layout() = default;
   /// Of `count` blocks, the first one at the element's address.
   Layout(std::size_t block, std::ptrdiff_t stride, std::size_t count) : only_{0, block, stride, count} {}
-  /// Put together by add_blocks() and count_before(). They stay, and where they are.
+  /// As blocks_of() says. They stay, and where they are.
   explicit Layout(std::span<const Strided> all) : several_(all.size() > 1 ? all : std::span<const Strided>()) {
     if (all.size() == 1) only_ = all[0];
   }
@@ -66,6 +50,7 @@ class Layout {
   std::span<const Strided> blocks() const {
     return !several_.empty() ? several_ : std::span(&only_, only_.count > 0 ? 1 : 0);
   }
+  bool has_several() const { return !several_.empty(); }
   /// So many bytes from the element's address on, and nothing else.
   bool is_block(std::size_t bytes) const {
     return several_.empty() && only_.displacement == 0 && only_.count == 1 && only_.block == bytes;
