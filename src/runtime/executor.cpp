@@ -311,6 +311,7 @@ void Executor::copy_scattered(const Step& step) {
 }
 
 inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
+  if (step.bytes == 0 && step.is_optional) return Outcome::done;
   if (step.route == Route::shm) {
     if (step.bytes >= look_from_) [[unlikely]] {
       if (const Scattered* const from = look_at(step.a)) return send_scattered(step, *from, moving);
@@ -323,7 +324,6 @@ inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
     if (done) return Outcome::done;
     return moving.transfer.posted() ? Outcome::started : Outcome::busy;
   }
-  if (step.bytes == 0 && !plan_->synchronizes) return Outcome::done;  // its receiver knows that, too
   if (!moving.started) {
     OMNES_ASSERT(!is_scattered_);
     note(port_.isend(port_.context, step.peer, step.published ? ChannelKind::published : ChannelKind::pair,
@@ -334,10 +334,10 @@ inline Executor::Outcome Executor::send(const Step& step, Moving& moving) {
 }
 
 inline Executor::Outcome Executor::receive(const Step& step, Moving& moving) {
+  if (step.bytes == 0 && step.is_optional) return Outcome::done;
   const Region& landing = step.staged ? step.b : step.dst;
   Outcome outcome = Outcome::busy;
   if (step.route == Route::port) {
-    if (step.bytes == 0 && !plan_->synchronizes) return Outcome::done;
     if (!moving.started) {
       OMNES_ASSERT(!is_scattered_);
       // Pages that the host writes, perhaps from another thread, must not change their place meanwhile.

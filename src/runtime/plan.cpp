@@ -452,7 +452,14 @@ Plan bind(const Schedule& schedule, const Reach& reach, Combining combining) {
   Plan plan = Binder(schedule, reach, combining).bind();
   const auto first_message = std::ranges::find(plan.steps, Route::port, &Step::route);
   plan.messages = first_message != plan.steps.end();
-  plan.synchronizes = schedule.problem.operation == Operation::barrier;
+  const Operation operation = schedule.problem.operation;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    // In shared memory, where they cost next to nothing, those of equal parts tell of lengths that do not agree, and those
+    // that never have data that another rank has come so far.
+    const bool may_have_data = plan.extents[i].moved.begin != plan.extents[i].moved.end;
+    plan.steps[i].is_optional =
+        plan.steps[i].route == Route::port ? operation != Operation::barrier : unequal(operation) && may_have_data;
+  }
   plan.first_message = static_cast<std::size_t>(first_message - plan.steps.begin());
   plan.only_copies_and_moves = only_copies_and_moves(plan);
   plan.sends_once = moves_once(plan, Buffer::send);

@@ -56,8 +56,9 @@ struct alignas(64) Step {
   Route route = Route::local;
   bool published = false;
   bool incoming_first = false;
-  bool staged = false;     ///< recv_reduce by shm: the message lands at `b`, then is combined
-  std::int32_t peer = -1;  ///< in the numbering of the route; sends by shm use readers instead
+  bool staged = false;       ///< recv_reduce by shm: the message lands at `b`, then is combined
+  bool is_optional = false;  ///< a message that is left out where it has no data, as its other side knows, too
+  std::int32_t peer = -1;    ///< in the numbering of the route; sends by shm use readers instead
   std::uint32_t first_reader = 0, reader_count = 0;
   Region a, dst;
   std::size_t bytes = 0;
@@ -101,7 +102,6 @@ struct Plan {
   bool copies_beside = false;  ///< with these sizes
   bool truncates = false;      ///< this rank expects other sizes than its partners send
   bool messages = false;       ///< some step goes through the port
-  bool synchronizes = false;   ///< messages without data count: of a barrier
   /// Some region holds several parts, or pieces of them, so that parts must lie one behind the other.
   bool joins_parts = false;
   /// Beside copies of its own, this rank only sends or only receives in shared memory, all at once.

@@ -619,6 +619,34 @@ TEST(Receives, AreFewAtOnceOnAChannel) {
   }
 }
 
+// Programs whose ranks have something for few others say so with counts of 0.
+TEST(UnequalParts, WithoutDataAreNotWaitedFor) {
+  constexpr int p = 3, rank = 1;
+  std::string error;
+  const auto segment = shm::Segment::in_process({.p = p}, error);
+  shm::Endpoint endpoint(segment, rank);
+  Executor executor;
+  executor.use(&endpoint, {});
+  // Whether this rank is done before any other one has come.
+  const auto ends_alone = [&](Operation operation, const std::vector<std::size_t>& sent,
+                              const std::vector<std::size_t>& received) {
+    const Schedule schedule =
+        build(*find_algorithm(regular(operation), "linear"), {.operation = operation, .p = p, .rank = rank});
+    Plan plan = bind(schedule, {{0, 1, 2}}, {});
+    resize(plan, {.send = {.counts = sent}, .recv = {.counts = received}});
+    std::vector<std::byte> send(8), recv(8), temp(plan.arena_bytes);
+    executor.have_room(plan.steps.size());
+    executor.begin(plan, {{send.data(), recv.data(), temp.data()}}, nullptr);
+    return executor.finished();
+  };
+  const std::vector<std::size_t> none(p), of_own{0, 5, 0}, of_others{2, 0, 3};
+  EXPECT_TRUE(ends_alone(Operation::alltoallv, none, none));
+  EXPECT_TRUE(ends_alone(Operation::alltoallv, of_own, of_own));
+  EXPECT_TRUE(ends_alone(Operation::alltoallv, of_others, of_own));
+  EXPECT_TRUE(ends_alone(Operation::allgatherv, {5}, of_own));
+  EXPECT_FALSE(ends_alone(Operation::allgatherv, {0}, of_others));
+}
+
 // Long messages that are copied once: others help a root that copies its own part meanwhile.
 TEST(CopiesBeside, LongPartsInSharedMemory) {
   for (const Operation operation : {Operation::gather, Operation::gatherv, Operation::scatter, Operation::scatterv}) {
