@@ -68,6 +68,13 @@ std::size_t unit_of(std::span<const std::size_t> bytes, const GivenArray& counts
     if (bytes[i] > 0) return bytes[i] / static_cast<std::size_t>(element(counts, static_cast<int>(i)));
   return 0;
 }
+/// The same where there are no data: of those with that datatype that have no gaps. Drivers are looked for, as where data
+/// are described.
+std::size_t unit_of(std::uint64_t datatype, const AnyGiven& given) {
+  if (devices::driver_of(given.send) || devices::driver_of(given.recv)) return 0;
+  const TypeInfo* const known = remembered_type(narrow<MPI_Datatype>(static_cast<Wide>(datatype)));
+  return known && known->contiguous ? known->size : 0;
+}
 
 }  // namespace
 
@@ -95,15 +102,21 @@ void Repeats::watch(Repeat& repeat, const Job& job, const AnyGiven& given, std::
   }
   repeat.watched = watched;
   const std::uint64_t generation = watched->load(std::memory_order_acquire);
-  if (all_forgotten.load(std::memory_order_acquire) == forgotten) repeat.generation = mark(generation, asked);
+  const bool has_to_ask = devices::any();  // since this call
+  if (all_forgotten.load(std::memory_order_acquire) == forgotten && (asked || !has_to_ask))
+    repeat.generation = mark(generation, asked);
 }
 
 bool Repeats::resize(Repeat& repeat, const AnyGiven& given, int p, int rank, Team& team, bool asked) {
   if (!repeat.is_valid(asked) || !repeat.resizable) return false;
-  const bool had_span = repeat.span != 0;
-  const bool has_counts = take_counts(repeat, given, p, rank);
-  if (!has_counts || repeat.overlaps(given.send, given.recv) || !prepare(repeat, team, given.send, given.recv)) {
-    if (has_counts || had_span) repeat.generation = nothing_kept;  // what it has now is not its own arguments'
+  const std::uintptr_t span = repeat.span, shift = repeat.shift;
+  if (!take_counts(repeat, given, p, rank)) {
+    repeat.span = span;  // of its own arguments
+    repeat.shift = shift;
+    return false;
+  }
+  if (repeat.overlaps(given.send, given.recv) || !prepare(repeat, team, given.send, given.recv)) {
+    repeat.generation = nothing_kept;  // what it has now is not its own arguments'
     return false;
   }
   copy_elements(repeat, given.array);
@@ -228,14 +241,26 @@ void Repeats::find_units(Repeat& repeat, const Job& job, const AnyGiven& given, 
   }
   if (given.arrays > 0) {
     if (!has_parts(operation)) return;
-    const bool own_part = !call.in_place && (sent != 0 || received != 0);
-    if (own_part && (sent != 0 ? repeat.send_unit : repeat.recv_unit) == 0) return;
+    if (!call.in_place && (sent != 0 || received != 0)) {
+      std::size_t& own = sent != 0 ? repeat.send_unit : repeat.recv_unit;
+      if (own == 0) own = unit_of(word[types[sent != 0 ? 0 : 1]], given);
+      if (own == 0) return;
+    }
+    const auto find_unit = [&](std::span<const std::size_t> bytes, const GivenArray& counts, int type,
+                               Repeat::Start& start, const void* buffer) {
+      std::size_t unit = unit_of(bytes, counts);
+      if (unit == 0) {
+        unit = unit_of(word[type], given);
+        start = {buffer, buffer};
+      }
+      return unit;
+    };
     if (operation != Operation::reduce_scatter && !call.send_counts.empty()) {
-      repeat.send_unit = unit_of(call.send_counts, *given.counts_sent());
+      repeat.send_unit = find_unit(call.send_counts, *given.counts_sent(), types[0], repeat.send, given.send);
       if (repeat.send_unit == 0) return;
     }
     if (!call.recv_counts.empty()) {
-      repeat.recv_unit = unit_of(call.recv_counts, *given.counts_received());
+      repeat.recv_unit = find_unit(call.recv_counts, *given.counts_received(), types[1], repeat.recv, given.recv);
       if (repeat.recv_unit == 0) return;
     }
     for (auto& side : counts_) side.resize(p);
@@ -271,6 +296,7 @@ void Repeats::find_single_parts(Repeat& repeat, const Call& call, const AnyGiven
 
 void Repeats::find_span(Repeat& repeat, const AnyGiven& given, int p, int rank) {
   repeat.span = repeat.shift = repeat.span_unit = 0;
+  repeat.has_span = false;
   const bool has_own = repeat.send_unit != 0 && repeat.recv_unit != 0;
   switch (repeat.call.operation) {
     case Operation::gather:
@@ -326,10 +352,15 @@ bool Repeats::take_counts(Repeat& repeat, const AnyGiven& given, int p, int rank
   const std::size_t recv_bytes = received == 0 ? 0 : word[received] * repeat.recv_unit;
   const auto valid = [](std::size_t bytes) { return static_cast<std::int64_t>(bytes) >= 0; };
   if (!valid(send_bytes) || !valid(recv_bytes)) return false;
+  const bool moves = !reduces(operation);
+  const auto lacks_buffer = [moves](std::size_t bytes, const Repeat::Start& start) {
+    return bytes > 0 && moves && !start.is_used();
+  };
+  if (lacks_buffer(send_bytes, repeat.send) || lacks_buffer(recv_bytes, repeat.recv)) return false;
   if (given.arrays == 0) {
     if (repeat.send_unit != 0 && repeat.recv_unit != 0 && send_bytes != recv_bytes) return false;
     call.count = repeat.send_unit != 0 ? send_bytes : recv_bytes;
-    if (repeat.span != 0) repeat.set_span(p * call.count);
+    if (repeat.has_span) repeat.set_span(p * call.count);
     if (repeat.keeps_part) repeat.keep_part(word[sent], static_cast<std::size_t>(rank) * word[sent]);
     return call.count != 0;
   }
@@ -345,6 +376,7 @@ bool Repeats::take_counts(Repeat& repeat, const AnyGiven& given, int p, int rank
       if (count < 0) return false;
       const std::size_t bytes = static_cast<std::size_t>(count) * unit;
       counts_[side][i] = bytes;
+      if (lacks_buffer(bytes, side == 0 ? repeat.send : repeat.recv)) return false;
       if (displacements == nullptr) continue;
       const std::size_t start = static_cast<std::size_t>(element(*displacements, i)) * unit;
       starts_[side][i] = start;
@@ -384,7 +416,7 @@ bool Repeats::take_counts(Repeat& repeat, const AnyGiven& given, int p, int rank
     call.recv_counts = counts_[1];
     call.recv_starts = starts_[1];
   }
-  if (repeat.span != 0) {
+  if (repeat.has_span) {
     const int side = sends_parts ? 0 : 1;
     const auto number = [](const std::vector<std::size_t>& of) { return [&of](int i) { return of[i]; }; };
     repeat.set_span(reach(p, rank, number(starts_[side]), number(counts_[side])));
@@ -443,6 +475,7 @@ bool Repeats::take_parts_of(Repeat& repeat, const AnyGiven& given, int p, int ra
   const auto recv = repeat.parts_received == 0
                         ? equal(received, repeat.recv_unit)
                         : unequal(repeat.parts_received, repeat.recv_unit, given.counts_received());
+  if ((send.whole > 0 && !repeat.send.is_used()) || (recv.whole > 0 && !repeat.recv.is_used())) return false;
   std::size_t total = 0;  // of the side that is looked at last
   for (const GivenParts<Integer>* const parts : {&send, &recv}) {
     if (parts->parts == 0) continue;
@@ -453,16 +486,16 @@ bool Repeats::take_parts_of(Repeat& repeat, const AnyGiven& given, int p, int ra
       signs |= parts->counts[i];
       total += static_cast<std::size_t>(parts->counts[i]);
     }
-    if (signs < 0) return false;
+    if (signs < 0 || (total > 0 && !(parts == &send ? repeat.send : repeat.recv).is_used())) return false;
   }
   Prepared& prepared = *repeat.prepared;
-  // Its algorithm depends on the average, and without data it does nothing.
+  // Its algorithm depends on the average. Without data any does nothing.
   if (call.operation == Operation::allgatherv) {
     const std::size_t average = total * recv.unit / static_cast<std::size_t>(p);
-    if (total == 0 || !prepared.sizes.contains(average)) return false;
+    if (total > 0 && !prepared.sizes.contains(average)) return false;
     if (repeat.send_unit != 0 && send.whole != recv.bytes(static_cast<std::uint32_t>(rank))) return false;
   }
-  if (repeat.span != 0) {
+  if (repeat.has_span) {
     const GivenParts<Integer>& parts = repeat.parts_sent > 0 ? send : recv;
     repeat.set_span(reach(p, rank, [&](int i) { return parts.start(i); }, [&](int i) { return parts.bytes(i); }));
   }

@@ -228,6 +228,7 @@ class Repeats {
     std::vector<std::byte> elements;         ///< of the arrays that are read, one after the other
     Call call;                               ///< except buffers and sizes
     std::array<const TypeInfo*, 2> types{};  ///< of the program's datatypes in a call that can be revived
+    bool has_span = false;                   ///< also where it is 0, without data
     bool resizable = false;
     bool has_single_parts = false;  ///< which its plan moves one by one: resize_parts()
     bool packs = false;             ///< data with gaps: what runs is a KeptJob
@@ -258,6 +259,7 @@ class Repeats {
       if (span_unit != 0) set_span(count * span_unit);
     }
     void set_span(std::size_t bytes) {
+      has_span = true;
       span = bytes;
       shift = call.operation == Operation::scatter || call.operation == Operation::scatterv ? bytes - 1 : 0;
     }

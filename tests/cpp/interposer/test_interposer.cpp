@@ -12,6 +12,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "../in_child.hpp"
 #include "faults.hpp"
 #include "interpose/communicator/repeats.hpp"
+#include "interpose/communicator/state.hpp"
 #include "interpose/data/job.hpp"
 #include "interpose/process/local_socket.hpp"
 #include "interpose/progress/until.hpp"
@@ -170,6 +172,113 @@ TEST(Repeats, TwoCallsByTurnsAreBothKept) {
     }
   }
 }
+
+// Counts of which most are 0, and of which a rank's own ones may be 0 the first time.
+void send_to_few() {
+  using namespace omnes;
+  using namespace omnes::interpose;
+  constexpr int most = 5, rounds = 100, most_ranks = 3;
+  programs::begin();
+  int rank, p;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &p);
+  std::uint32_t number = 17;
+  const auto any = [&number] { return (number = number * 1664525 + 1013904223) >> 24; };
+  const auto value = [](int round, int from, int to, int i) {
+    return ((round * most_ranks + from) * most_ranks + to) * most + i;
+  };
+  for (int round = 0; round < rounds; ++round) {
+    int all[most_ranks][most_ranks], at[most_ranks];  // elements from one rank to another
+    for (int from = 0; from < p; ++from)
+      for (int to = 0; to < p; ++to)
+        all[from][to] = round > 0 && any() % 4 > 0 ? 0 : static_cast<int>(any() % (most + 1));
+    if (round == 0) std::ranges::fill(all[0], 0);
+    if (round == 0) all[1][1] = 2;
+    int own[most_ranks], counts[most_ranks], sent[most_ranks * most], received[most_ranks * most];
+    for (int r = 0; r < p; ++r) {
+      at[r] = (p - 1 - r) * most;
+      own[r] = all[rank][r];
+      counts[r] = all[r][rank];
+      for (int i = 0; i < own[r]; ++i) sent[at[r] + i] = value(round, rank, r, i);
+    }
+    const auto expect = [&](const char* call, int first, int end, const auto& count, const auto& to) {
+      for (int from = first; from < end; ++from)
+        for (int i = 0; i < most; ++i) {
+          const int there = i < count(from) ? value(round, from, to(from), i) : -1;
+          if (received[at[from] + i] != there) fake::fail("%s, round %d: %d of rank %d", call, round, i, from);
+        }
+    };
+    const auto to_me = [&](int) { return rank; };
+    // As of an empty std::vector.
+    const auto if_any = [](auto* data, int count) { return count > 0 ? data : nullptr; };
+    const auto sum = [p](const int* of) { return std::accumulate(of, of + p, 0); };
+    const int* const to_all = if_any(sent, sum(own));
+    int* const from_all = if_any(received, sum(counts));
+    std::ranges::fill(received, -1);
+    MPI(Alltoallv(to_all, own, at, MPI_INT, from_all, counts, at, MPI_INT, MPI_COMM_WORLD));
+    expect("Alltoallv", 0, p, [&](int from) { return counts[from]; }, to_me);
+
+    const int root = round % p;
+    std::ranges::fill(received, -1);
+    MPI(Gatherv(if_any(sent + at[root], own[root]), own[root], MPI_INT, from_all, counts, at, MPI_INT, root,
+                MPI_COMM_WORLD));
+    if (rank == root) expect("Gatherv", 0, p, [&](int from) { return counts[from]; }, to_me);
+    std::ranges::fill(received, -1);
+    MPI(Scatterv(to_all, own, at, MPI_INT, if_any(received + at[root], counts[root]), counts[root], MPI_INT, root,
+                 MPI_COMM_WORLD));
+    expect("Scatterv", root, root + 1, [&](int from) { return counts[from]; }, to_me);
+
+    int diagonal[most_ranks];
+    for (int r = 0; r < p; ++r) diagonal[r] = all[r][r];
+    const int* const mine = if_any(sent + at[rank], own[rank]);
+    std::ranges::fill(received, -1);
+    MPI(Allgatherv(mine, own[rank], MPI_INT, received, diagonal, at, MPI_INT, MPI_COMM_WORLD));
+    expect("Allgatherv", 0, p, [&](int from) { return diagonal[from]; }, [](int from) { return from; });
+
+    const auto type = static_cast<Wide>(MPI_INT);
+    const Given allgatherv(Operation::allgatherv, static_cast<const void*>(mine), own[rank], type,
+                           static_cast<void*>(received), static_cast<const int*>(diagonal), static_cast<const int*>(at),
+                           type);
+    const Given alltoallv(Operation::alltoallv, static_cast<const void*>(to_all), static_cast<const int*>(own),
+                          static_cast<const int*>(at), type, static_cast<void*>(from_all),
+                          static_cast<const int*>(counts), static_cast<const int*>(at), type);
+    State* const state = known_state(MPI_COMM_WORLD);
+    // Once one with data was, of those with null in the same places.
+    const auto expect_kept = [&](const char* call, const Repeats::Repeat* known, bool has_data) {
+      if (known == nullptr ? has_data : !known->is_valid() || !known->resizable)
+        fake::fail("%s of round %d is not kept", call, round);
+    };
+    expect_kept("Allgatherv", state->repeats.find(allgatherv), sum(diagonal) > 0);
+    if (to_all != nullptr || from_all != nullptr) expect_kept("Alltoallv", state->repeats.find(alltoallv), true);
+  }
+  programs::end();
+}
+
+TEST(Repeats, CallsWithoutDataAreKept) {
+  for (const int ranks : {2, 3}) expect_right({.ranks = ranks}, send_to_few);
+}
+
+// A contribution that begins among what is received is for a closer look, also after a call without any data.
+void gather_none() {
+  using namespace omnes;
+  using namespace omnes::interpose;
+  programs::begin();
+  const int own[4] = {};
+  int received[8] = {};
+  for (const int count : {3, 2, 0, 2}) {
+    const int counts[] = {count, count}, at[] = {0, count};
+    MPI(Allgatherv(own, count, MPI_INT, received, counts, at, MPI_INT, MPI_COMM_WORLD));
+    const auto type = static_cast<Wide>(MPI_INT);
+    const Given given(Operation::allgatherv, static_cast<const void*>(own), count, type, static_cast<void*>(received),
+                      static_cast<const int*>(counts), static_cast<const int*>(at), type);
+    const Repeats::Repeat* const known = known_state(MPI_COMM_WORLD)->repeats.find(given);
+    if (known == nullptr || known->overlaps(own, received)) fake::fail("%d elements are not kept", count);
+    if (count > 0 && !known->overlaps(received + 1, received)) fake::fail("%d elements may lie anywhere", count);
+  }
+  programs::end();
+}
+
+TEST(Repeats, SeeWhatOverlapsAfterCallsWithoutData) { expect_right({.ranks = 2}, gather_none); }
 
 // A blocking operation sends to who still waits for another message of the nonblocking one.
 void overtake() {
