@@ -76,6 +76,9 @@ std::size_t unit_of(std::uint64_t datatype, const AnyGiven& given) {
   return known && known->contiguous ? known->size : 0;
 }
 
+/// Whether there are data where the call that was kept had a null buffer, or makes no use of any.
+bool lacks_buffer(std::size_t bytes, const Repeats::Repeat::Start& start) { return bytes > 0 && !start.is_used(); }
+
 }  // namespace
 
 /// What could be freed: that of one handle is watched, of several all.
@@ -353,10 +356,7 @@ bool Repeats::take_counts(Repeat& repeat, const AnyGiven& given, int p, int rank
   const auto valid = [](std::size_t bytes) { return static_cast<std::int64_t>(bytes) >= 0; };
   if (!valid(send_bytes) || !valid(recv_bytes)) return false;
   const bool moves = !reduces(operation);
-  const auto lacks_buffer = [moves](std::size_t bytes, const Repeat::Start& start) {
-    return bytes > 0 && moves && !start.is_used();
-  };
-  if (lacks_buffer(send_bytes, repeat.send) || lacks_buffer(recv_bytes, repeat.recv)) return false;
+  if (moves && (lacks_buffer(send_bytes, repeat.send) || lacks_buffer(recv_bytes, repeat.recv))) return false;
   if (given.arrays == 0) {
     if (repeat.send_unit != 0 && repeat.recv_unit != 0 && send_bytes != recv_bytes) return false;
     call.count = repeat.send_unit != 0 ? send_bytes : recv_bytes;
@@ -376,7 +376,7 @@ bool Repeats::take_counts(Repeat& repeat, const AnyGiven& given, int p, int rank
       if (count < 0) return false;
       const std::size_t bytes = static_cast<std::size_t>(count) * unit;
       counts_[side][i] = bytes;
-      if (lacks_buffer(bytes, side == 0 ? repeat.send : repeat.recv)) return false;
+      if (moves && lacks_buffer(bytes, side == 0 ? repeat.send : repeat.recv)) return false;
       if (displacements == nullptr) continue;
       const std::size_t start = static_cast<std::size_t>(element(*displacements, i)) * unit;
       starts_[side][i] = start;
@@ -475,7 +475,7 @@ bool Repeats::take_parts_of(Repeat& repeat, const AnyGiven& given, int p, int ra
   const auto recv = repeat.parts_received == 0
                         ? equal(received, repeat.recv_unit)
                         : unequal(repeat.parts_received, repeat.recv_unit, given.counts_received());
-  if ((send.whole > 0 && !repeat.send.is_used()) || (recv.whole > 0 && !repeat.recv.is_used())) return false;
+  if (lacks_buffer(send.whole, repeat.send) || lacks_buffer(recv.whole, repeat.recv)) return false;
   std::size_t total = 0;  // of the side that is looked at last
   for (const GivenParts<Integer>* const parts : {&send, &recv}) {
     if (parts->parts == 0) continue;
@@ -486,7 +486,7 @@ bool Repeats::take_parts_of(Repeat& repeat, const AnyGiven& given, int p, int ra
       signs |= parts->counts[i];
       total += static_cast<std::size_t>(parts->counts[i]);
     }
-    if (signs < 0 || (total > 0 && !(parts == &send ? repeat.send : repeat.recv).is_used())) return false;
+    if (signs < 0 || lacks_buffer(total, parts == &send ? repeat.send : repeat.recv)) return false;
   }
   Prepared& prepared = *repeat.prepared;
   // Its algorithm depends on the average. Without data any does nothing.
