@@ -223,9 +223,18 @@ class Binder {
     }
   }
 
+  /// In shared memory, where they cost next to nothing, messages of equal parts tell of lengths that do not agree, and those
+  /// that never have data that another rank has come so far.
+  bool is_optional(const Sized& sized) const {
+    const Operation operation = schedule_.problem.operation;
+    const bool may_have_data = sized.extent.moved.begin != sized.extent.moved.end;
+    return sized.step.route == Route::port ? operation != Operation::barrier : unequal(operation) && may_have_data;
+  }
+
   void push(const Sized& sized, const std::vector<Channel>& channels) {
     const auto self = static_cast<std::uint32_t>(plan_.steps.size());
     plan_.steps.push_back(sized.step);
+    plan_.steps.back().is_optional = is_optional(sized);
     plan_.extents.push_back(sized.extent);
     for (const Channel& channel : channels) {
       const auto [last, first_on_channel] = last_on_.try_emplace(channel, self);
@@ -452,14 +461,6 @@ Plan bind(const Schedule& schedule, const Reach& reach, Combining combining) {
   Plan plan = Binder(schedule, reach, combining).bind();
   const auto first_message = std::ranges::find(plan.steps, Route::port, &Step::route);
   plan.messages = first_message != plan.steps.end();
-  const Operation operation = schedule.problem.operation;
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    // In shared memory, where they cost next to nothing, those of equal parts tell of lengths that do not agree, and those
-    // that never have data that another rank has come so far.
-    const bool may_have_data = plan.extents[i].moved.begin != plan.extents[i].moved.end;
-    plan.steps[i].is_optional =
-        plan.steps[i].route == Route::port ? operation != Operation::barrier : unequal(operation) && may_have_data;
-  }
   plan.first_message = static_cast<std::size_t>(first_message - plan.steps.begin());
   plan.only_copies_and_moves = only_copies_and_moves(plan);
   plan.sends_once = moves_once(plan, Buffer::send);
