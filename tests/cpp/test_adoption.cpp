@@ -573,7 +573,7 @@ TEST_F(AdoptionTest, WhatIsUsedByTurnsDoesNotDriveEachOtherOut) {
 
 TEST_F(AdoptionTest, ManyBuffersDoNotUseUpMappings) {
   constexpr int some = 600, most = 256;
-  constexpr std::size_t bytes = Adoption::min_bytes;
+  constexpr std::size_t bytes = megabyte / 8;
   const Memory memory(2 * some * bytes);
   for (int i = 0; i < some; ++i) {
     std::byte* const buffer = memory.data + 2 * i * bytes;
@@ -584,6 +584,40 @@ TEST_F(AdoptionTest, ManyBuffersDoNotUseUpMappings) {
   EXPECT_LE(mappings_between(memory.data, memory.data + memory.bytes), 2 * some + 1);
   for (int i = 0; i < some; ++i)
     for (std::size_t at = 0; at < bytes; at += page / 2) ASSERT_EQ(memory.data[2 * i * bytes + at], std::byte(i)) << i;
+}
+
+// Those that make room for others are in no call: their owner may write there.
+TEST_F(AdoptionTest, WhatThreadsWriteWhereBuffersMakeRoomIsNotLost) {
+  constexpr int most = 256;
+  constexpr std::size_t bytes = megabyte / 8, words = bytes / sizeof(unsigned);
+  const Memory memory(3 * most * bytes);
+  memory.fill(0);
+  auto* const counts = reinterpret_cast<volatile unsigned*>(memory.data);
+  for (std::size_t i = 0; i < words; ++i) counts[i] = 0;
+  adopt(memory.data, bytes);
+  std::atomic<bool> stop = false;
+  unsigned times = 0;
+  std::thread writer([&] {
+    for (; !stop; ++times)
+      for (std::size_t i = 0; i < words; i += 16) counts[i] = counts[i] + 1;
+  });
+  constexpr int some = 3 * most / 2;
+  const auto other = [&](int i) { return memory.data + 2 * i * bytes; };
+  for (int i = 1; i < some; ++i) {
+    std::memset(other(i), i, bytes);
+    adopt(other(i), bytes);
+  }
+  stop = true;
+  writer.join();
+  for (std::size_t i = 0; i < words; i += 16) ASSERT_EQ(counts[i], times) << i;
+  EXPECT_FALSE(is_adopted(memory.data, bytes));
+  EXPECT_LT(heap_bytes(), (most + 1) * (bytes + 3 * page));
+  // What is discarded there is zero, and lies in the heap no more.
+  adoption->before_discard(memory.data, bytes);
+  for (std::size_t i = 0; i < words; ++i) ASSERT_EQ(counts[i], 0u) << i;
+  for (int i = 1; i < some; ++i)
+    for (std::size_t at = 0; at < bytes; at += page / 2) ASSERT_EQ(other(i)[at], std::byte(i)) << i;
+  adopt(memory.data, bytes);
 }
 
 TEST_F(AdoptionTest, WhatWasBoundToMemoryStaysThere) {
@@ -614,9 +648,9 @@ TEST_F(AdoptionTest, WhatWasFreedGoesBeforeMoreIsTaken) {
   for (int i = 0; i < 10; ++i) adoption->use(other.data, Adoption::min_bytes);
   EXPECT_LT(heap_bytes(), megabyte);
   // Many at once.
+  constexpr std::size_t some = megabyte / 4;
   std::vector<std::unique_ptr<Memory>> many;
-  for (int i = 0; i < 200; ++i)
-    adopt(many.emplace_back(std::make_unique<Memory>(Adoption::min_bytes))->data, Adoption::min_bytes);
+  for (int i = 0; i < 200; ++i) adopt(many.emplace_back(std::make_unique<Memory>(some))->data, some);
   EXPECT_GT(heap_bytes(), 10 * megabyte);
   many.clear();
   adopt(other.data, megabyte);
@@ -888,6 +922,24 @@ TEST_F(AdoptionTest, MessagesArriveWhicheverBuffersAreAdopted) {
   }
   EXPECT_TRUE(adopted_by_sender);
   EXPECT_TRUE(adopted_by_reader);
+}
+
+// An endpoint may ask for longer ones than all others.
+TEST_F(AdoptionTest, EndpointsLeaveBuffersAloneThatAreTooShortForThem) {
+  std::string error;
+  const auto segment = Segment::in_process({2, 2, 64}, error);
+  ASSERT_TRUE(segment) << error;
+  Endpoint sender(segment, 0);
+  const Memory memory(megabyte);
+  memory.fill(0);
+  sender.adopt_by(adoption.get(), megabyte);
+  const auto adopts = [&](std::size_t bytes) {
+    for (int i = 0; i < 1000 && !sender.left_something(); ++i) sender.use_buffer(memory.data, bytes);
+    return sender.left_something();
+  };
+  EXPECT_FALSE(adopts(megabyte - 1));
+  EXPECT_TRUE(adopts(megabyte));
+  sender.done_with_buffers();
 }
 
 }  // namespace

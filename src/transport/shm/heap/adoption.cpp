@@ -70,6 +70,9 @@ constexpr std::uint32_t max_losses = 20;
 
 constexpr double never_pays = 1e9;  // ns for a byte
 
+// Of 4 KiB they are Adoption::min_bytes: the ends are copied, for each message.
+constexpr std::size_t min_pages = 8;
+
 // Bytes whose copies take ten times as long as to measure prices, 0.5 ms: a program whose buffers come back less often loses by it.
 constexpr std::size_t worth_measuring = std::size_t{64} << 20;
 
@@ -257,6 +260,19 @@ bool make_private(std::byte* first, std::byte* from, std::size_t bytes, Heap* he
   return true;
 }
 
+/// The same where others may read and write there meanwhile, as no call has these pages: no byte that they write is lost, as each page
+/// becomes private by the system's own copy when it is first written to, by them or by a write here that changes nothing.
+bool make_private_in_use(std::byte* first, std::byte* pages, std::size_t bytes, Heap& heap) {
+  if (!heap.map_privately(first, pages, bytes)) return false;
+  for (std::size_t at = 0; at < bytes; at += page()) {
+    const std::atomic_ref byte(first[at]);
+    for (std::byte same = byte.load(std::memory_order_relaxed); !byte.compare_exchange_weak(same, same);) {
+    }
+  }
+  heap.release(pages, bytes);
+  return true;
+}
+
 /// The other way round; false: as before, or some of it stays there, where the process may have no more mappings.
 bool move_into(Heap& heap, std::byte* first, std::byte* pages, std::size_t bytes) {
   for (std::size_t done = 0; done < bytes; done += stride) {
@@ -335,7 +351,7 @@ bool Adoption::is_whole(const Adopted& adopted) const {
 }
 
 Adopted* Adoption::use(std::byte* buffer, std::size_t bytes) {
-  if (bytes < min_bytes) return nullptr;
+  if (bytes < min_bytes || bytes < min_pages * page()) return nullptr;
   const std::lock_guard lock(mutex_);
   if (!adopted_.empty() && !heap_.any_mapped_also()) return nullptr;  // in a child of a fork
   ++uses_;
@@ -347,12 +363,12 @@ Adopted* Adoption::use(std::byte* buffer, std::size_t bytes) {
     if (!is_whole(found) || (belongs && !pays(found) && pages_may_move(mappings_))) {
       if (found.users_ > 0 || !give_back(at)) return nullptr;
     } else if (found.in_heap(buffer, bytes) != nullptr) {
-      const double copy = copying_ * static_cast<double>(bytes);
+      const double saved = saving(bytes);
       ++found.users_;
       found.used_at_ = uses_;
-      found.saved_ += copy;
+      found.saved_ += saved;
       ++tally_.uses;
-      tally_.saved += copy;
+      tally_.saved += saved;
       return &found;
     }
   }
@@ -380,6 +396,10 @@ bool Adoption::pays(Adopted& adopted) const {
   const double price = adopting_ * static_cast<double>(adopted.bytes_);
   adopted.saved_ -= price * forks;
   return forks == 0 || adopted.saved_ >= -2 * price;
+}
+
+double Adoption::saving(std::size_t bytes) const {
+  return std::max(copying_ * static_cast<double>(bytes) - asking_, 0.0);
 }
 
 // What a program has freed is found out little by little, without a call that takes long.
@@ -411,7 +431,7 @@ void Adoption::before_discard(void* address, std::size_t bytes) {
     auto* const first = reinterpret_cast<void*>(from);
     const std::size_t n = std::min(end, mapping.end) - from;
     if (mmap(first, n, mapping.protection(), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) {
-      heap_.release(heap_.behind(mapping) + (from - mapping.begin), n);
+      if (mapping.shared) heap_.release(heap_.behind(mapping) + (from - mapping.begin), n);
     } else if (mapping.writable) {
       std::memset(first, 0, n);
     }
@@ -445,10 +465,13 @@ void Adoption::before_move(void* address, std::size_t bytes) {
 }
 
 // Where its pages are not all there any more, what is left of them stays as it is: its owner may have moved them.
-bool Adoption::give_back(ByAddress::iterator at) {
+bool Adoption::give_back(ByAddress::iterator at, Owner owner) {
   Adopted& adopted = *at->second;
   if (is_whole(adopted)) {
-    if (!make_private(adopted.first_, adopted.pages_in_heap(), adopted.bytes_, &heap_)) return false;
+    const bool done = owner == Owner::program
+                          ? make_private_in_use(adopted.first_, adopted.pages_in_heap(), adopted.bytes_, heap_)
+                          : make_private(adopted.first_, adopted.pages_in_heap(), adopted.bytes_, &heap_);
+    if (!done) return false;
     ++given_back_;
   }
   adopted_bytes_ -= adopted.bytes_;
@@ -470,6 +493,7 @@ void Adoption::look_at_given_up() {
   if (given_up_.empty() || !mappings_.answer()) return;
   std::vector<std::pair<std::byte*, std::byte*>> mapped;  // in the heap
   heap_.for_each_elsewhere(mappings_, 0, UINTPTR_MAX, [&](const Mapping& mapping) {
+    if (!mapping.shared) return;  // by make_private_in_use(): of the heap it has nothing
     std::byte* const begin = heap_.behind(mapping);
     mapped.emplace_back(begin, begin + (mapping.end - mapping.begin));
   });
@@ -531,6 +555,7 @@ constexpr double patience = 3;
 bool is_round(std::uint32_t times) { return times < 8 || times % (std::bit_floor(times) / 4) == 0; }
 
 bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
+  if (adopting_ != 0 && saving(bytes) == 0) return false;
   Candidate& known = candidate(buffer);
   if (known.buffer != buffer) {
     known = {.buffer = buffer, .bytes = bytes, .since = uses_};
@@ -548,7 +573,7 @@ bool Adoption::wanted(std::byte* buffer, std::size_t bytes) {
     if (came_back_ < worth_measuring) return false;
     measure();
   }
-  known.spent += copying_ * static_cast<double>(bytes);
+  known.spent += saving(bytes);
   const auto doubled = static_cast<double>(1U << std::min(known.losses, max_losses));
   const double enough = patience * doubled * (looking_ + adopting_ * static_cast<double>(known.bytes));
   if (bytes < known.bytes / 8 * 7) {  // no part of it: what is longer will come again, or else is over
@@ -618,7 +643,7 @@ bool Adoption::make_room(std::size_t bytes, std::uint64_t since) {
   const auto last_used = [](const auto& one) { return one.second->used_at_; };
   while (adopted_.size() >= max_adopted || adopted_bytes_ + bytes > max_bytes_) {
     const auto oldest = std::ranges::min_element(adopted_, {}, last_used);
-    if (last_used(*oldest) >= since || oldest->second->users_ > 0 || !give_back(oldest)) return false;
+    if (last_used(*oldest) >= since || oldest->second->users_ > 0 || !give_back(oldest, Owner::program)) return false;
   }
   return true;
 }
@@ -641,8 +666,8 @@ bool Adoption::clear_for_adoption(std::byte* first, std::byte* end) {
   return !is_on_own_stack(first, bytes) && !some_are_huge(first, bytes) && all_lie_near(first, bytes);
 }
 
-// On memory of its own: what it costs to adopt some, and to copy as much as a message less is copied; the best of some times, as others
-// may use the caches.
+// On memory of its own: what it costs to adopt some, to copy as much as a message less is copied, and to ask the kernel; the best of
+// some times, as others may use the caches.
 void Adoption::measure() {
   const Spending spending(tally_.spent);
   constexpr std::size_t some = std::size_t{64} << 10;
@@ -665,6 +690,13 @@ void Adoption::measure() {
     if (!moved) break;
     copying_ = std::min(copying_, (copied - begin) / static_cast<double>(some));
     adopting_ = std::min(adopting_, (end - copied) / static_cast<double>(some));
+  }
+  asking_ = never_pays;
+  for (int i = 0; i < times; ++i) {
+    constexpr int questions = 8;
+    const double begin = nanoseconds();
+    for (int n = 0; n < questions; ++n) static_cast<void>(mappings_.at(reinterpret_cast<std::uintptr_t>(piece)));
+    asking_ = std::min(asking_, (nanoseconds() - begin) / questions);
   }
   heap_.give_back(piece, false);
   if (adopting_ == never_pays) copying_ = 0;

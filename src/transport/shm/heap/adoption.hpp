@@ -7,7 +7,7 @@
 // page more at either end, to which who sends copies them for each message, and from which who receives takes them.
 //
 // When: as soon as three times as much time was spent on a buffer as adopting it takes; twice as much after each time that it
-// did not pay. What it costs and what a copy less saves is measured.
+// did not pay. What it costs, what a copy less saves, and what it takes to ask the kernel is measured.
 //
 // Why it is correct:
 // * Peers know nothing of it: they are told addresses in the heap, which they have mapped. Each rank decides alone.
@@ -83,7 +83,7 @@ struct AdoptionTally {
   std::uint64_t refused = 0;             ///< times that a buffer would have paid, but could not be adopted
   std::uint64_t uses = 0;                ///< calls that found theirs adopted
   double spent = 0;                      ///< ns of threads: prices measured, pages looked at and moved
-  double saved = 0;                      ///< ns: copies that were not made, by the price of one
+  double saved = 0;                      ///< ns: copies that were not made, by the price of one, less that of asking
 };
 
 /// Who adopts, for one heap.
@@ -111,9 +111,8 @@ class Adoption {
   std::size_t adopted_bytes() const;
   AdoptionTally tally() const;
 
-  /// Shorter buffers never are: to ask the kernel before each call takes as long as is saved (128 KiB took up to 1.3 times as long
-  /// with 2 ranks on a Zen 5).
-  static constexpr std::size_t min_bytes = std::size_t{256} << 10;
+  /// Shorter buffers never are: to ask the kernel before each call takes as long as is saved. Policy::adopt_from() may say more.
+  static constexpr std::size_t min_bytes = std::size_t{32} << 10;
 
  private:
   using ByAddress = std::map<std::byte*, std::unique_ptr<Adopted>>;
@@ -130,12 +129,16 @@ class Adoption {
   Adoption(Heap& heap, IsTold is_told);
   ByAddress::iterator find(std::byte* first, std::byte* end);
   bool is_whole(const Adopted& adopted) const;
-  bool give_back(ByAddress::iterator at);
+  /// Who has the pages meanwhile: a call, or the program, whose threads may write there.
+  enum class Owner : std::uint8_t { call, program };
+  bool give_back(ByAddress::iterator at, Owner owner = Owner::call);
   void give_up(std::byte* piece, std::size_t bytes);
   void look_at_given_up();
   /// Only those of its pages that lie between these; some do not.
   bool give_back_part(ByAddress::iterator at, std::byte* first, std::byte* end);
   bool pays(Adopted& adopted) const;
+  /// ns in a call.
+  double saving(std::size_t bytes) const;
   void look_at_another();
   void look_at_all();
   CandidateSet& set_of(const std::byte* buffer);
@@ -160,6 +163,7 @@ class Adoption {
   std::array<CandidateSet, 16> candidates_{};
   std::size_t came_back_ = 0;          // bytes, before prices are known
   double adopting_ = 0, copying_ = 0;  // ns for a byte
+  double asking_ = 0;                  // ns, each time that an adopted one is used, whether it is still there
   double looking_;                     // ns before one is adopted, to see whether it may be, and to make room
   std::byte* looked_at_ = nullptr;     // last
   std::uint64_t uses_ = 0;             // calls with a long buffer
