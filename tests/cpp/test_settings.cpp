@@ -44,6 +44,9 @@ TEST(Settings, HaveDefaults) {
     EXPECT_LT(settings.shared_memory.direct_copy_from({.fast_caches = true}),
               settings.shared_memory.direct_copy_from(others));
   EXPECT_EQ(settings.shared_memory.slot_bytes, 32u << 10);
+  EXPECT_EQ(shm::Policy::adopt_from({.fast_caches = true}), 256u << 10);
+  EXPECT_EQ(shm::Policy::adopt_from({.own_cpus = false, .fast_caches = false}), 64u << 10);
+  EXPECT_EQ(shm::Policy::adopt_from({.fast_caches = false}), 32u << 10);
   EXPECT_EQ(settings.shared_memory.single_copy_from({.fast_caches = true}), shm::never);
   for (const shm::Sharing& others :
        {shm::Sharing{.own_cpus = false}, {.blocking = false}, {.ranks = 9}, {.fast_caches = false}})

@@ -119,7 +119,7 @@ void open(State& state, Lanes& lanes, int index, Lane& lane, bool blocking = fal
     endpoint->set_direct_copy_from(only_slots ? shm::never : policy.direct_copy_from(carried), own_heap());
     if (!simulated && !only_slots) {
       endpoint->use_windows(&shared_windows());
-      endpoint->adopt_by(adoption());
+      endpoint->adopt_by(adoption(), shm::Policy::adopt_from(carried));
     }
     const shm::WaitPolicy& waiting = state.team->waiting();
     if ((waiting.oversubscribed && !waiting.yields_reach) || process().settings.async) endpoint->fence_wakes();

@@ -134,8 +134,11 @@ class alignas(line_bytes) Endpoint {
   }
   /// Null where there is none, or no peer has it mapped.
   Heap* heap() const { return heap_; }
-  /// Buffers of the program may come into this heap.
-  void adopt_by(Adoption* adoption) { adoption_ = adoption; }
+  /// Buffers of the program of at least so many bytes may come into this heap.
+  void adopt_by(Adoption* adoption, std::size_t from = 0) {
+    adoption_ = adoption;
+    adopt_from_ = from;
+  }
   /// Who sends or receives messages of at least so many bytes says from or into which buffers, before peers may write there.
   std::size_t buffers_matter_from() const {
     return adoption_ != nullptr ? std::min(single_copy_from_, direct_copy_from_) : SIZE_MAX;
@@ -381,8 +384,9 @@ class alignas(line_bytes) Endpoint {
   int rank_;
   std::size_t single_copy_from_;
   std::size_t direct_copy_from_ = 0;
-  Heap* heap_ = nullptr;                    // own; null: none that peers know
-  Adoption* adoption_ = nullptr;            // into it
+  Heap* heap_ = nullptr;          // own; null: none that peers know
+  Adoption* adoption_ = nullptr;  // into it
+  std::size_t adopt_from_ = 0;
   std::array<Adopted*, 2> in_use_{};        // of the operation that runs
   const SharedWindows* windows_ = nullptr;  // of this process
   // What moves.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/processor.hpp"
+#include "transport/shm/heap/adoption.hpp"
 
 namespace omnes::shm {
 
@@ -33,6 +34,12 @@ std::size_t Policy::single_copy_from(const Sharing& sharing) const {
 std::size_t Policy::direct_copy_from(const Sharing& sharing) const {
   constexpr std::size_t usual = 32 * 1024, with_fast_caches = 16 * 1024;
   return direct_copy.value_or(sharing.own_cpus && sharing.fast_caches ? with_fast_caches : usual);
+}
+
+std::size_t Policy::adopt_from(const Sharing& sharing) {
+  constexpr std::size_t least = Adoption::min_bytes, with_shared_cpus = 64 * 1024, with_fast_caches = 256 * 1024;
+  if (sharing.fast_caches) return with_fast_caches;
+  return sharing.own_cpus ? least : with_shared_cpus;
 }
 
 }  // namespace omnes::shm

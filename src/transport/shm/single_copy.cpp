@@ -97,6 +97,7 @@ bool Endpoint::in_window(const void* data, std::size_t bytes) const {
 }
 
 void Endpoint::use_buffer(std::byte* buffer, std::size_t bytes) {
+  if (bytes < adopt_from_) return;
   Adopted* const found = adoption_->use(buffer, bytes);
   if (found == nullptr) return;
   OMNES_ASSERT(in_use_[1] == nullptr);
