@@ -79,7 +79,7 @@ def test_explain_knows_that_buffers_are_adopted(monkeypatch):
     monkeypatch.setenv("OMNES_HEAP", "shared")
     shared = json.loads(omnes("explain", *case, "256K").output)
     monkeypatch.delenv("OMNES_HEAP")
-    long, short = (json.loads(omnes("explain", *case, size).output) for size in ("256K", "128K"))
+    long, short = (json.loads(omnes("explain", *case, size).output) for size in ("256K", "16K"))
     assert before["buffers"] == shared["buffers"] == "" and before["why"] != shared["why"]
     assert short["buffers"].startswith("not adopted: ")
     kernel_answers = long["buffers"].startswith("adopted when they come back")

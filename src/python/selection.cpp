@@ -112,13 +112,14 @@ std::shared_ptr<const model::MachineCosts> known_machine(const Settings& setting
   return known.empty() ? nullptr : std::make_shared<const model::MachineCosts>(model::parse_machine(known));
 }
 
-/// What becomes of a program's buffers of parts of so many bytes with OMNES_HEAP=auto; empty where that is not set.
-std::string buffers(std::size_t bytes, const Settings& settings) {
+/// What becomes of a program's buffers of parts of so many bytes with OMNES_HEAP=auto, where ranks have a CPU each; empty where
+/// that is not set.
+std::string buffers(std::size_t bytes, int p, const Settings& settings) {
   if (settings.heap != HeapUse::automatic) return "";
   if (!shm::Mappings().answer())
     return "not adopted: this kernel does not say what is mapped where, as Linux 6.11 does";
-  const std::string from = bytes_text(shm::Adoption::min_bytes);
-  if (bytes < shm::Adoption::min_bytes) return "not adopted: of parts shorter than " + from;
+  const std::size_t from = shm::Policy::adopt_from({.ranks = p});
+  if (bytes < from) return "not adopted: of parts shorter than " + bytes_text(from);
   return "adopted when they come back";
 }
 
@@ -139,6 +140,7 @@ Dict choose(const std::string& name, int p, std::size_t bytes, std::size_t eleme
                     .host = host};
   const Placement placement = placed(p, node.empty() ? Levels() : Levels{{"node", node}});
   question.lie_on(node, shared_memory);
+  question.fast_caches = question.one_node() && shm::caches_are_fast;
   if (!node.empty()) question.hierarchy = std::make_shared<const Hierarchy>(placement);
   model::Advisor advisor(known, placement, node);
   Adviser model;
@@ -146,7 +148,7 @@ Dict choose(const std::string& name, int p, std::size_t bytes, std::size_t eleme
   const Answer answer = selector.choose(question, std::nullopt, model);
   nb::dict d = described(answer.choice);
   d["why"] = answer.why;
-  d["buffers"] = buffers(bytes, settings);
+  d["buffers"] = buffers(bytes, p, settings);
   return d;
 }
 

@@ -20,6 +20,7 @@ Chooser::Chooser(TeamSetup given) : setup_(std::move(given)) {
   asked_.p = setup_.p;
   asked_.lie_on(setup_.node, setup_.shares_memory);
   asked_.own_cpus = setup_.own_cpus;
+  asked_.fast_caches = asked_.one_node() && setup_.fast_caches;
   asked_.host = setup_.host;
   asked_.machine_file = setup_.machine != nullptr;
   if (!setup_.placement && !setup_.node.empty())

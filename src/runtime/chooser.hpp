@@ -31,6 +31,7 @@ struct TeamSetup {
   bool shares_memory = true;  ///< the ranks of a node reach each other through shared memory
   shm::WaitPolicy waiting;
   bool own_cpus = true;                ///< none of them shares a CPU with another rank
+  bool fast_caches = false;            ///< all of them have processors with such (transport/shm/policy.hpp)
   bool host = false;                   ///< there is a host to which blocking calls may be left
   const Selector* selector = nullptr;  ///< must outlive the team
   /// For choices that are left to the model, and for renumbering; equal on all ranks. Null: the default.

@@ -87,6 +87,7 @@ constexpr Condition all_conditions[] = {
     {"shared_memory", &Rule::shared_memory},
     {"shared_heap", &Rule::shared_heap},
     {"own_cpus", &Rule::own_cpus},
+    {"fast_caches", &Rule::fast_caches},
     {"machine_file", &Rule::machine_file},
 };
 
@@ -255,6 +256,7 @@ bool Rule::fits_at_some_size(const Question& question) const {
          (!one_node || question.one_node() == *one_node) &&
          (!shared_memory || question.shared_memory == *shared_memory) &&
          (!shared_heap || question.shared_heap == *shared_heap) && (!own_cpus || question.own_cpus == *own_cpus) &&
+         (!fast_caches || question.fast_caches == *fast_caches) &&
          (!machine_file || question.machine_file == *machine_file);
 }
 

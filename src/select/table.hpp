@@ -4,7 +4,7 @@
 // bcast = [{ one_node = true, max_bytes = "16K", use = "linear" }, { use = "knomial:k=4" }]
 // Conditions, all optional: min_ranks, max_ranks, min_bytes, max_bytes (of one part), min_nodes, max_nodes, min_per_node,
 // max_per_node (ranks), all inclusive; consecutive, commutative, kernel, one_node, shared_memory, shared_heap, own_cpus,
-// machine_file. To use "model" leaves the choice to it; where it cannot say, the next rule is asked. To use "host" leaves
+// fast_caches, machine_file. To use "model" leaves the choice to it; where it cannot say, the next rule is asked. To use "host" leaves
 // blocking calls to the host MPI, if it may
 // be. Each list of the compiled-in table ends with a rule that fits always, so that there is an answer to every question. A
 // table of the user's has rules for what it likes; they come before the compiled-in ones.
@@ -32,6 +32,7 @@ struct Question {
   bool shared_memory = true;  ///< the ranks of a node share it, and some node has several
   bool shared_heap = false;   ///< buffers lie in memory that a node's ranks map (OMNES_HEAP=shared)
   bool own_cpus = true;       ///< no two ranks share a CPU
+  bool fast_caches = false;   ///< all ranks are on one node, whose processor has them (transport/shm/policy.hpp)
   bool machine_file = false;  ///< a machine file of the user's says what messages cost here
   bool blocking = true;       ///< else nonblocking or persistent
   bool host = false;          ///< blocking calls may be left to the host MPI: meanwhile operations under way go on
@@ -58,6 +59,7 @@ struct Rule {
   std::optional<bool> shared_memory = {};
   std::optional<bool> shared_heap = {};
   std::optional<bool> own_cpus = {};
+  std::optional<bool> fast_caches = {};
   std::optional<bool> machine_file = {};
   std::string use = {};    ///< what the choice is, valid
   std::string table = {};  ///< "table": the compiled-in one; else the file's name

@@ -201,7 +201,7 @@ TEST(Table, WrongOnesAreOneClearLine) {
       {table("{max_bites=1, use='linear'}"),
        "decision table: rule 1 of bcast, max_bites: no such entry; did you mean max_bytes? valid: use, min_ranks, "
        "max_ranks, min_bytes, max_bytes, min_nodes, max_nodes, min_per_node, max_per_node, consecutive, commutative, "
-       "kernel, one_node, shared_memory, shared_heap, own_cpus, machine_file"},
+       "kernel, one_node, shared_memory, shared_heap, own_cpus, fast_caches, machine_file"},
       {table("{use='linear'}, {max_ranks='many', use='linear'}"),
        "decision table: rule 2 of bcast, max_ranks: valid: a whole number of at least 1"},
       {table("{use='chain:k=2'}"),
@@ -254,7 +254,7 @@ TEST(OwnTable, WrongOnesAreOneClearLine) {
       {"bcast = [\n{use='linear'},\n{max_bites=1}]",
        "my.toml: line 3: rule 2 of bcast, max_bites: no such entry; did you mean max_bytes? valid: use, min_ranks, "
        "max_ranks, min_bytes, max_bytes, min_nodes, max_nodes, min_per_node, max_per_node, consecutive, commutative, "
-       "kernel, one_node, shared_memory, shared_heap, own_cpus, machine_file"},
+       "kernel, one_node, shared_memory, shared_heap, own_cpus, fast_caches, machine_file"},
       {"\nbcats = []", "my.toml: line 2: no operation \"bcats\""},
       {"bcast = 'linear'", "my.toml: no list of rules for bcast"},
       {"bcast = [{max_ranks=1}]", "my.toml: line 1: rule 1 of bcast: has no `use`"},
@@ -304,6 +304,14 @@ TEST(Selector, TheCommunicatorGoesBeforeTheFormBeforeAllForms) {
     const Answer answer =
         c.selector.choose(question, c.by_communicator ? std::optional(by_communicator) : std::nullopt);
     EXPECT_EQ(to_string(answer.choice) + " by " + answer.why, c.wanted);
+  }
+}
+
+TEST(Selector, KnowsWhatTheProcessorIsLike) {
+  const Selector selector = with({}, table("{fast_caches=true, use='chain'}, {use='binary'}"));
+  for (const bool fast : {true, false}) {
+    const Answer answer = selector.choose({.operation = Operation::bcast, .p = 5, .fast_caches = fast}, std::nullopt);
+    EXPECT_EQ(to_string(answer.choice), fast ? "chain" : "binary");
   }
 }
 

@@ -160,6 +160,8 @@ std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const World* m
   setup.waiting.others = &under_way;
   setup.shares_memory = w.medium.has_value();
   setup.own_cpus = members.own_cpus = w.own_cpus(members.ranks);
+  setup.fast_caches = std::ranges::all_of(
+      members.ranks, [&](int r) { return w.all[r].fast_caches; });  // alike on all, whatever they see
   setup.host = host_lets_others_go_on();
   std::unordered_map<std::uint64_t, int> first;  // rank with that memory
   for (int r = 0; r < members.p; ++r) {

@@ -107,6 +107,7 @@ Introduction introduce(World& w) {
   }
   if constexpr (!simulated) me.cpu_quota = cpu_quota().value_or(0);
   me.pid = getpid();
+  me.fast_caches = shm::caches_are_fast;
   if (const shm::Heap* heap = own_heap()) me.heap = heap->ticket();
   // Not where each communicator is to be told of by itself, nor where members may be gone.
   const Settings& settings = self.settings;

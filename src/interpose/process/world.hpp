@@ -38,7 +38,8 @@ struct Introduction {
   shm::Ticket ticket;  ///< to try whether it is of use: of the first rank that has this memory
   Whereabouts whereabouts;
   Unattended unattended;
-  bool spares;  ///< it keeps communicators that are freed
+  bool spares;       ///< it keeps communicators that are freed
+  bool fast_caches;  ///< its processor has them, as it sees it: emulators show another one
 };
 
 struct World : std::enable_shared_from_this<World> {
