@@ -27,15 +27,17 @@ def output(
     what: str,
     seconds: float,
     settings: Mapping[str, str] | None = None,
+    as_it_comes: bool = False,
 ) -> str:
-    """What a job prints. Its ranks are bound to cores where there is one for each; else they yield.
+    """What a job prints. Its ranks are bound to cores where there is one for each; else they yield. Not if it is to be
+    started as it comes, as its user would.
 
     OmnesError, which begins with `what`: the job has failed, or taken longer than so many seconds.
     """
     crowded = ranks > cpus.usable_cpus()
-    options, variables = binding(mpi, not crowded)
+    options, variables = ([], {}) if as_it_comes else binding(mpi, not crowded)
     variables = {**variables, **(settings or {})}
-    if crowded:
+    if crowded and not as_it_comes:
         variables = {**variables, **mpi.yielding}
     job = launch.prepare(words, ranks, options, with_omnes, str(mpi.launcher), variables)
     try:
