@@ -15,6 +15,8 @@
 //   is asked whether the pages are still mapped there. Where it cannot be asked cheaply (before Linux 6.11), nothing is
 //   adopted. During the call the program must leave them alone, as MPI says.
 // * A piece is not used for something else while it is mapped anywhere, or while a call uses it.
+// * What makes room for others is in no call, so threads of the program may write there meanwhile: no copy is made here that they could
+//   miss, but the system makes one of each page as it is written to.
 // * Only private memory of no file is adopted that can be read and written and was not made of huge pages, or put near
 //   another CPU, or where mbind said; no stacks; and nothing in a process that has locked or pinned memory, or mapped a device, whose driver might
 //   know the old pages, or has a userfaultfd.
