@@ -160,8 +160,7 @@ std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const World* m
   setup.waiting.others = &under_way;
   setup.shares_memory = w.medium.has_value();
   setup.own_cpus = members.own_cpus = w.own_cpus(members.ranks);
-  setup.fast_caches = std::ranges::all_of(
-      members.ranks, [&](int r) { return w.all[r].fast_caches; });  // alike on all, whatever they see
+  setup.fast_caches = true;  // if all say so
   setup.host = host_lets_others_go_on();
   std::unordered_map<std::uint64_t, int> first;  // rank with that memory
   for (int r = 0; r < members.p; ++r) {
@@ -176,6 +175,7 @@ std::shared_ptr<Membership> ask_for_members(MPI_Comm comm, int p, const World* m
   for (int r = 0; r < members.p; ++r) {
     members.unattended = std::min(members.unattended, introduction(r).unattended);
     members.spares = members.spares && introduction(r).spares;
+    setup.fast_caches = setup.fast_caches && introduction(r).fast_caches;
   }
   // Alike on all ranks: a rank that needs no messages itself may be needed by others that do.
   members.messages = members.p > 1 && (!w.medium || first.size() > 1);
