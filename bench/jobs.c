@@ -2,7 +2,7 @@
 
 usage: jobs BYTES WORK STEPS
 In each step some WORK dependent multiplications and additions (about 4 cycles each), then an allreduce of so many bytes of doubles. Prints the
-seconds that all steps took, from the first rank's begin to the last one's end. */
+seconds that all steps took the slowest rank. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

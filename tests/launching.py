@@ -55,6 +55,12 @@ def output_of(
     return done.stdout
 
 
+def bench(*words: str) -> subprocess.CompletedProcess[str]:
+    """bench/run with these words."""
+    command = [sys.executable, str(ROOT / "bench/run"), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
+
+
 def compile_once(program: Path, words: Sequence[object]) -> Path:
     """The program, made by these words and -o unless it is there. Tests that run beside this one may want it, too."""
     with open(f"{program}.lock", "w") as lock:

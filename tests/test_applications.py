@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +11,7 @@ from lab.applications import applications_page, description, installing, measuri
 from lab.applications.description import Check, Figure
 from lab.applications.measuring import WALL, Key, Measured, Records
 from lab.applications.running import HEAP, NOT_ADOPTING, OMNES, STOCK, Case, RunFailed, run
-from launching import LIMIT, ROOT, compile_c
+from launching import ROOT, bench, compile_c
 from omnes.bench.confidence import known, ratios
 from omnes.errors import OmnesError
 from omnes.launching.mpi import Mpi
@@ -194,6 +191,5 @@ def _rounds(page: str) -> int:
     [(["no-such"], "no program 'no-such'"), (["--results", "/nowhere/x", "--page"], "no results in")],
 )
 def test_mistakes_on_the_command_line(words, said):
-    command = [sys.executable, str(ROOT / "bench/run"), "applications", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, env=dict(os.environ))
+    done = bench("applications", *words)
     assert done.returncode != 0 and said in done.stderr and "Traceback" not in done.stderr

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import pytest
 
-from launching import LIMIT, PREFIXES, ROOT
+from launching import PREFIXES, bench
 
 pytestmark = pytest.mark.usefixtures("to_measure")
 
 
-def kinds(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "bench/run"), "kinds", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
-
-
 def test_all_kinds_are_timed_on_both_sides(tmp_path):
     page = tmp_path / "page.md"
-    done = kinds("--mpi", str(PREFIXES["openmpi"]), "--times", "1", "--up-to", "1K", "-o", str(page))
+    done = bench("kinds", "--mpi", str(PREFIXES["openmpi"]), "--times", "1", "--up-to", "1K", "-o", str(page))
     assert done.returncode == 0, done.stderr
     rows = re.findall(r"^\| (.+), (8|1024) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", page.read_text(), re.M)
     assert len(rows) == int(re.search(r"^(\d+) kinds, ", page.read_text(), re.M)[1]) > 70
@@ -34,5 +27,5 @@ def test_all_kinds_are_timed_on_both_sides(tmp_path):
     [(["-n", "1"], "kinds: -n takes 2 or more, --times 1 or more"), (["--up-to", "much"], "kinds: ")],
 )
 def test_mistakes_are_one_line(words, complaint):
-    done = kinds(*words)
+    done = bench("kinds", *words)
     assert done.returncode != 0 and complaint in done.stderr and done.stderr.count("\n") == 1

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 import oracle
 from lab import lower_bound
-from launching import LIMIT, ROOT
+from launching import bench
 from omnes import programs
 from omnes.simulation import platforms, smpi
 from test_simulate import needs_simgrid
@@ -62,8 +59,7 @@ def test_a_slice_is_simulated_once_and_told(tmp_path):
     words = ["oracle", "--only", "one fast host", "--operations", "barrier,reduce_scatter", "-b", "8"]
     words += ["-o", str(tmp_path / "oracle")]
     for _ in range(2):
-        command = [sys.executable, str(ROOT / "bench/run"), *words]
-        subprocess.run(command, check=True, timeout=LIMIT, capture_output=True)
+        bench(*words).check_returncode()
     lines = (tmp_path / "oracle.jsonl").read_text().splitlines()
     assert len(lines) == len(set(lines)) > 10
     page = (tmp_path / "oracle.md").read_text()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lab import peers, plan
-from launching import LIMIT, PREFIXES, ROOT, YIELDING, the_mpi
+from launching import LIMIT, PREFIXES, ROOT, YIELDING, bench, the_mpi
 from omnes.bench import against_peers, variety
 from omnes.bench.job import Job, JobSpec, WrongResult
 from omnes.bench.records import Key, Measured, Records
@@ -260,8 +258,7 @@ def test_the_page_says_what_varies(tmp_path):
         lines = ['why = "For the test."', f'prefix = "{PREFIXES["openmpi"]}"', 'family = "ompi"', f"omnes = {omnes}"]
         (tmp_path / f"{name}.toml").write_text("\n".join(lines))
         words += ["--peer", str(tmp_path / f"{name}.toml")]
-    command = [sys.executable, str(ROOT / "bench/run"), *words]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=dict(os.environ))
+    answer = bench(*words)
     assert answer.returncode == 0, answer.stderr
 
     page = (tmp_path / "results.md").read_text()

@@ -34,11 +34,12 @@ def output(
 
     OmnesError, which begins with `what`: the job has failed, or taken longer than so many seconds.
     """
-    crowded = ranks > cpus.usable_cpus()
-    options, variables = ([], {}) if as_it_comes else binding(mpi, not crowded)
-    variables = {**variables, **(settings or {})}
-    if crowded and not as_it_comes:
-        variables = {**variables, **mpi.yielding}
+    options: list[str] = []
+    variables = dict(settings or {})
+    if not as_it_comes:
+        crowded = ranks > cpus.usable_cpus()
+        options, bound = binding(mpi, not crowded)
+        variables = {**bound, **variables, **(mpi.yielding if crowded else {})}
     job = launch.prepare(words, ranks, options, with_omnes, str(mpi.launcher), variables)
     try:
         done = subprocess.run(
