@@ -23,17 +23,20 @@ class TestSystem final : public System {
   }
   void nap(std::int64_t ns) override {
     ++naps;
-    time += ns + 50 * us;  // as the kernel's timer slack
+    time += ns + nap_takes;
   }
   void sleep(std::atomic<std::uint32_t>& word, std::uint32_t while_it_is, std::int64_t at_most) override {
     ++sleeps;
     if (word == while_it_is) time += at_most;
   }
-  std::int64_t& yield_from() override { return none_before; }
+  Strangers& strangers() override { return known; }
+  std::int64_t preemptions() override { return preempted; }
 
-  std::int64_t time = 0, none_before = 0;
-  bool stands_still = false;       // as long as it does not sleep
-  std::int64_t yield_takes = 300;  // ns; nobody else wants the CPU
+  Strangers known;
+  std::int64_t time = 0, preempted = 0;
+  bool stands_still = false;         // as long as it does not sleep
+  std::int64_t yield_takes = 300;    // ns; nobody else wants the CPU
+  std::int64_t nap_takes = 50 * us;  // and as long as it is meant to: the kernel's timer slack
   int yields = 0, naps = 0, sleeps = 0;
 };
 
@@ -168,9 +171,10 @@ TEST_P(WaitingTest, SleepsOnlyAmongRanksThatShareCpusAfterLongIdleTime) {
 TEST(Waiting, KeepsHalfOfItsOwnCpu) {
   TestSystem system;
   system.yield_takes = 4 * ms;
-  const WaitPolicy policy{.system = &system};
+  const WaitPolicy policy{.may_nap = false, .system = &system};
   Waiter waiter(policy);
   while (system.time < 1000 * ms) waiter.pause();
+  EXPECT_EQ(system.naps, 0);
   EXPECT_GE(system.yields, 100);
   EXPECT_LE(system.yields, 126);
 }
@@ -180,7 +184,8 @@ TEST(Waiting, KeepsHalfOfItsOwnCpuFromStrangersOnly) {
   for (const bool shared : {false, true}) {
     TestSystem system;
     system.yield_takes = 4 * ms;
-    const WaitPolicy policy{.shares_cpu = [](const void* shared) { return *static_cast<const bool*>(shared); },
+    const WaitPolicy policy{.may_nap = false,
+                            .shares_cpu = [](const void* shared) { return *static_cast<const bool*>(shared); },
                             .by = &shared,
                             .system = &system};
     while (system.time < 1000 * ms) {
@@ -190,6 +195,92 @@ TEST(Waiting, KeepsHalfOfItsOwnCpuFromStrangersOnly) {
     EXPECT_GE(system.yields, shared ? 240 : 100);
     EXPECT_LE(system.yields, shared ? 250 : 126);
   }
+}
+
+class WithStrangersOnItsCpu : public testing::Test {
+ protected:
+  WithStrangersOnItsCpu() { wait_often(1 * ms); }
+  void pause_for(std::int64_t ns) {
+    for (const std::int64_t end = system_.time + ns; system_.time < end;) waiter_.pause();
+  }
+  void wait_often(std::int64_t ns) {
+    for (int i = 0; i < 100; ++i) {
+      pause_for(ns);
+      waiter_.reset();
+    }
+    system_.yields = 0;
+  }
+
+  TestSystem system_;
+  WaitPolicy policy_{.system = &system_};
+  Waiter waiter_{policy_};
+};
+
+TEST_F(WithStrangersOnItsCpu, NapsAfterAYieldThatTookATimeSlice) {
+  system_.yield_takes = 4 * ms;
+  pause_for(1000 * ms);
+  EXPECT_GE(system_.yields, 2);
+  EXPECT_LE(system_.yields, 6);
+  EXPECT_GE(system_.naps, 10'000);
+}
+
+TEST_F(WithStrangersOnItsCpu, NapsAfterItWasAwayForATimeSlice) {
+  pause_for(100 * us);
+  EXPECT_EQ(system_.naps, 0);
+  system_.time += 3 * ms;
+  ++system_.preempted;
+  pause_for(1 * ms);
+  EXPECT_GE(system_.naps, 10);
+}
+
+TEST_F(WithStrangersOnItsCpu, SpinsOnceTheyAreGone) {
+  system_.yield_takes = 1 * ms;
+  pause_for(2 * ms);
+  EXPECT_GE(system_.naps, 1);
+  system_.yield_takes = 300;
+  pause_for(100 * ms);
+  const int before = system_.naps;
+  pause_for(10 * ms);
+  EXPECT_EQ(system_.naps, before);
+}
+
+TEST_F(WithStrangersOnItsCpu, NapsOnWhereNapsAreLong) {
+  system_.yield_takes = 1 * ms;
+  pause_for(2 * ms);
+  system_.nap_takes = 2 * ms;
+  pause_for(2 * ms);
+  system_.yield_takes = 300;
+  const int before = system_.naps;
+  pause_for(80 * ms);
+  EXPECT_GE(system_.naps - before, 30);
+}
+
+TEST_F(WithStrangersOnItsCpu, DoesNotNapInShortWaits) {
+  system_.yield_takes = 4 * ms;
+  pause_for(10 * ms);
+  const int before = system_.naps;
+  for (int i = 0; i < 100; ++i) {
+    waiter_.reset();
+    pause_for(10 * us);
+  }
+  EXPECT_EQ(system_.naps, before);
+}
+
+TEST_F(WithStrangersOnItsCpu, DoesNotNapWhereMostWaitsAreShort) {
+  wait_often(15 * us);
+  system_.yield_takes = 4 * ms;
+  pause_for(100 * ms);
+  EXPECT_EQ(system_.naps, 0);
+}
+
+// A poll that moves much data takes long, too.
+TEST_F(WithStrangersOnItsCpu, DoesNotTakeLongPollsForThem) {
+  for (int i = 0; i < 100; ++i) {
+    system_.time += 2 * ms;
+    waiter_.pause();
+    if (i % 10 == 0) pause_for(50 * us);
+  }
+  EXPECT_EQ(system_.naps, 0);
 }
 
 // Who has many messages under way looks at all of them between two pauses.

@@ -300,6 +300,7 @@ shm::WaitPolicy World::waiting(std::span<const int> ranks) const {
   shm::WaitPolicy policy;
   policy.oversubscribed = wait == Wait::yield || (wait == Wait::automatic && std::ranges::any_of(ranks, shares));
   policy.yields_reach = yields_reach;
+  policy.may_nap = wait != Wait::spin;
   if (short_of_time) policy.sleep_after = sleep_after_when_short_of_time;
   return policy;
 }

@@ -3,12 +3,14 @@
 
 #include <linux/futex.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
+#include <utility>
 
 namespace omnes::shm {
 
@@ -20,8 +22,6 @@ namespace {
 constexpr std::uint32_t spins_when_crowded = 2;
 constexpr std::uint32_t spins_when_alone = 1000;  // 10 to 45 us: on its own CPU a rank gains nothing by yielding sooner
 constexpr std::int64_t longest_spin = 45'000;     // ns; with polls of many messages between them, 1000 take 300 us
-// 0.6 to 3 us: a wait inside a pipeline, about 1 us, must do without looks at the host, in which it would see nothing else.
-constexpr std::uint32_t spins_before_looks = 64;
 constexpr std::uint32_t spins_between_clocks = 8;  // reading the clock takes as long as one of them
 // A look in vain takes 20 to 200 ns in hosts that look into memory, some us in those that ask the kernel.
 constexpr std::int64_t share_of_looks = 8;  // one in so many ns
@@ -33,7 +33,12 @@ constexpr std::int64_t noise_of_looks =
 // Of yields before the first look, most of which end short waits: 8 ranks on 2 CPUs take 11 us for a barrier.
 constexpr std::int64_t yields_without_looks = 1000;  // ns
 constexpr std::int64_t longest_turn = 10'000'000;    // ns that others keep a CPU: some time slices
-constexpr std::int64_t idle_yield = 1000;            // ns; less than a switch to another process and back
+constexpr std::int64_t long_absence = 300'000;       // ns; a time slice is 1 to 4 ms
+// Naps for so many times an absence: where strangers stay, no more than one in so many is lost to find that out again.
+constexpr std::int64_t absences_of_naps = 50;
+// ns. Two jobs of two ranks on two CPUs with steps of 50 us took 20 % longer with naps than without, with steps of 500 us 5 to 25 % less.
+constexpr std::int64_t wait_worth_naps = 100'000;
+constexpr std::int64_t idle_yield = 1000;  // ns; less than a switch to another process and back
 // In a row. Of 4, 16 and 40 the middle one served 4 and 8 ranks on 2 CPUs best; any of them 10 to 50 times faster than yielding on.
 constexpr std::uint32_t max_idle_yields = 16;
 constexpr std::int64_t nap =
@@ -65,9 +70,13 @@ class RealSystem final : public System {
     // Not FUTEX_PRIVATE: the waker is another process.
     syscall(SYS_futex, &word, FUTEX_WAIT, while_it_is, &time_out, nullptr, 0);
   }
-  std::int64_t& yield_from() override {
-    static thread_local std::int64_t from = 0;
-    return from;
+  Strangers& strangers() override {
+    static thread_local Strangers known;
+    return known;
+  }
+  std::int64_t preemptions() override {
+    rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
   }
 };
 
@@ -84,8 +93,14 @@ void Waiter::pause_longer() {
   if (n < spins) {
     if (n >= spins_before_looks && n % spins_between_clocks == 0) {
       const std::int64_t now = policy_.system->now();
-      if (n == spins_before_looks) waits_since_ = spins_since_ = now;
+      if (n == spins_before_looks) {
+        waits_since_ = spins_since_ = seen_ = now;
+        unseen_ = 0;
+        preemptions_ = -1;
+      }
       note_long(now);
+      unseen_ = std::max(unseen_, now - seen_);
+      seen_ = now;
       if (is_time_to_look(now)) look_at_host();
       if (!policy_.oversubscribed && now - spins_since_ >= longest_spin) return yield_alone();
     }
@@ -121,10 +136,45 @@ void Waiter::yield_alone() {
   pauses_ = bare_polls + spins_before_looks;  // spins again
   const bool to_strangers = policy_.shares_cpu != nullptr && !policy_.shares_cpu(policy_.by);
   const std::int64_t before = spins_since_ = policy_.system->now();
-  std::int64_t& yield_from = policy_.system->yield_from();
+  if (is_time_to_nap(before)) return nap_alone();
+  std::int64_t& yield_from = policy_.system->strangers().yield_from;
   if (before < (to_strangers ? yield_from : yield_from_)) return;
-  const std::int64_t after = spins_since_ = time_after_yield(before);
+  const std::int64_t after = spins_since_ = seen_ = time_after_yield(before);
+  note_absence(after, after - before);
   yield_from = yield_from_ = after + std::min(after - before, longest_turn);
+}
+
+// The median moves by an eighth towards each.
+void Waiter::note_wait() {
+  std::int64_t& median = policy_.system->strangers().median_wait;
+  median += seen_ - waits_since_ > median ? median / 8 + 100 : -median / 8;
+}
+
+// Strangers on this CPU take turns with it, of a time slice each. Who spins uses its part up while it waits, and is away when what it waits
+// for has come. That a poll has taken long does not say that it was away: hosts move much at a time.
+bool Waiter::is_time_to_nap(std::int64_t now) {
+  if (!policy_.may_nap) return false;
+  const std::int64_t before = std::exchange(preemptions_, policy_.system->preemptions());
+  if (before >= 0 && preemptions_ > before) note_absence(now, unseen_);
+  unseen_ = 0;
+  const Strangers& strangers = policy_.system->strangers();
+  return now < strangers.nap_until && strangers.median_wait >= wait_worth_naps;
+}
+
+void Waiter::note_absence(std::int64_t now, std::int64_t absence) {
+  if (absence < long_absence) return;
+  std::int64_t& nap_until = policy_.system->strangers().nap_until;
+  nap_until = std::max(nap_until, now + absences_of_naps * std::min(absence, longest_turn));
+}
+
+// Again and again until something moves.
+void Waiter::nap_alone() {
+  look_at_host();
+  const std::int64_t before = policy_.system->now();
+  policy_.system->nap(nap);
+  seen_ = policy_.system->now();
+  note_absence(seen_, seen_ - before);
+  pauses_ = bare_polls + spins_when_alone - 1;
 }
 
 void Waiter::yield_or_sleep() {
@@ -179,6 +229,7 @@ void Waiter::look_at_host() {
   if (least_look_ == 0 || took < least_look_) least_look_ = took;
   const bool long_wait = !policy_.oversubscribed && after - waits_since_ > looks_of_a_long_wait * least_look_;
   const std::int64_t between = long_wait ? least_look_ : share_of_looks * least_look_;
+  seen_ = after;
   next_look_ = found_something ? after : after + std::min(between, longest_between_looks);
 }
 

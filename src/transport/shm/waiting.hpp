@@ -3,6 +3,8 @@
 // How: `Waiter waiter(policy); while (!progress()) waiter.pause();`. A few bare polls; spinning with the processor's
 // pause; yields, at once when ranks outnumber CPUs, else after a while; there at last sleep on the own word (a futex in
 // shared memory) with a time-out. A rank with a CPU of its own never sleeps: it may be needed at any time.
+// Unless other programs keep its CPU from it for time slices: then it naps where waits are long, and has used less than its
+// part of the CPU when it can go on.
 // Ranks that yields do not reach sleep as soon as their yields come back at once: only so do the others get the CPU.
 // The host: short waits leave it alone. Later it is looked at (poked) as often as takes an eighth of the time, by what a
 // look takes as measured, and half of the time in long waits with a CPU of its own; at once again after a look that found
@@ -33,6 +35,13 @@ struct alignas(64) SleepWord {
   std::uint32_t asleep() const { return word.load(std::memory_order_relaxed) % one_wake_up; }
 };
 
+/// What a thread knows of other programs that want its CPU, in ns.
+struct Strangers {
+  std::int64_t yield_from = 0;   ///< before that it yields to none: the last ones kept the CPU for long
+  std::int64_t nap_until = 0;    ///< it has lost the CPU to some for long
+  std::int64_t median_wait = 0;  ///< of those of its waits that took some us
+};
+
 /// The CPU and the clock as a waiter uses them. Tests have one of their own, in which time passes as they say.
 class System {
  public:
@@ -42,8 +51,9 @@ class System {
   virtual void nap(std::int64_t ns) = 0;
   /// Until somebody wakes those who sleep on this word, at most so many ns; not at all if it is not `while_it_is`.
   virtual void sleep(std::atomic<std::uint32_t>& word, std::uint32_t while_it_is, std::int64_t at_most) = 0;
-  /// ns; before that this thread yields its CPU to no strangers: the last ones kept it for long.
-  virtual std::int64_t& yield_from() = 0;
+  virtual Strangers& strangers() = 0;  ///< as this thread knows them
+  /// How often this thread was taken off its CPU, although it could have gone on.
+  virtual std::int64_t preemptions() = 0;
   static System& real();
 
  protected:
@@ -53,6 +63,7 @@ class System {
 struct WaitPolicy {
   bool oversubscribed = false;                   ///< the ranks of this node outnumber the CPUs that they may run on
   bool yields_reach = true;                      ///< false: a yield may not hand the CPU to the other ranks
+  bool may_nap = true;                           ///< false: with a CPU of its own it spins, whoever else wants that
   SleepWord* sleep_word = nullptr;               ///< own; null: never sleep
   bool (*shares_cpu)(const void* by) = nullptr;  ///< another rank may want the CPU that this one is on; null: it may
   const void* by = nullptr;
@@ -79,6 +90,8 @@ class Waiter {
   std::int64_t waited() const { return long_since_ == 0 ? 0 : policy_.system->now() - long_since_; }
   /// Something has moved: start over.
   void reset() {
+    if (pauses_ > bare_polls + spins_before_looks) [[unlikely]]
+      note_wait();
     pauses_ = start_;
     if (announced_) withdraw();
   }
@@ -86,6 +99,8 @@ class Waiter {
  private:
   static constexpr std::uint32_t bare_polls = 32;  ///< about 100 ns, one hand-over of a cache line between busy cores
   static constexpr std::uint32_t bare_polls_when_crowded = 8;
+  // 0.6 to 3 us: a wait inside a pipeline, about 1 us, must do without looks at the host, in which it would see nothing else.
+  static constexpr std::uint32_t spins_before_looks = 64;
 
   void pause_longer();
   void note_long(std::int64_t now) {
@@ -93,6 +108,10 @@ class Waiter {
   }
   std::int64_t time_after_yield(std::int64_t before);
   void yield_alone();
+  void nap_alone();
+  void note_wait();
+  bool is_time_to_nap(std::int64_t now);
+  void note_absence(std::int64_t now, std::int64_t absence);
   void yield_or_sleep();
   bool is_time_to_look(std::int64_t now) const { return now >= next_look_ || now == stands_at_; }
   bool may_sleep() const;
@@ -112,6 +131,9 @@ class Waiter {
   std::int64_t waits_since_ = 0;   // ns; with a CPU of its own
   std::int64_t spins_since_ = 0;   // ns; the same; the start, or the last time that it would have yielded
   std::int64_t yield_from_ = 0;    // ns; the same
+  std::int64_t seen_ = 0;          // ns; the same; the last look at the clock
+  std::int64_t unseen_ = 0;        // ns; the same; the longest time between two since the last yield
+  std::int64_t preemptions_ = -1;  // at the last yield; -1: there was none in this wait
   std::int64_t next_look_ = 0;     // ns; at the host
   std::int64_t stands_at_ = -1;    // ns; what a clock says that stands still; -1: it goes
   std::int64_t least_look_ = 0;    // ns; what a look has taken that found nothing to do; 0: none yet

@@ -187,10 +187,12 @@ class ExploredSystem final : public System {
   void sleep(std::atomic<std::uint32_t>& word, std::uint32_t while_it_is, std::int64_t at_most) override {
     System::real().sleep(word, while_it_is, at_most);
   }
-  std::int64_t& yield_from() override { return none_before_; }
+  Strangers& strangers() override { return strangers_; }
+  std::int64_t preemptions() override { return 0; }
 
  private:
-  std::int64_t now_ = 1, none_before_ = 0;
+  std::int64_t now_ = 1;
+  Strangers strangers_;
 };
 
 /// Sleeps while it waits.
