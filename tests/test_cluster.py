@@ -66,6 +66,17 @@ def test_results_across_hosts(cluster, mpi, build, program, tmp_path):
     assert not ran or "all_to_all" not in ran  # which the table has for one node
 
 
+def test_hosts_that_share_cpus_have_ranks_yield(cluster, mpi, tmp_path):
+    """As this MPI does, not as another that knows some of the same variables: MPICH 5 would sleep in each look."""
+    ranks = (os.cpu_count() or 1) + 1
+    answer = on_hosts(cluster, mpi, "/usr/bin/env", folder=tmp_path, ranks=ranks, options=[])
+    assert answer.returncode == 0, answer.stderr
+    told = dict(line.partition("=")[::2] for line in answer.stdout.splitlines())
+    assert told["OMPI_MCA_mpi_yield_when_idle"] == "1"
+    of_mpich = {name for name in told if name.startswith(("MPIR_CVAR_", "I_MPI_THREAD_"))}
+    assert of_mpich == set(mpi.yielding)
+
+
 def test_the_first_calls_of_a_communicator_are_the_mpis(cluster, mpi, build, tmp_path):
     """Except reductions, which give the same bits from the first call on, and where the MPI itself begins slowly."""
     expect_ok(on_hosts(cluster, mpi, build("first_calls", mpi), folder=tmp_path))

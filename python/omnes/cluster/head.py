@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from omnes.cluster import NAMESPACES, Cluster, NotHere, network
-from omnes.launching.mpi import YIELDING
+from omnes.launching.mpi import YIELDING, of_command
 
 _PLACE = Path("/dev/shm/cluster")
 _SCRIPTS = Path(__file__).resolve().parent
@@ -44,14 +44,6 @@ _VARIABLES = {
     "PRTE_ALLOW_RUN_AS_ROOT": "1",
     "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }
-# Where hosts share CPUs, which no MPI can see: without these, waiting ranks keep them from those waited for.
-_YIELDING = {
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-    **YIELDING["mpich-4"],
-    **YIELDING["mpich"],
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
-    **YIELDING["intel"],
-}
 
 
 def run(cluster: Cluster, words: Sequence[str], lifeline: int) -> int:
@@ -65,7 +57,7 @@ def run(cluster: Cluster, words: Sequence[str], lifeline: int) -> int:
     threading.Thread(target=_follow, args=(lifeline, command), daemon=True).start()
     _make(cluster)
     try:
-        command.append(subprocess.Popen(words, env=_environment(cluster)))
+        command.append(subprocess.Popen(words, env=_environment(cluster, words[0])))
     except OSError as fault:
         print(f"emulated-cluster: cannot start {words[0]}: {fault.strerror}", file=sys.stderr)
         return 127
@@ -134,14 +126,24 @@ def shares_of_cpus(hosts: int) -> list[list[int]]:
     return [cpus[start:end] or [cpus[start]] for start, end in zip(starts, starts[1:])]
 
 
-def _environment(cluster: Cluster) -> dict[str, str]:
+def _environment(cluster: Cluster, command: str) -> dict[str, str]:
     """What makes launchers use the hosts, unless the user's environment says otherwise."""
     found = dict(_VARIABLES)
     if cluster.hosts * cluster.ranks > len(os.sched_getaffinity(0)):
-        found.update(_YIELDING)
+        found.update(_yielding(command))
     if cluster.switches > 1:
         found["OMNES_TOPOLOGY"] = f"{_PLACE}/topology.conf"
     return {**found, **os.environ, "PATH": f"{_PLACE}/bin:{os.environ.get('PATH', os.defpath)}"}
+
+
+def _yielding(command: str) -> dict[str, str]:
+    """Hosts share CPUs, which no MPI can see: without these, waiting ranks keep them from those waited for.
+
+    What MPICH before 5 needs has MPICH 5 sleep in each of its looks for messages, so only who is not known gets both.
+    """
+    mpi = of_command(command, os.environ)
+    of_mpich = mpi.yielding if mpi else {**YIELDING["mpich-4"], **YIELDING["mpich"], **YIELDING["intel"]}
+    return {"OMPI_MCA_mpi_yield_when_idle": "1", **of_mpich}
 
 
 def _do(what: str, words: Sequence[str], given: Iterable[str] = ()) -> None:

@@ -144,6 +144,15 @@ def _launchers_in(folder: Path, family: str | None) -> Iterator[Mpi]:
                 yield mpi
 
 
+def of_command(command: str, environment: Mapping[str, str]) -> Mpi | None:
+    """The MPI that a command launches, if it is named as launchers are: no other is started to find that out."""
+    launcher = shutil.which(command, path=environment.get("PATH", os.defpath))
+    if launcher is None or not any(Path(launcher).name in names for names in _LAUNCHERS.values()):
+        return None
+    mpi = identify(Path(launcher).absolute())
+    return None if mpi.kind == "other" else mpi
+
+
 def beside(libmpi: Path, family: str) -> Mpi | None:
     """The MPI that a library belongs to: its launcher is in the bin folder of one of the folders above the library.
 
