@@ -90,7 +90,7 @@ class Waiter {
   std::int64_t waited() const { return long_since_ == 0 ? 0 : policy_.system->now() - long_since_; }
   /// Something has moved: start over.
   void reset() {
-    if (pauses_ > bare_polls + spins_before_looks) [[unlikely]]
+    if (pauses_ >= bare_polls + spins_before_looks) [[unlikely]]
       note_wait();
     pauses_ = start_;
     if (announced_) withdraw();
