@@ -19,6 +19,7 @@ class TestSystem final : public System {
   void relax() override { time += stands_still ? 0 : 20; }
   void yield() override {
     ++yields;
+    ++preempted;
     time += stands_still ? 0 : yield_takes;
   }
   void nap(std::int64_t ns) override {
@@ -205,13 +206,18 @@ class WithStrangersOnItsCpu : public testing::Test {
   }
   void wait_often(std::int64_t ns) {
     for (int i = 0; i < 100; ++i) {
-      pause_for(ns);
-      waiter_.reset();
+      Waiter waiter(policy_);
+      for (const std::int64_t end = system_.time + ns; system_.time < end;) waiter.pause();
     }
     system_.yields = 0;
   }
+  static void look(void* test) {
+    auto& self = *static_cast<WithStrangersOnItsCpu*>(test);
+    self.system_.time += self.look_takes_;
+  }
 
   TestSystem system_;
+  std::int64_t look_takes_ = 30;  // ns
   WaitPolicy policy_{.system = &system_};
   Waiter waiter_{policy_};
 };
@@ -244,15 +250,62 @@ TEST_F(WithStrangersOnItsCpu, SpinsOnceTheyAreGone) {
   EXPECT_EQ(system_.naps, before);
 }
 
-TEST_F(WithStrangersOnItsCpu, NapsOnWhereNapsAreLong) {
+// What the kernel's timers add to naps says nothing of strangers.
+TEST_F(WithStrangersOnItsCpu, SpinsOnceTheyAreGoneHoweverLongNapsAre) {
+  system_.nap_takes = 2 * ms;
   system_.yield_takes = 1 * ms;
   pause_for(2 * ms);
-  system_.nap_takes = 2 * ms;
+  system_.yield_takes = 300;
+  pause_for(100 * ms);
+  const int before = system_.naps;
+  pause_for(10 * ms);
+  EXPECT_EQ(system_.naps, before);
+}
+
+TEST_F(WithStrangersOnItsCpu, NapsOnWhileTheyKeepItFromWakingUp) {
+  system_.yield_takes = 1 * ms;
   pause_for(2 * ms);
   system_.yield_takes = 300;
+  system_.nap_takes = 2 * ms;
   const int before = system_.naps;
-  pause_for(80 * ms);
-  EXPECT_GE(system_.naps - before, 30);
+  pause_for(200 * ms);
+  EXPECT_GE(system_.naps - before, 90);
+}
+
+// The naps themselves make waits longer.
+TEST_F(WithStrangersOnItsCpu, SpinsOnceMostWaitsAreShort) {
+  system_.yield_takes = 4 * ms;
+  for (int i = 0; i < 100; ++i) {
+    Waiter waiter(policy_);
+    for (const std::int64_t end = system_.time + 60 * us; system_.time < end;) waiter.pause();
+  }
+  const int before = system_.naps;
+  pause_for(100 * ms);
+  EXPECT_EQ(system_.naps, before);
+}
+
+TEST_F(WithStrangersOnItsCpu, DoesNotNapWhileTheHostHasSomethingToDo) {
+  look_takes_ = 30;
+  policy_.poke = look;
+  policy_.context = this;
+  Waiter waiter(policy_);
+  const auto pause_for = [&](std::int64_t ns) {
+    for (const std::int64_t end = system_.time + ns; system_.time < end;) waiter.pause();
+  };
+  system_.yield_takes = 4 * ms;
+  pause_for(10 * ms);
+  EXPECT_GE(system_.naps, 10);
+  look_takes_ = 5 * us;
+  const int before = system_.naps;
+  pause_for(10 * ms);
+  EXPECT_EQ(system_.naps, before);
+}
+
+TEST_F(WithStrangersOnItsCpu, DoesNotNapForAnotherRankOnItsCpu) {
+  policy_.shares_cpu = [](const void*) { return true; };
+  system_.yield_takes = 4 * ms;
+  pause_for(100 * ms);
+  EXPECT_EQ(system_.naps, 0);
 }
 
 TEST_F(WithStrangersOnItsCpu, DoesNotNapInShortWaits) {

@@ -653,7 +653,7 @@ void drain() {
   // What never comes, others may have lost; they will not look for our segments, or form with us, either.
   while (operations() ||
          ((busy() || !seal_segments()) && now() - since < max_seconds_to_seal && !failures::are_known())) {
-    progress();
+    if (progress()) waiter.reset();
     poke(nullptr);
     waiter.pause();
   }

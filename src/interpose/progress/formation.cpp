@@ -314,6 +314,7 @@ void end_formation(State& state, MPI_Comm comm) {
   const failures::Watch watch(state, comm);
   shm::WaitPolicy waiting = state.team->waiting();
   waiting.poke = poke;
+  waiting.may_nap = false;  // looks are counted below
   shm::Waiter waiter(waiting);
   if (!state.formed) {
     try {

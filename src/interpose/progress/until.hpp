@@ -37,6 +37,7 @@ int until(Test test) {
   shm::Waiter waiter(engine::waiting());
   for (unsigned looks = 0;; ++looks) {
     const bool something = engine::progress();
+    if (something) waiter.reset();
     if (something || looks % looks_between_tests == 0 || looks > max_short_looks || !engine::busy()) {
       int flag = 0;
       const int code = test(&flag);

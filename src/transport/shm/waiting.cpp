@@ -134,31 +134,35 @@ std::int64_t Waiter::time_after_yield(std::int64_t before) {
 // time slice each, and each would wait for one that is not there. A rank on the same CPU gets it each time.
 void Waiter::yield_alone() {
   pauses_ = bare_polls + spins_before_looks;  // spins again
-  const bool to_strangers = policy_.shares_cpu != nullptr && !policy_.shares_cpu(policy_.by);
+  const bool to_own_rank = policy_.shares_cpu != nullptr && policy_.shares_cpu(policy_.by);
+  const bool to_strangers = policy_.shares_cpu != nullptr && !to_own_rank;
   const std::int64_t before = spins_since_ = policy_.system->now();
   if (is_time_to_nap(before)) return nap_alone();
   std::int64_t& yield_from = policy_.system->strangers().yield_from;
   if (before < (to_strangers ? yield_from : yield_from_)) return;
   const std::int64_t after = spins_since_ = seen_ = time_after_yield(before);
-  note_absence(after, after - before);
+  if (!to_own_rank) note_absence(after, after - before);
+  preemptions_ = policy_.system->preemptions();  // a yield counts as one
   yield_from = yield_from_ = after + std::min(after - before, longest_turn);
 }
 
 // The median moves by an eighth towards each.
-void Waiter::note_wait() {
+void Waiter::note_longest_wait() {
   std::int64_t& median = policy_.system->strangers().median_wait;
-  median += seen_ - waits_since_ > median ? median / 8 + 100 : -median / 8;
+  median += longest_wait_ > median ? median / 8 + 100 : -median / 8;
 }
 
 // Strangers on this CPU take turns with it, of a time slice each. Who spins uses its part up while it waits, and is away when what it waits
 // for has come. That a poll has taken long does not say that it was away: hosts move much at a time.
 bool Waiter::is_time_to_nap(std::int64_t now) {
-  if (!policy_.may_nap) return false;
+  if (!policy_.may_nap || now == stands_at_) return false;
   const std::int64_t before = std::exchange(preemptions_, policy_.system->preemptions());
-  if (before >= 0 && preemptions_ > before) note_absence(now, unseen_);
+  if (before >= 0 && preemptions_ > before) note_absence(now, std::max(unseen_, now - seen_));
   unseen_ = 0;
   const Strangers& strangers = policy_.system->strangers();
-  return now < strangers.nap_until && strangers.median_wait >= wait_worth_naps;
+  const bool naps = now < strangers.nap_until && strangers.median_wait >= wait_worth_naps;
+  if (!naps) seen_ = now;
+  return naps;
 }
 
 void Waiter::note_absence(std::int64_t now, std::int64_t absence) {
@@ -167,14 +171,18 @@ void Waiter::note_absence(std::int64_t now, std::int64_t absence) {
   nap_until = std::max(nap_until, now + absences_of_naps * std::min(absence, longest_turn));
 }
 
-// Again and again until something moves.
+// Again and again until something moves, or the host has something to do. Until when it has waited (seen_) stays: the nap may have been longer.
 void Waiter::nap_alone() {
-  look_at_host();
-  const std::int64_t before = policy_.system->now();
-  policy_.system->nap(nap);
-  seen_ = policy_.system->now();
-  note_absence(seen_, seen_ - before);
   pauses_ = bare_polls + spins_when_alone - 1;
+  seen_ = policy_.system->now();
+  preemptions_ = -1;
+  if (look_at_host()) return;
+  seen_ = policy_.system->now();
+  policy_.system->nap(nap);
+  const std::int64_t after = policy_.system->now(), took = after - seen_;
+  std::int64_t& shortest = policy_.system->strangers().shortest_nap;
+  if (shortest == 0 || took < shortest) shortest = took;
+  note_absence(after, took - shortest);
 }
 
 void Waiter::yield_or_sleep() {
@@ -219,8 +227,8 @@ bool Waiter::may_sleep() const {
   return policy_.sleep_word && !(policy_.others && policy_.others->load(std::memory_order_relaxed) > 0);
 }
 
-void Waiter::look_at_host() {
-  if (!policy_.poke) return;
+bool Waiter::look_at_host() {
+  if (!policy_.poke) return false;
   const std::int64_t before = policy_.system->now();
   policy_.poke(policy_.context);
   const std::int64_t after = policy_.system->now();
@@ -231,6 +239,7 @@ void Waiter::look_at_host() {
   const std::int64_t between = long_wait ? least_look_ : share_of_looks * least_look_;
   seen_ = after;
   next_look_ = found_something ? after : after + std::min(between, longest_between_looks);
+  return found_something;
 }
 
 void Waiter::announce() {

@@ -2,7 +2,7 @@
 //
 // How: `Waiter waiter(policy); while (!progress()) waiter.pause();`. A few bare polls; spinning with the processor's
 // pause; yields, at once when ranks outnumber CPUs, else after a while; there at last sleep on the own word (a futex in
-// shared memory) with a time-out. A rank with a CPU of its own never sleeps: it may be needed at any time.
+// shared memory) with a time-out. A rank with a CPU of its own does not sleep: it may be needed at any time.
 // Unless other programs keep its CPU from it for time slices: then it naps where waits are long, and has used less than its
 // part of the CPU when it can go on.
 // Ranks that yields do not reach sleep as soon as their yields come back at once: only so do the others get the CPU.
@@ -37,9 +37,10 @@ struct alignas(64) SleepWord {
 
 /// What a thread knows of other programs that want its CPU, in ns.
 struct Strangers {
-  std::int64_t yield_from = 0;   ///< before that it yields to none: the last ones kept the CPU for long
-  std::int64_t nap_until = 0;    ///< it has lost the CPU to some for long
-  std::int64_t median_wait = 0;  ///< of those of its waits that took some us
+  std::int64_t yield_from = 0;    ///< before that it yields to none: the last ones kept the CPU for long
+  std::int64_t nap_until = 0;     ///< it has lost the CPU to some for long
+  std::int64_t shortest_nap = 0;  ///< as the kernel's timers are; 0: none yet
+  std::int64_t median_wait = 0;   ///< of the longest ones of calls in which it waited for some us
 };
 
 /// The CPU and the clock as a waiter uses them. Tests have one of their own, in which time passes as they say.
@@ -79,7 +80,11 @@ class Waiter {
  public:
   explicit Waiter(const WaitPolicy& policy)
       : policy_(policy), start_(policy.oversubscribed ? bare_polls - bare_polls_when_crowded : 0), pauses_(start_) {}
-  ~Waiter() { reset(); }
+  ~Waiter() {
+    reset();
+    if (longest_wait_ > 0) [[unlikely]]
+      note_longest_wait();
+  }
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
@@ -90,8 +95,8 @@ class Waiter {
   std::int64_t waited() const { return long_since_ == 0 ? 0 : policy_.system->now() - long_since_; }
   /// Something has moved: start over.
   void reset() {
-    if (pauses_ >= bare_polls + spins_before_looks) [[unlikely]]
-      note_wait();
+    if (pauses_ >= bare_polls + spins_before_looks && seen_ - waits_since_ > longest_wait_) [[unlikely]]
+      longest_wait_ = seen_ - waits_since_;
     pauses_ = start_;
     if (announced_) withdraw();
   }
@@ -109,13 +114,13 @@ class Waiter {
   std::int64_t time_after_yield(std::int64_t before);
   void yield_alone();
   void nap_alone();
-  void note_wait();
+  void note_longest_wait();
   bool is_time_to_nap(std::int64_t now);
   void note_absence(std::int64_t now, std::int64_t absence);
   void yield_or_sleep();
   bool is_time_to_look(std::int64_t now) const { return now >= next_look_ || now == stands_at_; }
   bool may_sleep() const;
-  void look_at_host();
+  bool look_at_host();  // returns whether the host had something to do
   void announce();
   bool was_woken() const;
   void withdraw();
@@ -131,6 +136,7 @@ class Waiter {
   std::int64_t waits_since_ = 0;   // ns; with a CPU of its own
   std::int64_t spins_since_ = 0;   // ns; the same; the start, or the last time that it would have yielded
   std::int64_t yield_from_ = 0;    // ns; the same
+  std::int64_t longest_wait_ = 0;  // ns; the same; those that took some us
   std::int64_t seen_ = 0;          // ns; the same; the last look at the clock
   std::int64_t unseen_ = 0;        // ns; the same; the longest time between two since the last yield
   std::int64_t preemptions_ = -1;  // at the last yield; -1: there was none in this wait
