@@ -192,7 +192,11 @@ void progress() {
   static thread_local bool inside = false;
   if (!inside) {
     inside = true;
-    for (const auto hook : p.hooks) {
+    const auto hooks = [&] {  // another thread may add some
+      const std::lock_guard lock(p.mutex);
+      return p.hooks;
+    }();
+    for (const auto hook : hooks) {
       const InMpi interposer;  // which the hook is
       hook(nullptr);
     }
