@@ -44,10 +44,13 @@ _VARIABLES = {
     "PRTE_ALLOW_RUN_AS_ROOT": "1",
     "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }
-
-
-# Of looks by MPICH 5, whose yields are sleep where MPICH 4 has to be told to yield, too.
-_SLEEPS_LESS = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64"}
+# For who is not known: MPICH 5 then sleeps where it would yield, so not in each look.
+_YIELDING = {
+    **YIELDING["mpich-4"],
+    **YIELDING["mpich"],
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
+    **YIELDING["intel"],
+}
 
 
 def run(cluster: Cluster, words: Sequence[str], lifeline: int) -> int:
@@ -146,10 +149,7 @@ def yielding(command: str) -> dict[str, str]:
     What MPICH before 5 needs has MPICH 5 sleep in each of its looks for messages, so only who is not known gets both.
     """
     mpi = of_command(command, os.environ)
-    of_mpich = (
-        mpi.yielding if mpi else {**YIELDING["mpich-4"], **YIELDING["mpich"], **_SLEEPS_LESS, **YIELDING["intel"]}
-    )
-    return {"OMPI_MCA_mpi_yield_when_idle": "1", **of_mpich}
+    return {"OMPI_MCA_mpi_yield_when_idle": "1", **(mpi.yielding if mpi else _YIELDING)}
 
 
 def _do(what: str, words: Sequence[str], given: Iterable[str] = ()) -> None:

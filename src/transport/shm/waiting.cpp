@@ -159,10 +159,9 @@ bool Waiter::is_time_to_nap(std::int64_t now) {
   const std::int64_t before = std::exchange(preemptions_, policy_.system->preemptions());
   if (before >= 0 && preemptions_ > before) note_absence(now, std::max(unseen_, now - seen_));
   unseen_ = 0;
+  seen_ = now;
   const Strangers& strangers = policy_.system->strangers();
-  const bool naps = now < strangers.nap_until && strangers.median_wait >= wait_worth_naps;
-  if (!naps) seen_ = now;
-  return naps;
+  return now < strangers.nap_until && strangers.median_wait >= wait_worth_naps;
 }
 
 void Waiter::note_absence(std::int64_t now, std::int64_t absence) {
@@ -174,10 +173,8 @@ void Waiter::note_absence(std::int64_t now, std::int64_t absence) {
 // Again and again until something moves, or the host has something to do. Until when it has waited (seen_) stays: the nap may have been longer.
 void Waiter::nap_alone() {
   pauses_ = bare_polls + spins_when_alone - 1;
-  seen_ = policy_.system->now();
   preemptions_ = -1;
   if (look_at_host()) return;
-  seen_ = policy_.system->now();
   policy_.system->nap(nap);
   const std::int64_t after = policy_.system->now(), took = after - seen_;
   std::int64_t& shortest = policy_.system->strangers().shortest_nap;
