@@ -124,7 +124,7 @@ struct Tolerance {
 };
 
 template <class Number>
-bool close(Number ours, Number theirs, Number magnitude, const Tolerance& tolerance, int p, Number norm) {
+bool are_close(Number ours, Number theirs, Number magnitude, const Tolerance& tolerance, int p, Number norm) {
   if (ours == theirs || (ours != ours && theirs != theirs)) return true;
   constexpr Number precision = std::numeric_limits<Number>::epsilon();  // 2 u
   const Number apart = std::fabs(ours - theirs);
@@ -337,7 +337,7 @@ std::string Twin::difference() const {
                                  norm = std::sqrt(norm);  // std::hypot would need glibc 2.35
                                  const Number sum = tolerance.of_sum ? at(magnitude, i) : Number{0};
                                  const Number one = at(ours.data, i), other = at(theirs, i);
-                                 if (!close(one, other, sum, tolerance, state->p, norm))
+                                 if (!are_close(one, other, sum, tolerance, state->p, norm))
                                    says(i / components, text_of(one), text_of(other));
                                }
                              });

@@ -347,11 +347,6 @@ int finalize(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
-int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
-  *copied = 0;
-  return MPI_SUCCESS;
-}
-
 }  // namespace
 
 int prepare_report() {

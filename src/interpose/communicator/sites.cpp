@@ -20,7 +20,7 @@ struct Sites {
   std::vector<Site> all;
 };
 
-Sites& table() {
+Sites& known_sites() {
   static Sites* const the = new Sites;  // never destroyed: MPI may be finalised by a destructor
   return *the;
 }
@@ -68,7 +68,7 @@ std::uintptr_t call_outside_mpi() {
 std::uint32_t find_site() {
   const std::uintptr_t address = call_outside_mpi();
   if (address == 0) return 0;
-  Sites& t = table();
+  Sites& t = known_sites();
   const std::lock_guard lock(t.mutex);
   const auto [at, is_new] = t.numbers.try_emplace(address, static_cast<std::uint32_t>(t.all.size() + 1));
   if (is_new) {
@@ -81,8 +81,8 @@ std::uint32_t find_site() {
 }
 
 std::vector<Site> sites() {
-  const std::lock_guard lock(table().mutex);
-  return table().all;
+  const std::lock_guard lock(known_sites().mutex);
+  return known_sites().all;
 }
 
 }  // namespace omnes::interpose

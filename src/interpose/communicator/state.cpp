@@ -45,11 +45,6 @@ void part(MPI_Comm comm, State& state) {
   state.detached = true;
 }
 
-int no_copy(MPI_Comm, int, void*, void*, void*, int* copied) {
-  *copied = 0;
-  return MPI_SUCCESS;
-}
-
 int free_state(MPI_Comm comm, int, void* attribute, void*) {
   if (attribute == &state_of_one()) {
     StateCache::forget(comm);

@@ -157,6 +157,13 @@ extern Handles handles;
 extern std::atomic<int> detours;
 inline bool straight() { return detours.load(std::memory_order_acquire) == 0; }  // after the host was found
 
+/// Of an attribute that stays with the communicator or datatype it was given to.
+template <class Handle>
+int no_copy(Handle, int, void*, void*, void*, int* copied) {
+  *copied = 0;
+  return MPI_SUCCESS;
+}
+
 /// Finds the host on the first call. When its family is not the one this library is built for, only the functions of
 /// `host` are usable, to hand calls on unchanged; `handles` stay empty.
 Family find_host();

@@ -21,8 +21,8 @@ OMNES_FAST_THREAD_LOCAL TypeCache type_cache;
 
 namespace {
 
-using Predefined = std::unordered_map<MPI_Datatype, TypeInfo>;
-std::atomic<const Predefined*> predefined = nullptr;  // lives as long as the process
+using TableOfTypes = std::unordered_map<MPI_Datatype, TypeInfo>;
+std::atomic<const TableOfTypes*> predefined_types = nullptr;  // lives as long as the process
 int keyval = MPI_KEYVAL_INVALID;
 
 struct Named {
@@ -167,11 +167,6 @@ const TypeInfo* examine(MPI_Datatype type) {
   return info.release();
 }
 
-int no_copy(MPI_Datatype, int, void*, void*, void*, int* copied) {
-  *copied = 0;
-  return MPI_SUCCESS;
-}
-
 int forget(MPI_Datatype type, int, void* info, void*) {
   TypeCache::forget(type);
   delete static_cast<Examined*>(static_cast<TypeInfo*>(info));
@@ -181,7 +176,7 @@ int forget(MPI_Datatype type, int, void* info, void*) {
 }  // namespace
 
 const TypeInfo* predefined_type(MPI_Datatype type) {
-  const Predefined* const all = predefined.load(std::memory_order_acquire);
+  const TableOfTypes* const all = predefined_types.load(std::memory_order_acquire);
   if (!all) return nullptr;  // MPI is not initialised
   const auto known = all->find(type);
   return known == all->end() ? nullptr : &known->second;
@@ -217,7 +212,7 @@ const TypeInfo* look_up_type(MPI_Datatype type) {
 }
 
 int prepare_types(std::uint64_t& fingerprint) {
-  auto all = std::make_unique<Predefined>();
+  auto all = std::make_unique<TableOfTypes>();
   for (const Named& named : named_types()) {
     if (named.type == MPI_Datatype{} || named.type == handles.type_null) continue;
     TypeInfo info;
@@ -230,7 +225,7 @@ int prepare_types(std::uint64_t& fingerprint) {
     if (named.pair && size_of(*named.pair) == static_cast<std::size_t>(info.extent)) info.element = named.pair;
     all->emplace(named.type, info);
   }
-  predefined.store(all.release(), std::memory_order_release);  // for ever
+  predefined_types.store(all.release(), std::memory_order_release);  // for ever
   return host.Type_create_keyval(no_copy, forget, &keyval, nullptr);
 }
 
