@@ -9,7 +9,6 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -17,7 +16,8 @@ from omnes import _core
 from omnes.errors import UsageError, from_core
 from omnes.launching import arguments, launch, linkage, shims
 from omnes.terminal import files, options, spellings
-from omnes.traces import assembly, events, statistics
+
+# What is told at the end (omnes.traces) is loaded then, and only if something is: programs start sooner.
 
 
 class RunCommand(click.Command):
@@ -165,12 +165,11 @@ def command(
             return
         code = launch.run(prepared)
         if want_report:
-            head = {**statistics.PROFILE, "program": split.program}
-            _report(Path(folder), with_stats, [(stats_json, {}), (profile, head)], to_json, to_csv)
+            _report(Path(folder), with_stats, split.program, stats_json, profile, to_json, to_csv)
+        elif any(Path(folder).iterdir()):
+            _tell_notices(Path(folder))
         if record:
             _write_trace(Path(folder), record, split.program)
-        if not want_report and (notices := statistics.merge(Path(folder))) and notices["wrong_family"]:
-            click.echo(f"omnes: {statistics.wrong_family(notices)}", err=True)
     sys.exit(code)
 
 
@@ -213,7 +212,16 @@ def _checks(calls: bool, results: bool) -> dict[str, str]:
     return {"OMNES_CHECK": "results"} if results else {"OMNES_CHECK": "1"} if calls else {}
 
 
+def _tell_notices(folder: Path) -> None:
+    from omnes.traces import statistics
+
+    if (notices := statistics.merge(folder)) and notices["wrong_family"]:
+        click.echo(f"omnes: {statistics.wrong_family(notices)}", err=True)
+
+
 def _write_trace(folder: Path, file: Path, program: Sequence[str]) -> None:
+    from omnes.traces import assembly, events
+
     trace = assembly.merge(folder, program)
     if trace is None:
         click.echo(f"omnes: no trace: {assembly.why_none(folder)}", err=True)
@@ -231,18 +239,21 @@ def _checked_settings() -> list[str]:
 def _report(
     folder: Path,
     to_terminal: bool,
-    to_files: list[tuple[Path | None, dict[str, Any]]],
+    program: Sequence[str],
+    stats_json: Path | None,
+    profile: Path | None,
     to_json: Path | None,
     to_csv: Path | None,
 ) -> None:
     """Each file begins with what it needs beyond the report."""
     from omnes.terminal import output
+    from omnes.traces import statistics
 
     report = statistics.merge(folder)
     if report is None:
         click.echo("omnes: no rank left statistics: none called MPI_Finalize with omnes loaded", err=True)
         return
-    for file, head in to_files:
+    for file, head in ((stats_json, {}), (profile, {**statistics.PROFILE, "program": program})):
         if file:
             text = json.dumps({**head, **report}, indent=2)
             click.echo(text) if str(file) == "-" else files.write(file, text + "\n")

@@ -29,7 +29,8 @@ struct Arguments {
   MPI_Aint far_at[most_ranks];
   MPI_Datatype types[most_ranks];
   std::vector<std::byte> send, recv;
-  bool in_place = false;  ///< what is sent lies in `recv`
+  std::vector<std::byte> filling;  ///< of `send`: small integers, so that nothing overflows
+  bool in_place = false;           ///< what is sent lies in `recv`
 
   // The same for functions with large counts.
   MPI_Count large_counts[most_ranks];
@@ -46,19 +47,15 @@ struct Arguments {
       far_at[r] = bytes_at[r];
       types[r] = type;
     }
-    send.resize(p * count * extent + 1);
     recv.resize(p * count * extent + 1);
+    filling.resize(recv.size());
+    for (std::size_t i = 0; i < filling.size(); i += 4) filling[i] = std::byte((i / 4 + 5 * rank) % 11);
+    for (std::size_t i = 1; i < filling.size(); i += 4) filling[i] = std::byte((i / 4 + 3 * rank) % 3);
     fill();
   }
-  /// Small integers, so that nothing overflows.
   void fill() {
-    for (std::size_t i = 0; i < send.size(); ++i) send[i] = filling(i);
+    send = filling;
     empty();
-  }
-  std::byte filling(std::size_t i) const {
-    return i % 4 == 0   ? std::byte((i / 4 + 5 * rank) % 11)
-           : i % 4 == 1 ? std::byte((i / 4 + 3 * rank) % 3)
-                        : std::byte{0};
   }
   /// As before the call.
   void empty() {
@@ -141,15 +138,19 @@ inline const Operation of_neighbors[] = {PROGRAMS_NEIGHBORS(PROGRAMS_OPERATION)}
 /// Whether it does so the first or the second time.
 #define AT_LAST(expression) (WENT_WELL(expression) || WENT_WELL(expression))
 
+/// The first byte in which two as long differ; none: their size.
+inline std::size_t first_difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  if (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0) return a.size();
+  return std::ranges::mismatch(a, b).in1 - a.begin();
+}
+
 inline void compare(const Operation& operation, Arguments& a, const char* form) {
   const std::vector<std::byte> found = a.recv;
-  for (std::size_t i = 0; i < a.send.size(); ++i)
-    if (a.send[i] != a.filling(i)) fake::fail("%s, %s, writes byte %zu of what it sends", operation.name, form, i);
+  if (const std::size_t i = first_difference(a.send, a.filling); i < a.send.size())
+    fake::fail("%s, %s, writes byte %zu of what it sends", operation.name, form, i);
   a.empty();
   operation.by_host(a);
-  if (found != a.recv) {
-    std::size_t i = 0;
-    while (found[i] == a.recv[i]) ++i;
+  if (const std::size_t i = first_difference(found, a.recv); i < found.size()) {
     fake::fail("%s, %s, count %d, type %x, op %x, root %d: byte %zu is %d, not %d", operation.name, form, a.count,
                a.type, a.op, a.root, i, static_cast<int>(found[i]), static_cast<int>(a.recv[i]));
   }

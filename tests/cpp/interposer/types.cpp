@@ -128,7 +128,16 @@ std::shared_ptr<Type> type_at(MPI_Datatype handle) {
   return process().types.at(handle);
 }
 
+/// Elements that follow each other without gaps, as bytes.
+static bool gapless(const Type& type) {
+  return type.runs.size() == 1 && type.runs[0].bytes == static_cast<std::size_t>(type.extent());
+}
+
 void pack(const void* from, long count, const Type& type, std::byte* to) {
+  if (count > 0 && gapless(type)) {
+    std::memcpy(to, static_cast<const std::byte*>(from) + type.runs[0].at, count * type.size);
+    return;
+  }
   for (long i = 0; i < count; ++i)
     for (const Run& run : type.runs) {
       std::memcpy(to, static_cast<const std::byte*>(from) + i * type.extent() + run.at, run.bytes);
@@ -137,6 +146,10 @@ void pack(const void* from, long count, const Type& type, std::byte* to) {
 }
 
 void unpack(const std::byte* from, std::size_t bytes, void* to, long count, const Type& type) {
+  if (count > 0 && gapless(type)) {
+    std::memcpy(static_cast<std::byte*>(to) + type.runs[0].at, from, std::min(bytes, count * type.size));
+    return;
+  }
   for (long i = 0; i < count && bytes > 0; ++i)
     for (const Run& run : type.runs) {
       const std::size_t some = std::min(bytes, run.bytes);
