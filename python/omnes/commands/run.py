@@ -166,10 +166,10 @@ def command(
         code = launch.run(prepared)
         if want_report:
             _report(Path(folder), with_stats, split.program, stats_json, profile, to_json, to_csv)
-        elif any(Path(folder).iterdir()):
-            _tell_notices(Path(folder))
         if record:
             _write_trace(Path(folder), record, split.program)
+        if not want_report and any(Path(folder).iterdir()):
+            _tell_notices(Path(folder))
     sys.exit(code)
 
 
