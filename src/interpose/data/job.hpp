@@ -37,6 +37,13 @@ struct Job {
 
   /// Which parts of the receive buffer are also read: all, or that of this rank.
   enum class Kept : std::uint8_t { none, own, all };
+  /// A call that moves data as they are; `bytes`: of a part, or this rank's own where parts differ.
+  void moves(Operation operation, std::size_t bytes, bool in_place, int root = 0) {
+    call.operation = operation;
+    call.root = root;
+    call.in_place = in_place;
+    call.count = bytes;
+  }
   void sends(const View& view);
   void sends(PartedView&& parts);
   /// `rank`: whose part is kept; the view has `parts` equal ones.

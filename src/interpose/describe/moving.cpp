@@ -29,10 +29,7 @@ const char* set(const State& state, Operation operation, const Exchange& a, View
 /// A call that moves so many bytes per part. All ranks know the bytes alike, but not the elements that they are made
 /// of.
 void moves(Job& job, Operation operation, std::size_t bytes, bool in_place, int root = 0) {
-  job.call.operation = operation;
-  job.call.root = root;
-  job.call.in_place = in_place;
-  job.call.count = bytes;
+  job.moves(operation, bytes, in_place, root);
   job.nothing = bytes == 0;
 }
 

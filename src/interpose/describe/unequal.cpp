@@ -20,13 +20,6 @@ const char* check_whole(Operation operation, const void* buffer) {
   return refuse_alias(operation, first);
 }
 
-void moves_own(Job& job, Operation operation, std::size_t own_bytes, bool in_place, int root = 0) {
-  job.call.operation = operation;
-  job.call.root = root;
-  job.call.in_place = in_place;
-  job.call.count = own_bytes;
-}
-
 }  // namespace
 
 const char* gatherv(State& state, Job& job, const Exchange& own_arguments, const Parted& parts_arguments, int root) {
@@ -46,7 +39,7 @@ const char* gatherv(State& state, Job& job, const Exchange& own_arguments, const
     set_apart(own, parts.views()[state.rank], parts.views());
   }
 
-  moves_own(job, Operation::gatherv, in_place ? parts.bytes()[state.rank] : own.bytes, in_place, root);
+  job.moves(Operation::gatherv, in_place ? parts.bytes()[state.rank] : own.bytes, in_place, root);
   if (!in_place) job.sends(own);
   if (at_root) job.receives(std::move(parts), in_place ? Kept::own : Kept::none, state.rank);
   return nullptr;
@@ -69,7 +62,7 @@ const char* scatterv(State& state, Job& job, const Parted& parts_arguments, cons
     set_apart(own, parts.views()[state.rank], parts.views());
   }
 
-  moves_own(job, Operation::scatterv, in_place ? 0 : own.bytes, in_place, root);
+  job.moves(Operation::scatterv, in_place ? 0 : own.bytes, in_place, root);
   if (at_root) job.sends(std::move(parts));
   if (!in_place) job.receives(own);
   return nullptr;
@@ -89,7 +82,7 @@ const char* allgatherv(State& state, Job& job, const Exchange& own_arguments, co
     set_apart(own, parts.views()[state.rank], parts.views());
   }
 
-  moves_own(job, Operation::allgatherv, parts.bytes()[state.rank], in_place);
+  job.moves(Operation::allgatherv, parts.bytes()[state.rank], in_place);
   job.nothing = parts.total() == 0;
   if (!in_place) job.sends(own);
   job.receives(std::move(parts), in_place ? Kept::own : Kept::none, state.rank);
@@ -110,7 +103,7 @@ const char* alltoallv(State& state, Job& job, Operation operation, const Parted&
       if (const char* reason = check_whole(operation, recv_arguments.buffer)) return reason;
   }
 
-  moves_own(job, operation, 0, in_place);
+  job.moves(operation, 0, in_place);
   if (!in_place) job.sends(std::move(send));
   job.receives(std::move(recv), in_place ? Kept::all : Kept::none);
   return nullptr;
