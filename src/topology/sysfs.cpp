@@ -70,6 +70,8 @@ std::vector<int> sharing_memory(const fs::path& cpu, const fs::path& nodes) {
   return {};
 }
 
+fs::path folder_of(int cpu, const fs::path& system) { return system / "cpu" / ("cpu" + std::to_string(cpu)); }
+
 int unit(const std::vector<int>& shared, const std::vector<int>& cpus) {
   if (shared.empty()) return no_unit;
   return std::ranges::includes(shared, cpus) ? shared.front() : several_units;
@@ -78,13 +80,19 @@ int unit(const std::vector<int>& shared, const std::vector<int>& cpus) {
 }  // namespace
 
 InnerUnits inner_units(const std::vector<int>& cpus, const std::string& system) {
-  const fs::path cpu = fs::path(system) / "cpu" / ("cpu" + std::to_string(cpus.front()));
+  const fs::path cpu = folder_of(cpus.front(), system);
   const fs::path topology = cpu / "topology";
   // In the order of level_names.
   return {unit(cpus_in({topology / "core_cpus_list", topology / "thread_siblings_list"}), cpus),
           unit(sharing_cache(cpu, "2"), cpus), unit(sharing_cache(cpu, "3"), cpus),
           unit(sharing_memory(cpu, fs::path(system) / "node"), cpus),
           unit(cpus_in({topology / "package_cpus_list", topology / "core_siblings_list"}), cpus)};
+}
+
+std::vector<int> near_cpus(int cpu, const std::string& system) {
+  const fs::path folder = folder_of(cpu, system);
+  const std::vector<int> near = sharing_cache(folder, "3");
+  return near.empty() ? sharing_memory(folder, fs::path(system) / "node") : near;
 }
 
 std::vector<int> own_cpus() {

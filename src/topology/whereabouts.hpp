@@ -38,8 +38,11 @@ InnerUnits inner_units(const Machine& machine, const std::vector<int>& cpus);
 /// Of this machine, from Linux: one small file for each level, of the lowest of the CPUs.
 InnerUnits inner_units(const std::vector<int>& cpus, const std::string& system = "/sys/devices/system");
 
-/// The CPUs on which this process may run.
+/// The CPUs on which this process may run, ascending.
 std::vector<int> own_cpus();
+
+/// The CPUs, ascending, that share a CPU's L3 cache, or where Linux tells of none its memory; none where it tells nothing.
+std::vector<int> near_cpus(int cpu, const std::string& system = "/sys/devices/system");
 
 /// Of a rank on the named host. Null network: nothing is known of switches. Ranks with different `memory` on one host, which
 /// cannot share it, count as ranks on different nodes.

@@ -260,6 +260,13 @@ TEST(Whereabouts, ComeFromLinux) {
   fs::rename(fs::path(system.root()) / cpu / "topology/core_cpus_list",
              fs::path(system.root()) / cpu / "topology/thread_siblings_list");  // before Linux 5.3
   EXPECT_EQ(inner_units({6}, system.root())[0], 6);
+  EXPECT_EQ(near_cpus(6, system.root()), (std::vector<int>{4, 5, 6, 7, 12, 13, 14, 15}));
+  EXPECT_TRUE(near_cpus(5, system.root()).empty());
+  const std::string l3 = cpu + "cache/index3/";
+  system.write(l3 + "level", "3");
+  system.write(l3 + "type", "Unified");
+  system.write(l3 + "shared_cpu_list", "6-7");
+  EXPECT_EQ(near_cpus(6, system.root()), (std::vector<int>{6, 7}));
   EXPECT_EQ(inner_units({5}, system.root()), InnerUnits({no_unit, no_unit, no_unit, no_unit, no_unit}));
 }
 

@@ -694,6 +694,13 @@ TEST(Sleepers, AreWokenWhenAsked) {
   watch_sleepers({}, false);
 }
 
+void bind_to(int cpu) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+}
+
 TEST(Sleepers, SayWhetherOthersAreOnTheSameCpu) {
   cpu_set_t usable;
   ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
@@ -701,23 +708,59 @@ TEST(Sleepers, SayWhetherOthersAreOnTheSameCpu) {
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &usable)) cpus.push_back(cpu);
   if (cpus.size() < 2) GTEST_SKIP() << "one CPU";
-  const auto go_to = [](int cpu) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-  };
   SleepWord words[3]{};
   SleepWord* const all[] = {&words[0], nullptr, &words[1], &words[2]};
-  go_to(cpus[0]);
+  bind_to(cpus[0]);
   EXPECT_TRUE(share_cpu(words[0], all)) << "where the others are is not known";
-  go_to(cpus[1]);
+  bind_to(cpus[1]);
   EXPECT_TRUE(share_cpu(words[1], all)) << "where the last one is is not known";
   EXPECT_TRUE(share_cpu(words[2], all));
-  go_to(cpus[0]);
+  bind_to(cpus[0]);
   EXPECT_FALSE(share_cpu(words[0], all));
   EXPECT_TRUE(share_cpu(words[2], all));
   sched_setaffinity(0, sizeof usable, &usable);
+}
+
+TEST(Sleepers, GoToACpuWithFewerOfThoseThatAreAwake) {
+  cpu_set_t usable;
+  ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
+  const int here = sched_getcpu(), there = here + 1, elsewhere = here + 2;
+  SleepWord words[4]{};
+  SleepWord* const all[] = {&words[0], nullptr, &words[1], &words[2], &words[3]};
+  bind_to(here);
+  const auto emptier = [&](std::vector<int> cpus) { return emptier_cpu(words[0], all, cpus); };
+  const auto put = [&](int first, int second, int third) {
+    words[1].cpu = first + 1, words[2].cpu = second + 1, words[3].cpu = third + 1;
+  };
+  const int not_known = -1;
+  put(not_known, not_known, not_known);
+  EXPECT_EQ(emptier({here, there}), -1);
+  EXPECT_EQ(words[0].cpu, here + 1);
+  put(here, there, there);
+  EXPECT_EQ(emptier({here, there}), -1);
+  put(here, here, there);
+  EXPECT_EQ(emptier({here, there}), there);
+  EXPECT_EQ(emptier({here, there, elsewhere}), elsewhere);
+  EXPECT_EQ(emptier({here}), -1) << "it may run nowhere else";
+  EXPECT_EQ(emptier({}), -1);
+  words[1].word = 1;
+  EXPECT_EQ(emptier({here, there}), -1) << "one of them sleeps";
+  sched_setaffinity(0, sizeof usable, &usable);
+}
+
+TEST(Sleepers, MayRunWhereTheyCouldAfterTheyHaveMoved) {
+  cpu_set_t usable, after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
+  int last = CPU_SETSIZE - 1;
+  while (!CPU_ISSET(last, &usable)) --last;
+  SleepWord word{};
+  go_to(last, word);
+  EXPECT_EQ(word.cpu, last + 1);
+  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&usable, &after));
+  if (last == CPU_SETSIZE - 1) return;
+  go_to(CPU_SETSIZE - 1, word);
+  EXPECT_EQ(word.cpu, last + 1) << "a CPU that it may not use";
 }
 
 class ThreadsTest : public testing::TestWithParam<std::tuple<int, int, std::size_t>> {};

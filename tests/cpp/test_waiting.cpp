@@ -1,6 +1,7 @@
 // Waiting: what a waiter does as time passes, on a clock of the test's own; and on the real one, that a sleeper is woken
 // or wakes by itself.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <thread>
@@ -395,6 +396,23 @@ TEST_P(AmongRanksThatShareCpus, DoesNotTakeAnothersAnnouncementForItsOwn) {
   EXPECT_EQ(word_.asleep(), 1U);
   other.pause();
   EXPECT_EQ(system_.sleeps, 1);
+}
+
+// Linux puts those who are woken at once on one CPU, and leaves them there for tens of ms.
+TEST_P(AmongRanksThatShareCpus, LooksForAnEmptierCpuWhenItHasBeenWoken) {
+  int looks = 0;
+  policy_.spread_out = [](const void* looks) { ++*static_cast<int*>(const_cast<void*>(looks)); };
+  policy_.by = &looks;
+  Waiter waiter(policy_);
+  wait_for_bed(waiter);
+  wait_for(waiter, 10 * ms);
+  EXPECT_EQ(looks, 0) << "it has slept, and nobody has woken it";
+  EXPECT_EQ(word_.cpu, sched_getcpu() + 1);
+  wake_sleeper(word_);
+  waiter.pause();
+  EXPECT_EQ(looks, 1);
+  wait_for(waiter, 50 * us);
+  EXPECT_EQ(looks, 1);
 }
 
 TEST_P(AmongRanksThatShareCpus, StaysAwakeForAWhileWhenItHasBeenWoken) {

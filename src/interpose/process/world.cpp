@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -347,6 +348,7 @@ void let_ranks_sleep(World& w) {
     if (here && r != w.rank) others.push_back(w.sleep_words[r]);
   }
   const shm::WaitPolicy policy = w.waiting();
+  w.cpus = own_cpus();
   if (policy.oversubscribed) shm::watch_sleepers(others, !policy.yields_reach || process().settings.async);
 }
 
@@ -405,6 +407,17 @@ void free_worlds() {
 }
 
 bool World::shares_cpu_now() const { return shm::share_cpu(*own_sleep_word(), sleep_words); }
+
+void World::spread_out() const {
+  shm::SleepWord& own = *own_sleep_word();
+  if (shm::emptier_cpu(own, sleep_words, cpus) < 0) return;
+  if (const int here = shm::say_where(own); !std::ranges::binary_search(near_, here)) {
+    near_.clear();
+    std::ranges::set_intersection(cpus, near_cpus(here), std::back_inserter(near_));
+    if (near_.empty()) near_ = cpus;
+  }
+  if (const int cpu = shm::emptier_cpu(own, sleep_words, near_); cpu >= 0) shm::go_to(cpu, own);
+}
 
 shm::Access World::access_to(int other) const {
   shm::Access found;

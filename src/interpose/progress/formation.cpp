@@ -160,6 +160,8 @@ void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   if (waiting.sleep_word) {
     waiting.by = state.world;
     waiting.shares_cpu = [](const void* by) { return static_cast<const World*>(by)->shares_cpu_now(); };
+    // Of threads that wait at once nobody knows where they are.
+    if (!process().threads) waiting.spread_out = [](const void* by) { static_cast<const World*>(by)->spread_out(); };
   }
   if (!has_hook()) waiting.longest_sleep = longest_sleep_unless_woken;
   waiting.poke = poke;

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace omnes::shm {
@@ -42,15 +43,36 @@ void wake_all_sleepers() {
   sleeper_looks.calls_to_go.store(without, std::memory_order_relaxed);
 }
 
-// What is read needs no order: it may have changed anyway.
 bool share_cpu(SleepWord& own, std::span<SleepWord* const> words) {
-  const int here = sched_getcpu() + 1;
-  own.cpu.store(here, std::memory_order_relaxed);
+  const int here = say_where(own) + 1;
   return std::ranges::any_of(words, [&](const SleepWord* word) {
     if (!word || word == &own) return false;
     const int there = word->cpu.load(std::memory_order_relaxed);
     return there == here || there == 0;
   });
+}
+
+int emptier_cpu(SleepWord& own, std::span<SleepWord* const> words, std::span<const int> cpus) {
+  std::array<int, CPU_SETSIZE> awake{};
+  const auto count = [&](int cpu) -> int& { return awake[std::clamp(cpu, 0, CPU_SETSIZE - 1)]; };
+  const int here = say_where(own);
+  ++count(here);
+  for (const SleepWord* word : words) {
+    if (!word || word == &own || word->asleep() > 0) continue;
+    if (const int there = word->cpu.load(std::memory_order_relaxed); there > 0) ++count(there - 1);
+  }
+  const auto least = std::ranges::min_element(cpus, {}, count);
+  return least != cpus.end() && count(*least) + 2 <= count(here) ? *least : -1;
+}
+
+// It says so first: others that look meanwhile count it there.
+void go_to(int cpu, SleepWord& own) {
+  cpu_set_t usable, there;
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0 || !CPU_ISSET(cpu, &usable)) return;
+  CPU_ZERO(&there);
+  CPU_SET(cpu, &there);
+  own.cpu.store(cpu + 1, std::memory_order_relaxed);
+  if (sched_setaffinity(0, sizeof there, &there) == 0) sched_setaffinity(0, sizeof usable, &usable);
 }
 
 }  // namespace omnes::shm

@@ -37,4 +37,10 @@ inline void wake_sleepers() {
 /// Says which CPU this thread is on, and whether one of those may be on the same. `own` may be among them.
 bool share_cpu(SleepWord& own, std::span<SleepWord* const> words);
 
+/// Says which CPU this thread is on, and of some CPUs the one where the fewest of those are awake, if there are two fewer than on its own, itself among them;
+/// else -1.
+int emptier_cpu(SleepWord& own, std::span<SleepWord* const> words, std::span<const int> cpus);
+/// Moves this thread there, and says so. It may run on the same CPUs as before, and stays if that is none of them.
+void go_to(int cpu, SleepWord& own);
+
 }  // namespace omnes::shm

@@ -115,6 +115,7 @@ void Waiter::pause_longer() {
   if (n == spins) {
     const std::int64_t now = policy_.system->now();
     note_long(now);
+    if (policy_.sleep_word) say_where(*policy_.sleep_word);
     sleep_from_ = now + policy_.sleep_after;
     if (next_look_ == 0) next_look_ = now + yields_without_looks;
   }
@@ -188,9 +189,11 @@ void Waiter::yield_or_sleep() {
     look_at_host();
     std::atomic<std::uint32_t>& word = policy_.sleep_word->word;
     const std::uint32_t now = word.load(std::memory_order_relaxed);
+    say_where(*policy_.sleep_word);
     if (SleepWord::wake_ups(now) == wake_ups_) system.sleep(word, now, policy_.longest_sleep);
     if (was_woken()) {  // look, then announce anew
       withdraw();
+      if (policy_.spread_out) policy_.spread_out(policy_.by);
       idle_yields_ = 0;
       sleep_from_ = system.now() + awake_when_woken;
       next_look_ = 0;
@@ -258,12 +261,20 @@ void Waiter::withdraw() {
   }
 }
 
-void wake_sleeper(SleepWord& word) {
+// Who reads it needs no order: the kernel may have moved the thread since anyway.
+int say_where(SleepWord& own) {
+  const int here = sched_getcpu();
+  if (own.cpu.load(std::memory_order_relaxed) != here + 1) own.cpu.store(here + 1, std::memory_order_relaxed);
+  return here;
+}
+
+void wake_sleeper(SleepWord& word, SleepWord* own) {
   std::uint32_t now = word.word.load(std::memory_order_relaxed);
   do {
     if (now % SleepWord::one_wake_up == 0) return;  // another has woken them
   } while (!word.word.compare_exchange_weak(now, (SleepWord::wake_ups(now) + 1) * SleepWord::one_wake_up,
                                             std::memory_order_relaxed));
+  if (own) say_where(*own);
   syscall(SYS_futex, &word.word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 

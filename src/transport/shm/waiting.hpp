@@ -18,6 +18,9 @@
 // only of a rank that had been idle for long. As wake-ups are counted, a thread that was woken while it was about to
 // sleep does not take what another thread of its process has announced since for its own (tests/models/sleep.pml).
 // This is the one word that others than its owner write.
+// Where ranks find each other after that: Linux puts who wakes on an idle CPU, else where it slept, whatever else has woken
+// there, and evens that out in tens of ms, as who has slept seems to need little. So each says where it is, and who was woken goes to a
+// CPU with fewer ranks by itself, if there is one (WaitPolicy::spread_out). At other times the kernel knows better.
 #pragma once
 
 #include <atomic>
@@ -29,7 +32,8 @@ namespace omnes::shm {
 struct alignas(64) SleepWord {
   static constexpr std::uint32_t one_wake_up = 1U << 16;
   std::atomic<std::uint32_t> word;  ///< the owner's threads that sleep or are about to, and 65536 times the wake-ups
-  std::atomic<int> cpu;             ///< where the owner was when it last waited for long, and 1; 0: not known
+  std::atomic<int>
+      cpu;  ///< where the owner was when it last waited for long, slept or woke another, and 1; 0: not known
 
   static std::uint32_t wake_ups(std::uint32_t word) { return word / one_wake_up; }
   std::uint32_t asleep() const { return word.load(std::memory_order_relaxed) % one_wake_up; }
@@ -67,6 +71,7 @@ struct WaitPolicy {
   bool may_nap = true;                           ///< false: with a CPU of its own it spins, whoever else wants that
   SleepWord* sleep_word = nullptr;               ///< own; null: never sleep
   bool (*shares_cpu)(const void* by) = nullptr;  ///< another rank may want the CPU that this one is on; null: it may
+  void (*spread_out)(const void* by) = nullptr;  ///< to a CPU with fewer ranks, if there is one; null: stays
   const void* by = nullptr;
   const std::atomic<int>* others = nullptr;  ///< of things that may come by other ways: while there are any, no sleep
   std::int64_t sleep_after = 2'000'000;      ///< ns of yielding; time slices are longer, computing phases much longer
@@ -145,13 +150,16 @@ class Waiter {
   std::int64_t least_look_ = 0;    // ns; what a look has taken that found nothing to do; 0: none yet
 };
 
-/// Wakes all who sleep on this word: its owner's threads.
-void wake_sleeper(SleepWord& word);
+/// This thread is its owner's. Returns the CPU on which it is.
+int say_where(SleepWord& own);
+
+/// Wakes all who sleep on this word: its owner's threads. `own` is this process's; null: not known.
+void wake_sleeper(SleepWord& word, SleepWord* own = nullptr);
 /// Returns whether anybody slept.
-inline bool wake_if_asleep(SleepWord& word) {
+inline bool wake_if_asleep(SleepWord& word, SleepWord* own = nullptr) {
   if (word.asleep() == 0) [[likely]]
     return false;
-  wake_sleeper(word);
+  wake_sleeper(word, own);
   return true;
 }
 
