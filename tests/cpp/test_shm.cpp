@@ -694,73 +694,104 @@ TEST(Sleepers, AreWokenWhenAsked) {
   watch_sleepers({}, false);
 }
 
-void bind_to(int cpu) {
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(cpu, &one);
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-}
-
-TEST(Sleepers, SayWhetherOthersAreOnTheSameCpu) {
+std::vector<int> usable_cpus() {
   cpu_set_t usable;
-  ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
   std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return cpus;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &usable)) cpus.push_back(cpu);
-  if (cpus.size() < 2) GTEST_SKIP() << "one CPU";
-  SleepWord words[3]{};
-  SleepWord* const all[] = {&words[0], nullptr, &words[1], &words[2]};
-  bind_to(cpus[0]);
-  EXPECT_TRUE(share_cpu(words[0], all)) << "where the others are is not known";
-  bind_to(cpus[1]);
-  EXPECT_TRUE(share_cpu(words[1], all)) << "where the last one is is not known";
-  EXPECT_TRUE(share_cpu(words[2], all));
-  bind_to(cpus[0]);
-  EXPECT_FALSE(share_cpu(words[0], all));
-  EXPECT_TRUE(share_cpu(words[2], all));
-  sched_setaffinity(0, sizeof usable, &usable);
+  return cpus;
 }
 
-TEST(Sleepers, GoToACpuWithFewerOfThoseThatAreAwake) {
-  cpu_set_t usable;
-  ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
-  const int here = sched_getcpu(), there = here + 1, elsewhere = here + 2;
-  SleepWord words[4]{};
-  SleepWord* const all[] = {&words[0], nullptr, &words[1], &words[2], &words[3]};
-  bind_to(here);
-  const auto emptier = [&](std::vector<int> cpus) { return emptier_cpu(words[0], all, cpus); };
+/// The CPUs on which this thread may run again in the end.
+class Bound {
+ public:
+  Bound() : usable_(usable_cpus()) {}
+  ~Bound() { to(usable_); }
+  static void to(const std::vector<int>& cpus) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int cpu : cpus) CPU_SET(cpu, &set);
+    ASSERT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
+  }
+  Bound(const Bound&) = delete;
+  Bound& operator=(const Bound&) = delete;
+
+ private:
+  const std::vector<int> usable_;
+};
+
+TEST(Sleepers, SayWhetherOthersAreOnTheSameCpu) {
+  const std::vector<int> cpus = usable_cpus();
+  if (cpus.size() < 2) GTEST_SKIP() << "one CPU";
+  const Bound bound;
+  SleepWord words[3]{};
+  SleepWord* const all[] = {&words[0], nullptr, &words[1], &words[2]};
+  Bound::to({cpus[0]});
+  EXPECT_TRUE(share_cpu(words[0], all)) << "where the others are is not known";
+  Bound::to({cpus[1]});
+  EXPECT_TRUE(share_cpu(words[1], all)) << "where the last one is is not known";
+  EXPECT_TRUE(share_cpu(words[2], all));
+  Bound::to({cpus[0]});
+  EXPECT_FALSE(share_cpu(words[0], all));
+  EXPECT_TRUE(share_cpu(words[2], all));
+}
+
+TEST(Sleepers, KnowACpuWhereFewerAreAwake) {
+  SleepWord words[3]{};
+  SleepWord* const others[] = {&words[0], &words[1], &words[2]};
+  constexpr int here = 5, there = 7, nowhere = -1;
+  const auto emptier = [&](std::vector<int> cpus) { return emptier_cpu(here, others, cpus); };
   const auto put = [&](int first, int second, int third) {
-    words[1].cpu = first + 1, words[2].cpu = second + 1, words[3].cpu = third + 1;
+    words[0].cpu = first + 1, words[1].cpu = second + 1, words[2].cpu = third + 1;
   };
-  const int not_known = -1;
-  put(not_known, not_known, not_known);
-  EXPECT_EQ(emptier({here, there}), -1);
-  EXPECT_EQ(words[0].cpu, here + 1);
+  put(nowhere, nowhere, nowhere);
+  EXPECT_EQ(emptier({here, there}), -1) << "where they are is not known";
   put(here, there, there);
   EXPECT_EQ(emptier({here, there}), -1);
   put(here, here, there);
-  EXPECT_EQ(emptier({here, there}), there);
-  EXPECT_EQ(emptier({here, there, elsewhere}), elsewhere);
+  EXPECT_EQ(emptier({here, there}), there) << "with this one there are three here";
+  EXPECT_EQ(emptier({3, here, there}), 3) << "nobody";
+  EXPECT_EQ(emptier({3, here, there, 9}), 9) << "those behind this one first";
   EXPECT_EQ(emptier({here}), -1) << "it may run nowhere else";
   EXPECT_EQ(emptier({}), -1);
-  words[1].word = 1;
+  words[0].word = 1;
   EXPECT_EQ(emptier({here, there}), -1) << "one of them sleeps";
-  sched_setaffinity(0, sizeof usable, &usable);
+  EXPECT_EQ(emptier_cpu(-1, others, std::vector{there}), -1);
 }
 
-TEST(Sleepers, MayRunWhereTheyCouldAfterTheyHaveMoved) {
-  cpu_set_t usable, after;
-  ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
-  int last = CPU_SETSIZE - 1;
-  while (!CPU_ISSET(last, &usable)) --last;
-  SleepWord word{};
-  go_to(last, word);
-  EXPECT_EQ(word.cpu, last + 1);
-  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
-  EXPECT_TRUE(CPU_EQUAL(&usable, &after));
-  if (last == CPU_SETSIZE - 1) return;
-  go_to(CPU_SETSIZE - 1, word);
-  EXPECT_EQ(word.cpu, last + 1) << "a CPU that it may not use";
+TEST(Sleepers, GoToAnEmptierCpuAndMayRunWhereTheyCould) {
+  const std::vector<int> usable = usable_cpus();
+  if (usable.size() < 2) GTEST_SKIP() << "one CPU";
+  SleepWord own{}, others[2]{};
+  const auto near_all = [](int) { return std::vector<int>{}; };
+  const auto near_itself = [](int cpu) { return std::vector<int>{cpu}; };
+  Spreading spreading(own, {&others[0], &others[1]}, usable_cpus, near_all);
+  Spreading without_neighbours(own, {&others[0], &others[1]}, usable_cpus, near_itself);
+  bool has_gone = false;
+  for (int tries = 0; tries < 1000 && !has_gone; ++tries) {  // the kernel may move this thread, too
+    const int here = sched_getcpu();
+    others[0].cpu = others[1].cpu = here + 1;
+    without_neighbours.look();
+    if (own.cpu != here + 1) continue;
+    spreading.look();
+    has_gone = own.cpu != here + 1 && own.cpu == sched_getcpu() + 1;
+    EXPECT_EQ(usable_cpus(), usable);
+  }
+  EXPECT_TRUE(has_gone);
+}
+
+TEST(Sleepers, StayWhereTheyAreBound) {
+  const std::vector<int> usable = usable_cpus();
+  if (usable.size() < 2) GTEST_SKIP() << "one CPU";
+  SleepWord own{}, other{};
+  Spreading spreading(own, {&other}, usable_cpus, [](int) { return std::vector<int>{}; });
+  const Bound bound;
+  Bound::to({usable[1]});  // after it has looked where it may run
+  other.cpu = usable[1] + 1;
+  spreading.look();
+  EXPECT_EQ(own.cpu, usable[1] + 1);
+  EXPECT_EQ(usable_cpus(), std::vector{usable[1]});
 }
 
 class ThreadsTest : public testing::TestWithParam<std::tuple<int, int, std::size_t>> {};

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -28,7 +27,6 @@
 #include "topology/quota.hpp"
 #include "transport/shm/cma.hpp"
 #include "transport/shm/nonce.hpp"
-#include "transport/shm/sleepers.hpp"
 
 namespace omnes::interpose {
 
@@ -348,8 +346,12 @@ void let_ranks_sleep(World& w) {
     if (here && r != w.rank) others.push_back(w.sleep_words[r]);
   }
   const shm::WaitPolicy policy = w.waiting();
-  w.cpus = own_cpus();
-  if (policy.oversubscribed) shm::watch_sleepers(others, !policy.yields_reach || process().settings.async);
+  if (!policy.oversubscribed) return;
+  shm::watch_sleepers(others, !policy.yields_reach || process().settings.async);
+  if (process().threads) return;
+  shm::say_where_when_waking(w.own_sleep_word());
+  w.spreading = std::make_unique<shm::Spreading>(*w.own_sleep_word(), std::move(others), own_cpus,
+                                                 [](int cpu) { return near_cpus(cpu); });
 }
 
 }  // namespace
@@ -408,15 +410,12 @@ void free_worlds() {
 
 bool World::shares_cpu_now() const { return shm::share_cpu(*own_sleep_word(), sleep_words); }
 
-void World::spread_out() const {
-  shm::SleepWord& own = *own_sleep_word();
-  if (shm::emptier_cpu(own, sleep_words, cpus) < 0) return;
-  if (const int here = shm::say_where(own); !std::ranges::binary_search(near_, here)) {
-    near_.clear();
-    std::ranges::set_intersection(cpus, near_cpus(here), std::back_inserter(near_));
-    if (near_.empty()) near_ = cpus;
-  }
-  if (const int cpu = shm::emptier_cpu(own, sleep_words, near_); cpu >= 0) shm::go_to(cpu, own);
+void World::let_sleep(shm::WaitPolicy& policy) const {
+  policy.sleep_word = own_sleep_word();
+  if (!policy.sleep_word) return;
+  policy.by = this;
+  policy.shares_cpu = [](const void* by) { return static_cast<const World*>(by)->shares_cpu_now(); };
+  if (spreading) policy.spread_out = [](const void* by) { static_cast<const World*>(by)->spreading->look(); };
 }
 
 shm::Access World::access_to(int other) const {

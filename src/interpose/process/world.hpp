@@ -18,6 +18,7 @@
 #include "transport/shm/bulletin.hpp"
 #include "transport/shm/endpoint.hpp"
 #include "transport/shm/segment.hpp"
+#include "transport/shm/sleepers.hpp"
 #include "transport/shm/waiting.hpp"
 
 namespace omnes::interpose {
@@ -58,13 +59,14 @@ struct World : std::enable_shared_from_this<World> {
   bool yields_reach = true;      ///< the ranks that share CPUs with this one: those to which it yields them
   bool short_of_time = false;    ///< there are more ranks here than CPUs whose time their control group may use
   bool has_bulletins = false;    ///< of the ranks of this node, by which they tell each other something
-  std::vector<int> cpus;         ///< on which this rank may run, ascending
   /// By rank: where it sleeps; null: not on this node. Empty: nobody sleeps.
   std::vector<shm::SleepWord*> sleep_words;
   /// Says on which CPU this thread is, and whether another rank may be on the same.
   bool shares_cpu_now() const;
-  /// Has this thread, which was woken, on a near CPU with fewer ranks, if there is one. Only one thread at a time.
-  void spread_out() const;
+  /// How this rank, which shares CPUs, gets away from the others; null: several of its threads may be in MPI.
+  std::unique_ptr<shm::Spreading> spreading;
+  /// Has a rank that waits so sleep at its word, if it has one.
+  void let_sleep(shm::WaitPolicy& policy) const;
   shm::SleepWord* own_sleep_word() const { return sleep_words.empty() ? nullptr : sleep_words[rank]; }
   shm::Bulletin bulletin(int rank) const { return shm::Bulletin(common->layout().slot(rank, 0)); }
 
@@ -84,7 +86,6 @@ struct World : std::enable_shared_from_this<World> {
  private:
   mutable std::mutex mutex_;
   mutable std::map<int, std::shared_ptr<const shm::PeerHeap>> heaps_;  ///< by rank; null: cannot be mapped
-  mutable std::vector<int> near_;  ///< those of `cpus` that are near one another and where this rank was last
 };
 
 /// Collective over MPI_COMM_WORLD. Returns the host's error code.

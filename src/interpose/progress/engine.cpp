@@ -599,7 +599,7 @@ template <class Condition>
 static void progress_while(Condition condition) {
   shm::WaitPolicy policy = waiting();
   if (policy.oversubscribed) {
-    policy.sleep_word = sleep_word();
+    if (sleep_word()) world()->let_sleep(policy);
   } else if (process().settings.async) {
     policy.oversubscribed = true;  // the thread that this one waits for may be on the same CPU
   }

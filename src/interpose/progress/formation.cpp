@@ -156,13 +156,7 @@ void open_first_lanes(State& state, std::unique_ptr<Lanes> lanes) {
   if (number_here(state) == 0 && lanes->segment && lanes->segment->waits_for_all()) keep_reachable(lanes->segment);
   shm::WaitPolicy waiting = state.team->waiting();
   // Only where nothing but shared memory can bring news a rank may sleep.
-  if (lanes->segment && !state.messages) waiting.sleep_word = state.world->own_sleep_word();
-  if (waiting.sleep_word) {
-    waiting.by = state.world;
-    waiting.shares_cpu = [](const void* by) { return static_cast<const World*>(by)->shares_cpu_now(); };
-    // Of threads that wait at once nobody knows where they are.
-    if (!process().threads) waiting.spread_out = [](const void* by) { static_cast<const World*>(by)->spread_out(); };
-  }
+  if (lanes->segment && !state.messages) state.world->let_sleep(waiting);
   if (!has_hook()) waiting.longest_sleep = longest_sleep_unless_woken;
   waiting.poke = poke;
   state.team->wait_so(waiting);

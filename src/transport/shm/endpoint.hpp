@@ -301,12 +301,12 @@ class alignas(line_bytes) Endpoint {
   void wake(int rank) {
     if (fence_wakes_) [[unlikely]]
       std::atomic_thread_fence(std::memory_order_seq_cst);
-    wake_if_asleep(*peers_[rank].sleep_word, sleep_word());
+    wake_if_asleep(*peers_[rank].sleep_word);
   }
   void wake_others() {
     if (fence_wakes_) [[unlikely]]
       std::atomic_thread_fence(std::memory_order_seq_cst);
-    for (const std::int32_t rank : others_) wake_if_asleep(*peers_[rank].sleep_word, sleep_word());
+    for (const std::int32_t rank : others_) wake_if_asleep(*peers_[rank].sleep_word);
   }
 
   template <class Into>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace omnes::shm {
@@ -52,27 +53,53 @@ bool share_cpu(SleepWord& own, std::span<SleepWord* const> words) {
   });
 }
 
-int emptier_cpu(SleepWord& own, std::span<SleepWord* const> words, std::span<const int> cpus) {
-  std::array<int, CPU_SETSIZE> awake{};
-  const auto count = [&](int cpu) -> int& { return awake[std::clamp(cpu, 0, CPU_SETSIZE - 1)]; };
-  const int here = say_where(own);
-  ++count(here);
+// Begins behind this CPU, so that those who look on several CPUs at once find different ones.
+int emptier_cpu(int here, std::span<SleepWord* const> words, std::span<const int> cpus) {
+  constexpr int known_cpus = 1024;
+  if (here < 0 || here >= known_cpus) return -1;
+  std::array<int, known_cpus> awake{};
   for (const SleepWord* word : words) {
-    if (!word || word == &own || word->asleep() > 0) continue;
-    if (const int there = word->cpu.load(std::memory_order_relaxed); there > 0) ++count(there - 1);
+    const int cpu = word->cpu.load(std::memory_order_relaxed) - 1;
+    if (cpu >= 0 && cpu < known_cpus && word->asleep() == 0) ++awake[cpu];
   }
-  const auto least = std::ranges::min_element(cpus, {}, count);
-  return least != cpus.end() && count(*least) + 2 <= count(here) ? *least : -1;
+  int found = -1, least = awake[here];
+  const auto look_at = [&](int cpu) {
+    if (cpu < known_cpus && awake[cpu] < least) found = cpu, least = awake[cpu];
+  };
+  const auto behind = std::ranges::upper_bound(cpus, here);
+  std::for_each(behind, cpus.end(), look_at);
+  std::for_each(cpus.begin(), behind, look_at);
+  return found;
 }
 
-// It says so first: others that look meanwhile count it there.
-void go_to(int cpu, SleepWord& own) {
-  cpu_set_t usable, there;
-  if (sched_getaffinity(0, sizeof usable, &usable) != 0 || !CPU_ISSET(cpu, &usable)) return;
-  CPU_ZERO(&there);
-  CPU_SET(cpu, &there);
-  own.cpu.store(cpu + 1, std::memory_order_relaxed);
-  if (sched_setaffinity(0, sizeof there, &there) == 0) sched_setaffinity(0, sizeof usable, &usable);
+Spreading::Spreading(SleepWord& own, std::vector<SleepWord*> others, std::vector<int> (*usable)(),
+                     std::vector<int> (*near)(int cpu))
+    : own_(own), others_(std::move(others)), find_usable_(usable), find_near_(near), usable_(usable()) {}
+
+void Spreading::look() {
+  const int here = say_where(own_);
+  if (!may_move_ || emptier_cpu(here, others_, usable_) < 0) return;
+  usable_ = find_usable_();  // the program or its user may have bound it since
+  if (!std::ranges::binary_search(near_, here)) near_ = find_near_(here);
+  std::vector<int> near_usable;
+  std::ranges::set_intersection(usable_, near_.empty() ? usable_ : near_, std::back_inserter(near_usable));
+  if (const int there = emptier_cpu(here, others_, near_usable); there >= 0) go(here, there);
+}
+
+void Spreading::go(int here, int there) {
+  own_.cpu.store(there + 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // of two who go to one CPU at once, one sees the other
+  cpu_set_t before, only_there, now;
+  CPU_ZERO(&only_there);
+  CPU_SET(there, &only_there);
+  const bool emptier_yet = emptier_cpu(here, others_, std::span(&there, 1)) == there;
+  if (emptier_yet && sched_getaffinity(0, sizeof before, &before) == 0) {
+    may_move_ = sched_setaffinity(0, sizeof only_there, &only_there) == 0;
+    // Whoever has bound this thread meanwhile is not to be undone.
+    const bool still = may_move_ && sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, &only_there);
+    if (still && sched_setaffinity(0, sizeof before, &before) != 0) sched_setaffinity(0, sizeof before, &before);
+  }
+  say_where(own_);
 }
 
 }  // namespace omnes::shm

@@ -37,10 +37,29 @@ inline void wake_sleepers() {
 /// Says which CPU this thread is on, and whether one of those may be on the same. `own` may be among them.
 bool share_cpu(SleepWord& own, std::span<SleepWord* const> words);
 
-/// Says which CPU this thread is on, and of some CPUs the one where the fewest of those are awake, if there are two fewer than on its own, itself among them;
-/// else -1.
-int emptier_cpu(SleepWord& own, std::span<SleepWord* const> words, std::span<const int> cpus);
-/// Moves this thread there, and says so. It may run on the same CPUs as before, and stays if that is none of them.
-void go_to(int cpu, SleepWord& own);
+/// The CPU among these (ascending) where fewer of those words' owners are awake than on this one; -1: none.
+int emptier_cpu(int here, std::span<SleepWord* const> words, std::span<const int> cpus);
+
+/// How a rank that shares CPUs with others of its node gets away from them. For one thread of a process.
+class Spreading {
+ public:
+  /// `usable` returns the CPUs on which this thread may run, `near` those that are near one of them, itself among them, or
+  /// none if that is not known; both ascending.
+  Spreading(SleepWord& own, std::vector<SleepWord*> others, std::vector<int> (*usable)(),
+            std::vector<int> (*near)(int cpu));
+  /// This thread was woken. Says where it is, and goes to a near CPU on which fewer of the others are awake than here, if
+  /// there is one. It may run on the same CPUs as before.
+  void look();
+
+ private:
+  void go(int here, int there);
+
+  SleepWord& own_;
+  const std::vector<SleepWord*> others_;
+  std::vector<int> (*const find_usable_)();
+  std::vector<int> (*const find_near_)(int cpu);
+  std::vector<int> usable_, near_;  // when last looked at; near_: to the CPU on which it was then
+  bool may_move_ = true;
+};
 
 }  // namespace omnes::shm

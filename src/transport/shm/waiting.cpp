@@ -46,6 +46,8 @@ constexpr std::int64_t nap =
 // Who was woken for what the host has got is likely to be asked again: a round trip of its messages and some computing.
 constexpr std::int64_t awake_when_woken = 100'000;  // ns
 
+std::atomic<SleepWord*> waker{nullptr};
+
 class RealSystem final : public System {
  public:
   std::int64_t now() override {
@@ -115,7 +117,7 @@ void Waiter::pause_longer() {
   if (n == spins) {
     const std::int64_t now = policy_.system->now();
     note_long(now);
-    if (policy_.sleep_word) say_where(*policy_.sleep_word);
+    if (policy_.spread_out) say_where(*policy_.sleep_word);
     sleep_from_ = now + policy_.sleep_after;
     if (next_look_ == 0) next_look_ = now + yields_without_looks;
   }
@@ -189,7 +191,7 @@ void Waiter::yield_or_sleep() {
     look_at_host();
     std::atomic<std::uint32_t>& word = policy_.sleep_word->word;
     const std::uint32_t now = word.load(std::memory_order_relaxed);
-    say_where(*policy_.sleep_word);
+    if (policy_.spread_out) say_where(*policy_.sleep_word);
     if (SleepWord::wake_ups(now) == wake_ups_) system.sleep(word, now, policy_.longest_sleep);
     if (was_woken()) {  // look, then announce anew
       withdraw();
@@ -268,13 +270,15 @@ int say_where(SleepWord& own) {
   return here;
 }
 
-void wake_sleeper(SleepWord& word, SleepWord* own) {
+void say_where_when_waking(SleepWord* own) { waker.store(own, std::memory_order_relaxed); }
+
+void wake_sleeper(SleepWord& word) {
   std::uint32_t now = word.word.load(std::memory_order_relaxed);
   do {
     if (now % SleepWord::one_wake_up == 0) return;  // another has woken them
   } while (!word.word.compare_exchange_weak(now, (SleepWord::wake_ups(now) + 1) * SleepWord::one_wake_up,
                                             std::memory_order_relaxed));
-  if (own) say_where(*own);
+  if (SleepWord* const own = waker.load(std::memory_order_relaxed)) say_where(*own);
   syscall(SYS_futex, &word.word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 

@@ -32,8 +32,8 @@ namespace omnes::shm {
 struct alignas(64) SleepWord {
   static constexpr std::uint32_t one_wake_up = 1U << 16;
   std::atomic<std::uint32_t> word;  ///< the owner's threads that sleep or are about to, and 65536 times the wake-ups
-  std::atomic<int>
-      cpu;  ///< where the owner was when it last waited for long, slept or woke another, and 1; 0: not known
+  /// Where the owner was when it last waited for long, slept or woke another, and 1; 0: not known.
+  std::atomic<int> cpu;
 
   static std::uint32_t wake_ups(std::uint32_t word) { return word / one_wake_up; }
   std::uint32_t asleep() const { return word.load(std::memory_order_relaxed) % one_wake_up; }
@@ -71,7 +71,8 @@ struct WaitPolicy {
   bool may_nap = true;                           ///< false: with a CPU of its own it spins, whoever else wants that
   SleepWord* sleep_word = nullptr;               ///< own; null: never sleep
   bool (*shares_cpu)(const void* by) = nullptr;  ///< another rank may want the CPU that this one is on; null: it may
-  void (*spread_out)(const void* by) = nullptr;  ///< to a CPU with fewer ranks, if there is one; null: stays
+  /// Says where it is, and goes to a CPU with fewer ranks, if there is one; null: neither.
+  void (*spread_out)(const void* by) = nullptr;
   const void* by = nullptr;
   const std::atomic<int>* others = nullptr;  ///< of things that may come by other ways: while there are any, no sleep
   std::int64_t sleep_after = 2'000'000;      ///< ns of yielding; time slices are longer, computing phases much longer
@@ -150,16 +151,18 @@ class Waiter {
   std::int64_t least_look_ = 0;    // ns; what a look has taken that found nothing to do; 0: none yet
 };
 
-/// This thread is its owner's. Returns the CPU on which it is.
+/// This thread is on this CPU, which is returned: only where one thread of the owner waits and wakes.
 int say_where(SleepWord& own);
+/// From now on who wakes others says where it is. Null: does not.
+void say_where_when_waking(SleepWord* own);
 
-/// Wakes all who sleep on this word: its owner's threads. `own` is this process's; null: not known.
-void wake_sleeper(SleepWord& word, SleepWord* own = nullptr);
+/// Wakes all who sleep on this word: its owner's threads.
+void wake_sleeper(SleepWord& word);
 /// Returns whether anybody slept.
-inline bool wake_if_asleep(SleepWord& word, SleepWord* own = nullptr) {
+inline bool wake_if_asleep(SleepWord& word) {
   if (word.asleep() == 0) [[likely]]
     return false;
-  wake_sleeper(word, own);
+  wake_sleeper(word);
   return true;
 }
 
