@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/processor.hpp"
+#include "topology/whereabouts.hpp"
 #include "transport/shm/copy.hpp"
 #include "transport/shm/endpoint.hpp"
 #include "transport/shm/sleepers.hpp"
@@ -694,19 +695,10 @@ TEST(Sleepers, AreWokenWhenAsked) {
   watch_sleepers({}, false);
 }
 
-std::vector<int> usable_cpus() {
-  cpu_set_t usable;
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &usable)) cpus.push_back(cpu);
-  return cpus;
-}
-
 /// The CPUs on which this thread may run again in the end.
 class Bound {
  public:
-  Bound() : usable_(usable_cpus()) {}
+  Bound() : usable_(own_cpus()) {}
   ~Bound() { to(usable_); }
   static void to(const std::vector<int>& cpus) {
     cpu_set_t set;
@@ -722,7 +714,7 @@ class Bound {
 };
 
 TEST(Sleepers, SayWhetherOthersAreOnTheSameCpu) {
-  const std::vector<int> cpus = usable_cpus();
+  const std::vector<int> cpus = own_cpus();
   if (cpus.size() < 2) GTEST_SKIP() << "one CPU";
   const Bound bound;
   SleepWord words[3]{};
@@ -761,13 +753,13 @@ TEST(Sleepers, KnowACpuWhereFewerAreAwake) {
 }
 
 TEST(Sleepers, GoToAnEmptierCpuAndMayRunWhereTheyCould) {
-  const std::vector<int> usable = usable_cpus();
+  const std::vector<int> usable = own_cpus();
   if (usable.size() < 2) GTEST_SKIP() << "one CPU";
   SleepWord own{}, others[2]{};
   const auto near_all = [](int) { return std::vector<int>{}; };
   const auto near_itself = [](int cpu) { return std::vector<int>{cpu}; };
-  Spreading spreading(own, {&others[0], &others[1]}, usable_cpus, near_all);
-  Spreading without_neighbours(own, {&others[0], &others[1]}, usable_cpus, near_itself);
+  Spreading spreading(own, {&others[0], &others[1]}, own_cpus, near_all);
+  Spreading without_neighbours(own, {&others[0], &others[1]}, own_cpus, near_itself);
   bool has_gone = false;
   for (int tries = 0; tries < 1000 && !has_gone; ++tries) {  // the kernel may move this thread, too
     const int here = sched_getcpu();
@@ -776,22 +768,22 @@ TEST(Sleepers, GoToAnEmptierCpuAndMayRunWhereTheyCould) {
     if (own.cpu != here + 1) continue;
     spreading.look();
     has_gone = own.cpu != here + 1 && own.cpu == sched_getcpu() + 1;
-    EXPECT_EQ(usable_cpus(), usable);
+    EXPECT_EQ(own_cpus(), usable);
   }
   EXPECT_TRUE(has_gone);
 }
 
 TEST(Sleepers, StayWhereTheyAreBound) {
-  const std::vector<int> usable = usable_cpus();
+  const std::vector<int> usable = own_cpus();
   if (usable.size() < 2) GTEST_SKIP() << "one CPU";
   SleepWord own{}, other{};
-  Spreading spreading(own, {&other}, usable_cpus, [](int) { return std::vector<int>{}; });
+  Spreading spreading(own, {&other}, own_cpus, [](int) { return std::vector<int>{}; });
   const Bound bound;
   Bound::to({usable[1]});  // after it has looked where it may run
   other.cpu = usable[1] + 1;
   spreading.look();
   EXPECT_EQ(own.cpu, usable[1] + 1);
-  EXPECT_EQ(usable_cpus(), std::vector{usable[1]});
+  EXPECT_EQ(own_cpus(), std::vector{usable[1]});
 }
 
 class ThreadsTest : public testing::TestWithParam<std::tuple<int, int, std::size_t>> {};

@@ -408,13 +408,14 @@ void free_worlds() {
   }
 }
 
-bool World::shares_cpu_now() const { return shm::share_cpu(*own_sleep_word(), sleep_words); }
-
 void World::let_sleep(shm::WaitPolicy& policy) const {
   policy.sleep_word = own_sleep_word();
   if (!policy.sleep_word) return;
   policy.by = this;
-  policy.shares_cpu = [](const void* by) { return static_cast<const World*>(by)->shares_cpu_now(); };
+  policy.shares_cpu = [](const void* by) {
+    const World& self = *static_cast<const World*>(by);
+    return shm::share_cpu(*self.own_sleep_word(), self.sleep_words);
+  };
   if (spreading) policy.spread_out = [](const void* by) { static_cast<const World*>(by)->spreading->look(); };
 }
 

@@ -61,8 +61,6 @@ struct World : std::enable_shared_from_this<World> {
   bool has_bulletins = false;    ///< of the ranks of this node, by which they tell each other something
   /// By rank: where it sleeps; null: not on this node. Empty: nobody sleeps.
   std::vector<shm::SleepWord*> sleep_words;
-  /// Says on which CPU this thread is, and whether another rank may be on the same.
-  bool shares_cpu_now() const;
   /// How this rank, which shares CPUs, gets away from the others; null: several of its threads may be in MPI.
   std::unique_ptr<shm::Spreading> spreading;
   /// Has a rank that waits so sleep at its word, if it has one.

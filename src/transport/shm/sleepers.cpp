@@ -55,16 +55,15 @@ bool share_cpu(SleepWord& own, std::span<SleepWord* const> words) {
 
 // Begins behind this CPU, so that those who look on several CPUs at once find different ones.
 int emptier_cpu(int here, std::span<SleepWord* const> words, std::span<const int> cpus) {
-  constexpr int known_cpus = 1024;
-  if (here < 0 || here >= known_cpus) return -1;
-  std::array<int, known_cpus> awake{};
+  if (here < 0 || here >= CPU_SETSIZE) return -1;
+  std::array<int, CPU_SETSIZE> awake{};
   for (const SleepWord* word : words) {
     const int cpu = word->cpu.load(std::memory_order_relaxed) - 1;
-    if (cpu >= 0 && cpu < known_cpus && word->asleep() == 0) ++awake[cpu];
+    if (cpu >= 0 && cpu < CPU_SETSIZE && word->asleep() == 0) ++awake[cpu];
   }
   int found = -1, least = awake[here];
   const auto look_at = [&](int cpu) {
-    if (cpu < known_cpus && awake[cpu] < least) found = cpu, least = awake[cpu];
+    if (cpu < CPU_SETSIZE && awake[cpu] < least) found = cpu, least = awake[cpu];
   };
   const auto behind = std::ranges::upper_bound(cpus, here);
   std::for_each(behind, cpus.end(), look_at);
