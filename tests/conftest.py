@@ -12,14 +12,17 @@ import pytest
 from launching import compile_c, the_mpi
 from omnes.launching.mpi import Mpi
 
-# Open MPI 5 waits for a second in each MPI_Init while libfabric looks for what is not there.
-os.environ.setdefault("OMPI_MCA_btl", "^ofi")
+# Open MPI 5 may wait for a second in each MPI_Init while libfabric looks for what is not there, and computes, too.
+NO_FABRICS = ("OMPI_MCA_btl", "OMPI_MCA_mtl")
+for name in NO_FABRICS:
+    os.environ.setdefault(name, "^ofi")
 
 
 @pytest.fixture
 def to_measure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For what measures MPIs as they are, and refuses to do so under such a variable."""
-    monkeypatch.delenv("OMPI_MCA_btl")
+    """For what measures MPIs as they are, and refuses to do so under such variables."""
+    for name in NO_FABRICS:
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="session", params=["openmpi", "mpich"])
