@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cli import fails
 from omnes.errors import OmnesError
 from omnes.launching import arguments
 
@@ -21,6 +22,7 @@ OWN = {"-n": 1, "--stats": 0, "--stats-json": 1, "--mpirun": 1}
         ("--map-by core -n 2 --stats ./app", "-n 2 --stats", "--map-by core", "./app"),
         ("--mca btl self,sm ./app", "", "--mca btl self,sm", "./app"),
         ("-genv A 1 -x B=2 ./app", "", "-genv A 1 -x B=2", "./app"),
+        ("-genv A=1 -env B=2 ./app", "", "-genv A=1 -env B=2", "./app"),
         ("--map-by=core ./app", "", "--map-by=core", "./app"),
         ("--oversubscribe app", "", "--oversubscribe", "app"),
         ("--unknown value-that-cannot-start ./app", "", "--unknown value-that-cannot-start", "./app"),
@@ -36,6 +38,7 @@ OWN = {"-n": 1, "--stats": 0, "--stats-json": 1, "--mpirun": 1}
             "./app",
         ),
         ("srun -N 2 --stats -n 4 ./app", "--mpirun srun -n 4", "-N 2 --stats", "./app"),
+        ("srun -q debug -H -n 4 ./app", "--mpirun srun -n 4", "-q debug -H", "./app"),
         ("mpiexec -n 1 ./app : -n 1 ./other", "--mpirun mpiexec -n 1", "", "./app : -n 1 ./other"),
         ("mpiexec --version", "", "", "mpiexec --version"),
         ("--mpirun a mpirun -n 4 ./app", "--mpirun a", "", "mpirun -n 4 ./app"),
@@ -59,3 +62,8 @@ def test_what_cannot_be_split(words, complaint):
     with pytest.raises(OmnesError) as error:
         arguments.split(words.split(), OWN)
     assert error.value.message == complaint
+
+
+@pytest.mark.parametrize("command", ["compare --tolerance", "check-guidelines --tolerance", "regret --above"])
+def test_nan_is_no_number(command):
+    assert "'nan' is no number" in fails(*command.split(), "nan", "x")

@@ -47,6 +47,12 @@ def test_the_program_decides_the_mpi(build, mpi):
     assert "LD_PRELOAD" not in " ".join(dry_run("--no-omnes", "-n", 2, program))
 
 
+def test_the_stock_mpi_is_without_an_omnes_that_is_preloaded_anyway(build, mpi, tmp_path):
+    given = {"LD_PRELOAD": f"libm.so.6 {libraries.path(mpi.family)}", "OMNES_STATS": str(tmp_path)}
+    done = run_cli("run", "--no-omnes", "-n", 1, build("exits", mpi), environment=given)
+    assert (done.returncode, done.stdout, list(tmp_path.iterdir())) == (0, "sum 0 \n", []), done.stderr
+
+
 def test_a_command_that_starts_the_program(build, mpi, tmp_path):
     """What decides the MPI is the program, whatever starts it."""
     program = build("exits", mpi)
@@ -82,6 +88,46 @@ def test_what_a_command_starts_by_a_launcher(build, mpi, tmp_path):
     done = run_cli("run", "sh", "-c", f"{mpi.launcher} --version", environment=path)
     assert (done.returncode, done.stderr.count("nothing ran on omnes")) == (0, 1), done.stderr
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["job.sh", "mpiexec"]
+
+
+def test_a_command_keeps_its_path_and_its_folder_to_itself(build, mpi, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/solver").symlink_to(build("exits", mpi))
+    (tmp_path / "random.py").write_text("raise SystemExit('not a module of omnes')\n")
+    script = tmp_path / "job.sh"
+    script.write_text(f"#!/bin/sh\ncd {tmp_path}\nPATH=$PWD/bin:$PATH\n{mpi.launcher.name} -n 1 solver 7\n")
+    script.chmod(0o755)
+    path = {"PATH": f"{mpi.launcher.parent}:{os.environ['PATH']}"}
+    done = run_cli("run", "--stats", script, environment=path)
+    assert (done.returncode, done.stdout) == (7, "sum 0 \n") and "omnes ran all" in done.stderr, done.stderr
+
+
+def test_what_is_of_no_known_mpi_runs_as_it_is_in_a_script(tmp_path):
+    (tmp_path / "srun").write_text('#!/bin/sh\nshift 2\nexec "$@"\n')
+    (tmp_path / "srun").chmod(0o755)
+    script = tmp_path / "job.sh"
+    script.write_text("#!/bin/sh\nsrun -n 1 echo staged\n")
+    script.chmod(0o755)
+    done = run_cli("run", script, environment={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert (done.returncode, done.stdout) == (0, "staged\n"), done.stderr
+    assert done.stderr.count("runs without omnes") == 1, done.stderr
+
+
+@pytest.mark.parametrize(
+    "line", ["${MPIRUN:-mpirun} -n 2 a", '"$(which mpirun)" -n 2 a', "mpirun -n 2 a", "exec 'srun' a"]
+)
+def test_scripts_that_name_a_launcher_are_started_once(tmp_path, line):
+    script = tmp_path / "job.sh"
+    script.write_text(f"#!/bin/sh\n{line}\n")
+    script.chmod(0o755)
+    assert dry_run(script)[0] == str(script)
+
+
+def test_ctest_is_started_once(tmp_path):
+    """Also where it is a program in Python."""
+    (tmp_path / "ctest").write_text(f"#!{sys.executable}\n")
+    (tmp_path / "ctest").chmod(0o755)
+    assert dry_run(tmp_path / "ctest")[0] == str(tmp_path / "ctest")
 
 
 def test_scripts_that_only_speak_of_a_launcher_are_started_by_one(tmp_path):
@@ -203,6 +249,11 @@ def test_the_wrong_launcher_is_refused(build, mpi):
     other = "mpich" if mpi.open_mpi else "openmpi"
     message = fails("run", "--mpirun", str(the_mpi(other).launcher), "-n", "2", str(build("exits", mpi)))
     assert f"which is of family {mpi.family}" in message
+
+
+def test_a_report_that_is_not_whole_counts_as_none(tmp_path):
+    (tmp_path / "rank-0.json").write_text("{")
+    assert statistics.merge(tmp_path) is None
 
 
 def test_statistics_and_exit_code(build, mpi, tmp_path):

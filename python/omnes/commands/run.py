@@ -72,6 +72,7 @@ class RunCommand(click.Command):
     metavar="PATH",
     help="This launcher (or MPI prefix) instead of the one that belongs to the program.",
 )
+@click.option("--lenient", is_flag=True, hidden=True, help="What is of no known MPI runs without omnes.")
 @click.option("--verbose", is_flag=True, help="Show what is launched and why, then launch it.")
 @click.option("--dry-run", is_flag=True, help="Show it, and launch nothing.")
 @click.pass_context
@@ -89,6 +90,7 @@ def command(
     check_results: bool,
     no_omnes: bool,
     launcher: str | None,
+    lenient: bool,
     verbose: bool,
     dry_run: bool,
 ) -> None:
@@ -156,6 +158,7 @@ def command(
             notices=None if want_report else folder,
             yields=not no_omnes,
             found=found,
+            lenient=lenient,
         )
         for line in [*([] if no_omnes else _checked_settings()), *prepared.warnings]:
             click.echo(f"omnes: {line}", err=True)

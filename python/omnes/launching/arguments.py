@@ -34,6 +34,8 @@ _TAKES = {
     **{dashes + name: count for count, names in _LONG.items() for name in names.split() for dashes in ("-", "--")},
     **{name: count for count, names in _SHORT.items() for name in names.split()},
 }
+_OF_SRUN = {"-q": 1, "-H": 0}  # a quality of service, and to wait; with the others to be quiet, and hosts
+_VARIABLES = ("-genv", "--genv", "-env", "--env")  # NAME VALUE, or NAME=VALUE
 
 
 _OF_MANAGERS = ("srun", "aprun", "ibrun", "jsrun")
@@ -55,7 +57,8 @@ def split(words: Sequence[str], own_options: Mapping[str, int]) -> Arguments:
     result = _split(words, own_options)
     if result.program and _names_a_launcher(result, own_options):
         launcher, *rest = result.program
-        behind = _split(rest, {name: own_options[name] for name in _RANKS if name in own_options})
+        takes = {**_TAKES, **_OF_SRUN} if os.path.basename(launcher) == "srun" else _TAKES
+        behind = _split(rest, {name: own_options[name] for name in _RANKS if name in own_options}, takes)
         if not behind.program:  # mpirun --version
             return result
         result.own += [LAUNCHER_OPTION, launcher, *behind.own]
@@ -78,7 +81,7 @@ def asks_for_hosts(launcher: str) -> bool:
     return os.path.basename(launcher) in _OF_MANAGERS
 
 
-def _split(words: Sequence[str], own_options: Mapping[str, int]) -> Arguments:
+def _split(words: Sequence[str], own_options: Mapping[str, int], takes: Mapping[str, int] = _TAKES) -> Arguments:
     result = Arguments()
     rest = list(words)
     while rest:
@@ -90,7 +93,7 @@ def _split(words: Sequence[str], own_options: Mapping[str, int]) -> Arguments:
         if name in own_options:
             take, into = (0 if equals else own_options[name]), result.own
         elif word.startswith("-"):
-            take, into = (0 if equals else _take(word, rest)), result.launcher
+            take, into = (0 if equals else _take(word, rest, takes)), result.launcher
         else:
             result.program = [word, *rest]
             break
@@ -102,9 +105,11 @@ def _split(words: Sequence[str], own_options: Mapping[str, int]) -> Arguments:
     return result
 
 
-def _take(option: str, rest: Sequence[str]) -> int:
-    if option in _TAKES:
-        return _TAKES[option]
+def _take(option: str, rest: Sequence[str], takes: Mapping[str, int]) -> int:
+    if option in _VARIABLES and rest and "=" in rest[0]:
+        return 1
+    if option in takes:
+        return takes[option]
     if not rest or rest[0].startswith("-"):
         return 0
     word = rest[0]

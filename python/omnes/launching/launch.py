@@ -71,16 +71,24 @@ def prepare(
     notices: str | None = None,
     yields: bool | None = None,
     found: linkage.Program | None = None,
+    lenient: bool = False,
 ) -> Launch:
     """The launch of a program (words: its path and arguments). `variables` reach every rank.
 
     `on_cluster`: it will run on an emulated cluster, which sees to it that ranks yield. `notices`: the folder where
     ranks say that the program is of another family, where that is possible: it was taken from the launcher. `yields`:
     whether ranks that share CPUs yield; None: with omnes. `found`: by linkage.inspect_command(), where that was asked.
+    `lenient`: what is of no known MPI runs without omnes.
     """
     found = found or linkage.inspect_command(words, os.environ)
     chosen, family = _choose_mpi(found, launcher)
     launch = Launch(chosen, family, [str(chosen.launcher)], chosen.environment(os.environ), [found.looked_at])
+    if with_omnes and family is None:
+        unknown = f"cannot tell the MPI family: {found.looked_at}, and {chosen.launcher} is of no known MPI"
+        if not lenient:
+            raise OmnesError(unknown)
+        launch.warnings.append(f"{unknown}: runs without omnes")
+        with_omnes = False
     launch.command += _permissions(chosen, ranks, launcher_options)
     if ranks is not None:
         launch.command += ["-n", str(ranks)]
@@ -91,8 +99,8 @@ def prepare(
     if yielding:
         passed.update({name: value for name, value in chosen.yielding.items() if name not in os.environ})
     passed.update(variables or {})
+    earlier, others = _without_omnes(os.environ.get("LD_PRELOAD", ""))
     if with_omnes:
-        earlier, others = _without_omnes(os.environ.get("LD_PRELOAD", ""))
         launch.warnings += [
             f"LD_PRELOAD names {path}, for {libraries.FAMILIES[of]}; {found.looked_at}: left out"
             for path, of in others
@@ -100,8 +108,7 @@ def prepare(
         ]
         if yielding and chosen.kind == "hydra":
             launch.environment["LD_PRELOAD"] = _preload([libraries.session()], earlier)
-        if family is None:
-            raise OmnesError(f"cannot tell the MPI family: {found.looked_at}, and {chosen.launcher} is of no known MPI")
+        assert family is not None
         preload = [libraries.require(family)]
         if passed.get("OMNES_HEAP") == "shared":
             preload.insert(0, libraries.heap())
@@ -111,6 +118,8 @@ def prepare(
         tools = [word for word in earlier if linkage.replaces_mpi(linkage.preloaded(word, os.environ))]
         first = [found.sanitizer] if found.sanitizer else []
         passed["LD_PRELOAD"] = _preload([*first, *tools, *preload], [word for word in earlier if word not in tools])
+    elif others:
+        launch.environment["LD_PRELOAD"] = _preload([], earlier)
     launch.command += launcher_options
     launch.command += _with_variables(chosen, passed, [_as_launched(words[0]), *words[1:]])
     return launch
@@ -121,7 +130,7 @@ def _preload(paths: Sequence[str | Path], earlier: Sequence[str]) -> str:
 
 
 def _without_omnes(preloaded: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """What LD_PRELOAD names, and apart from it our own libraries with their families: the right one is added anyway."""
+    """What LD_PRELOAD names, and apart from it our own libraries with their families: the right one is added where it is wanted."""
     words = [word for word in re.split("[: ]", preloaded) if word]
     ours = {str(libraries.path(family).name): family for family in libraries.FAMILIES}
     others = [(word, ours[os.path.basename(word)]) for word in words if os.path.basename(word) in ours]

@@ -17,7 +17,12 @@ from pathlib import Path
 from omnes.launching import arguments, launch, linkage
 
 _USED = "used"
-_IN_A_SCRIPT = re.compile(rf"(?<![\w.-])({arguments.LAUNCHER.pattern})(?=[\s\"']|$)")
+# As `python -m omnes`, but not looking for Python's modules in the folder where the command runs.
+_OMNES = "import sys; sys.path = list(filter(None, sys.path)); from omnes.cli import main; main(prog_name='omnes')"
+# mpirun, "mpirun", ${MPIRUN:-mpirun}, $(which mpirun)
+_NAME = rf"({arguments.LAUNCHER.pattern})"
+_IN_A_SCRIPT = re.compile(rf"((?<![\w.-])|(?<=:-)){_NAME}(?=[\s\"'}};]|$)|\$\((which|command -v|type -p) {_NAME}\)")
+_STARTS_OTHERS = ("ctest",)  # whatever it is made of
 
 
 def starts_launchers(words: Sequence[str], found: linkage.Program, environment: Mapping[str, str]) -> bool:
@@ -26,6 +31,8 @@ def starts_launchers(words: Sequence[str], found: linkage.Program, environment: 
     `found`: by linkage.inspect_command().
     """
     first = linkage.locate(words[0], environment)
+    if first.name in _STARTS_OTHERS:
+        return True
     if found.family is not None and found.path == first:  # of mpi4py: what it says of mpirun is for its readers
         return False
     return _names_a_launcher(first) if linkage.is_script(first) else found.family is None
@@ -42,7 +49,7 @@ def run(words: Sequence[str], options: Sequence[str], environment: Mapping[str, 
     with tempfile.TemporaryDirectory(prefix=".omnes-launchers-") as name:
         folder = Path(name)
         for launcher in _launchers(environment):
-            _write(folder / launcher.name, launcher, options, environment)
+            _write(folder / launcher.name, launcher, options)
         path = f"{folder}:{environment.get('PATH', os.defpath)}"
         code = launch.supervise([str(linkage.locate(words[0], environment)), *words[1:]], {**environment, "PATH": path})
         return code, (folder / _USED).exists()
@@ -63,10 +70,17 @@ def _launchers(environment: Mapping[str, str]) -> Iterator[Path]:
                 yield path
 
 
-def _write(shim: Path, launcher: Path, options: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Launchers start others by their names: these are not to come here again."""
-    words = [sys.executable, "-m", "omnes", "run", *options, str(launcher)]
-    path = shlex.quote(environment.get("PATH", os.defpath))
-    used = shlex.quote(str(shim.parent / _USED))
-    shim.write_text(f'#!/bin/sh\nPATH={path}\n: > {used}\nexec {shlex.join(words)} "$@"\n')
+def _write(shim: Path, launcher: Path, options: Sequence[str]) -> None:
+    """Launchers start others by their names: these are not to come here again. The rest of the command's PATH stays."""
+    words = [sys.executable, "-c", _OMNES, "run", "--lenient", *options, str(launcher)]
+    folder, used = shlex.quote(str(shim.parent)), shlex.quote(str(shim.parent / _USED))
+    shim.write_text(f"""#!/bin/sh
+rest=$PATH: PATH=
+while [ -n "$rest" ]; do
+  [ "${{rest%%:*}}" = {folder} ] || PATH=$PATH${{PATH:+:}}${{rest%%:*}}
+  rest=${{rest#*:}}
+done
+: > {used}
+exec {shlex.join(words)} "$@"
+""")
     shim.chmod(0o755)

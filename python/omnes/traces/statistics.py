@@ -40,7 +40,7 @@ PROFILE = {"format": "omnes profile", "version": 1}
 def merge(folder: Path) -> dict[str, Any] | None:
     """The report of all ranks that left a file; None when none did."""
     # The names of programs in it may be any bytes.
-    ranks = [json.loads(file.read_text("utf-8", "replace")) for file in sorted(folder.glob("rank-*.json"))]
+    ranks = [one for file in sorted(folder.glob("rank-*.json")) if (one := _of_rank(file)) is not None]
     if not ranks:
         return None
     return {
@@ -58,6 +58,15 @@ def merge(folder: Path) -> dict[str, Any] | None:
         "notes": sorted({note for rank in ranks for note in rank["notes"]}),
         **shares.of_ranks(ranks),
     }
+
+
+def _of_rank(file: Path) -> dict[str, Any] | None:
+    """None where it is not whole: the rank was killed, or the disk is full."""
+    try:
+        found = json.loads(file.read_text("utf-8", "replace"))
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _sum(ranks: list[dict[str, Any]], section: str, key_names: tuple[str, ...]) -> list[dict[str, Any]]:
