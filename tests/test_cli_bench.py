@@ -11,10 +11,11 @@ import pytest
 
 from cli import fails, omnes
 from launching import YIELDING
-from omnes.bench import overlap, timing
+from omnes.bench import contenders, overlap, timing
 from omnes.bench.job import JobSpec, WrongResult
 from omnes.bench.session import FORMS, OPERATIONS, REDUCING, WITH_COUNTS
 from omnes.bench.timing import Cell, Samples, checked, ratio
+from omnes.errors import OmnesError
 from omnes.launching.mpi import Mpi
 
 
@@ -199,6 +200,16 @@ def test_errors_are_one_line(words, complaint):
 def test_what_omnes_refuses_is_said(mpi):
     said = fails("bench", "bcast", "-n", "2", "--mpi", str(mpi.prefix), "--variant", "odd:OMNES_WAIT=sleep")
     assert "the odd job" in said and 'OMNES_WAIT: "sleep" is not valid; valid: auto, spin, yield' in said
+
+
+def test_jobs_have_names_of_their_own():
+    mpis = [Mpi(Path(f"/opt/{folder}/bin/mpirun"), "prrte", "Open MPI", "5.0.8") for folder in ("a", "b")]
+    assert [spec.name for spec in contenders.jobs(mpis, False, [])] == [
+        f"{way} Open MPI 5.0.8 by {of.launcher}" for of in mpis for way in ("stock", "omnes")
+    ]
+    for peer in ("tuned:A=1", "omnes:A=1"):
+        with pytest.raises(OmnesError, match="two jobs have one name"):
+            contenders.jobs(mpis[:1], False, ["tuned:A=2", peer])
 
 
 def test_the_ratio_is_taken_within_rounds():

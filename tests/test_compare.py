@@ -95,6 +95,11 @@ def test_wrong_words_are_one_line(mpi, build, words, code, says):
     assert says in done.stderr and done.stderr.strip().count("\n") == 0
 
 
+def test_figures_are_above_0(mpi, build):
+    done = compare([build("compared", mpi), "reads"], "--figure", r"read: (\d+)", stdin="0\n", code=1)
+    assert "stock: --figure: 'read: 0': ratios are of numbers above 0" in done.stderr
+
+
 def test_says_that_a_program_fails(mpi, build):
     done = compare([build("compared", mpi), "fails"], code=1)
     assert "stock: exit code 3" in done.stderr

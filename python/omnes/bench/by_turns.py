@@ -166,9 +166,12 @@ def _figure(task: Task, side: Side, text: str) -> float | None:
     if not found:
         raise OmnesError(f"{side.name}: nothing in the output matches --figure '{task.figure.pattern}'")
     try:
-        return _number(found[-1][1 if task.figure.groups else 0])
+        value = _number(found[-1][1 if task.figure.groups else 0])
     except ValueError:
         raise OmnesError(f"--figure: '{found[-1][0]}' is no number; group its digits: 'time: ([0-9.]+)'") from None
+    if not 0 < value < math.inf:
+        raise OmnesError(f"{side.name}: --figure: '{found[-1][0]}': ratios are of numbers above 0")
+    return value
 
 
 # What was printed.

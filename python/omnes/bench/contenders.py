@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from omnes.bench.job import JobSpec
-from omnes.errors import OmnesError
+from omnes.errors import OmnesError, UsageError
 from omnes.launching.mpi import Mpi
 
 # What omnes comes with, whatever table and machine file the user has.
@@ -18,8 +18,7 @@ def jobs(
 ) -> list[JobSpec]:
     """For each MPI: stock, stock tuned for shared CPUs (when they are), the peers, omnes, its variants."""
     specs: list[JobSpec] = []
-    for mpi in mpis:
-        of = "" if len(mpis) == 1 else f" {mpi.name}"
+    for mpi, of in _told_apart(mpis):
         stock = f"stock{of}"
         specs.append(JobSpec(stock, mpi))
         if oversubscribed and mpi.yielding:
@@ -31,18 +30,28 @@ def jobs(
         for variant in variants:
             name, variables = named_settings(variant, "peer")
             specs.append(JobSpec(f"{name}{of}", mpi, with_omnes=True, variables=variables, baseline=stock))
+    names = [spec.name for spec in specs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"two jobs have one name: {twice}; there are {', '.join(dict.fromkeys(names))}")
     return specs
 
 
 def with_table(mpis: Sequence[Mpi], table: Path) -> list[JobSpec]:
     """For each MPI: omnes with the compiled-in table only, and with this one in front of it."""
     specs: list[JobSpec] = []
-    for mpi in mpis:
-        of = "" if len(mpis) == 1 else f" {mpi.name}"
+    for mpi, of in _told_apart(mpis):
         tuned = {**COMPILED_IN, "OMNES_TABLE": str(table.resolve())}
         specs.append(JobSpec(f"compiled-in{of}", mpi, True, COMPILED_IN))
         specs.append(JobSpec(f"tuned{of}", mpi, True, tuned, baseline=f"compiled-in{of}"))
     return specs
+
+
+def _told_apart(mpis: Sequence[Mpi]) -> Iterator[tuple[Mpi, str]]:
+    """Each with the end of its jobs' names: its own, unless it is alone, and its launcher if others are so named."""
+    names = [mpi.name for mpi in mpis]
+    for mpi in mpis:
+        place = f" by {mpi.launcher}" if names.count(mpi.name) > 1 else ""
+        yield mpi, "" if len(mpis) == 1 else f" {mpi.name}{place}"
 
 
 def named_settings(text: str, what: str, error: type[OmnesError] = OmnesError) -> tuple[str, dict[str, str]]:

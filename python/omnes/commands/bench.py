@@ -125,7 +125,7 @@ from omnes.traces import events
 )
 @click.option(
     "--longest-gap",
-    type=click.FloatRange(0),
+    type=options.Real(0),
     default=200.0,
     show_default=True,
     metavar="US",

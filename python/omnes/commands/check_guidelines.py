@@ -30,7 +30,7 @@ from omnes.terminal import options, output, units
 @options.seconds(0.2, "Time for a cell.", 0.01)
 @click.option(
     "--tolerance",
-    type=click.FloatRange(0),
+    type=options.Real(0),
     default=TOLERANCE,
     show_default=True,
     help="Share by which an operation may be slower before it counts.",

@@ -36,13 +36,13 @@ _TOLERANCE = 1e-6  # sums may be taken in another order
 @options.variants
 @click.option(
     "--tolerance",
-    type=click.FloatRange(min=0),
+    type=options.Real(min=0),
     default=_TOLERANCE,
     show_default=True,
     metavar="T",
     help="By which numbers in the outputs may differ, as a fraction of them.",
 )
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Of a run, at most.")
+@click.option("--timeout", type=options.Real(min=0, min_open=True), metavar="SECONDS", help="Of a run, at most.")
 @click.option(
     "--mpirun", "launcher", metavar="PATH", help="This launcher (or MPI prefix) instead of the program's own."
 )

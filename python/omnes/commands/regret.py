@@ -31,7 +31,7 @@ from omnes.terminal import options, output, progress, units
 @options.costs_file()
 @click.option("--table", default="", metavar="FILE", help="As for omnes explain.")
 @click.option(
-    "--above", type=click.FloatRange(1), default=1.1, show_default=True, metavar="TIMES", help="List what is slower."
+    "--above", type=options.Real(1), default=1.1, show_default=True, metavar="TIMES", help="List what is slower."
 )
 @click.option("--most", type=click.IntRange(0), default=40, show_default=True, metavar="N", help="List at most N.")
 @options.for_scripts

@@ -47,7 +47,7 @@ _USUAL_CORES = 16
 @click.option("--named", multiple=True, metavar="NAME", help="Also this algorithm of SimGrid's, such as lr.")
 @click.option("--remap", "remaps", metavar="LIST", help="Also omnes with OMNES_REMAP=: off, exch, reorder.")
 @click.option("--memory", default="2G", metavar="BYTES", help="Leave out cells whose data need more.")
-@click.option("--patience", type=click.FloatRange(1), default=600, metavar="S", help="Give up a cell after S seconds.")
+@click.option("--patience", type=options.Real(1), default=600, metavar="S", help="Give up a cell after S seconds.")
 @click.option("--cfg", "settings", multiple=True, metavar="KEY:VALUE", help="A setting of SimGrid's.")
 @options.output("Keep results here, and go on from there.")
 @options.for_scripts

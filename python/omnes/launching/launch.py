@@ -130,7 +130,7 @@ def _preload(paths: Sequence[str | Path], earlier: Sequence[str]) -> str:
 
 
 def _without_omnes(preloaded: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """What LD_PRELOAD names, and apart from it our own libraries with their families: the right one is added where it is wanted."""
+    """What LD_PRELOAD names but for our own libraries, and these with their families."""
     words = [word for word in re.split("[: ]", preloaded) if word]
     ours = {str(libraries.path(family).name): family for family in libraries.FAMILIES}
     others = [(word, ours[os.path.basename(word)]) for word in words if os.path.basename(word) in ours]

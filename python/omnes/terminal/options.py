@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import click
 
 from omnes.cluster import bytes_per_second
+from omnes.errors import UsageError
 from omnes.placement.patterns import HELP, MAX_RANKS
 from omnes.terminal.files import Output
 
@@ -16,6 +18,16 @@ Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 FILE = click.Path(path_type=Path)  # to read, by files.read()
 OUTPUT = Output()
+
+
+class Real(click.FloatRange):
+    """Not nan, which no comparison refuses."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found: float = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"'{value}' is no number", param, ctx)
+        return found
 
 
 def number(least: int) -> click.IntRange:
@@ -44,7 +56,7 @@ def seconds(default: float, what_for: str, least: float = 0.05) -> Option:
     return click.option(
         "--time",
         "seconds",
-        type=click.FloatRange(least),
+        type=Real(least),
         default=default,
         show_default=True,
         metavar="SECONDS",
@@ -81,7 +93,15 @@ def nodes(default: str, usual: str | None = None) -> Option:
 
 def _to_file(form: str, what: str) -> Option:
     parameter = f"to_{form}"
-    return click.option(f"--{form}", parameter, type=Output(allow_dash=True), metavar="[=FILE]", help=what)
+    kind = Output(allow_dash=True)
+    return click.option(f"--{form}", parameter, type=kind, metavar="[=FILE]", help=what, callback=_one_target)
+
+
+def _one_target(context: click.Context, parameter: click.Parameter, file: Path | None) -> Path | None:
+    other = context.params.get("to_csv" if parameter.name == "to_json" else "to_json")
+    if file is not None and file == other:
+        raise UsageError("--json and --csv have the same target: give a file for one of them, --csv=FILE")
+    return file
 
 
 json_only = _to_file("json", "Print the result for scripts.")

@@ -13,7 +13,6 @@ from typing import Any
 import click
 from rich.console import Console
 
-from omnes.errors import UsageError
 from omnes.terminal import files
 
 WIDTH = 80  # columns of prose
@@ -40,8 +39,6 @@ def deliver(
 ) -> bool:
     """Writes what --json and --csv ask for, and says whether the standard output is left for words."""
     given = [file for file in (to_json, to_csv) if file]
-    if len(given) == 2 and given[0] == given[1]:
-        raise UsageError("--json and --csv have the same target: give a file for one of them, --csv=FILE")
     if to_json:
         _write(to_json, json.dumps(data, indent=2) + "\n")
     if to_csv:
