@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from launching import TRANSPORTS, compile_c, expect_ok, mpirun, the_mpi
+from launching import TRANSPORTS, compile_c, compile_once, expect_ok, mpirun, the_mpi
 from omnes.launching import mpi as mpis
 
 THREADS = {"without": {}, "of-the-program": {"TEST_THREADS": "1"}, "of-omnes": {"OMNES_ASYNC": "1"}}
@@ -36,10 +35,8 @@ def on_debians_mpich(programs):
         pytest.skip("no mpicc.mpich: scripts/setup installs it where there is apt-get")
 
     def compiled(name):
-        program = programs / f"{name}-debian-mpich"
-        if not program.exists():
-            source = Path(__file__).parent / f"programs/{name}.c"
-            subprocess.run([compiler, "-O1", "-w", str(source), "-o", str(program)], check=True, timeout=60)
+        source = Path(__file__).parent / f"programs/{name}.c"
+        program = compile_once(programs / f"{name}-debian-mpich", [compiler, "-O1", "-w", source])
         return mpis.identify(Path(launcher)), program
 
     return compiled
@@ -85,6 +82,15 @@ def test_files_of_a_host_that_polls_their_requests(on_debians_mpich, tmp_path, r
     """MPICH 4.0 ends the job when MPI_Testall meets one that is over, but not in MPI_Waitall."""
     mpich, program = on_debians_mpich("file_requests")
     expect_ok(mpirun(mpich, ranks, program, str(tmp_path / "file")))
+
+
+def test_ranks_find_each_other_inside_the_host(mpi, build):
+    expect_ok(mpirun(mpi, 3, build("found_inside", mpi), timeout=60))
+
+
+def test_ranks_find_each_other_inside_a_host_without_a_hook(on_debians_mpich):
+    mpich, program = on_debians_mpich("found_inside")
+    expect_ok(mpirun(mpich, 3, program, timeout=60))
 
 
 @pytest.mark.parametrize("where", ["messages", "inside"])

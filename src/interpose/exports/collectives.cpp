@@ -429,7 +429,7 @@ template <class... Arguments>
 }
 
 /// Why the operation, started now or later, might stop while a rank blocks inside the host; null: it would go on. Alike on all ranks.
-const char* would_stop(const State& state, Operation operation, const Job& job) {
+const char* would_stop(const State& state, Operation operation, Form form, const Job& job) {
   const Reduction* const reduction = job.call.reduction;
   // Between groups, who has nothing to do in a reduce does not know by what others combine.
   const bool may_combine = state.first_group > 0 && operation == Operation::reduce;
@@ -439,6 +439,8 @@ const char* would_stop(const State& state, Operation operation, const Job& job) 
     return "this MPI has no hook by which the program's reductions would go on while a call of it blocks";
   if (calls_host && state.unattended < Unattended::host_calls)
     return "this MPI has no hook by which messages would go on while a call of it blocks";
+  if (form == Form::nonblocking && forms_by_host(state) && state.unattended < Unattended::host_calls)
+    return "this MPI has no hook by which ranks would find each other while a call of it blocks";
   return nullptr;
 }
 
@@ -446,7 +448,7 @@ const char* serve_requested(const Made& made, State& state, MPI_Comm comm) {
   auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), comm);
   if (const char* reason = made.arguments.describe(state, pending->job)) return refused(state, comm, reason);
   state.taking_part = true;
-  if (const char* reason = would_stop(state, made.operation, pending->job)) return reason;
+  if (const char* reason = would_stop(state, made.operation, made.form, pending->job)) return reason;
   if (recording()) record::call(state, comm, made.operation, made.form, pending->job);
   pending->operation = made.operation;
   pending->job.hold();

@@ -3,8 +3,10 @@
 // While nothing of ours exists, they are the host's: a look, and a jump.
 // How: a function that waits becomes a loop of the one that only tests. The requests are the host's, so it decides what
 // is complete, fills statuses in, and reports errors; but of operations of ours it need not know (see engine.hpp).
+#include <algorithm>
 #include <atomic>
 #include <new>
+#include <vector>
 
 #include "interpose/communicator/record.hpp"
 #include "interpose/exports/inside.hpp"
@@ -56,6 +58,10 @@ bool all_are_deferred(int count, const MPI_Request* requests) {
   return true;
 }
 
+bool any_is_pending(int count, const MPI_Request* requests) {
+  return std::any_of(requests, requests + count, engine::pending);
+}
+
 /// Before the host looks at several requests to say which is complete first.
 void tell_all(int count, const MPI_Request* requests) { for_each_deferred(count, requests, engine::tell); }
 
@@ -96,20 +102,45 @@ struct Seen {
 /// Whether MPI_Testall finds no errors but those that MPI_Waitall would. MPICH's tells of one where there is a persistent
 /// collective; that of 4.0 also polls requests of files that are over, which ends the job.
 constexpr bool testall_is_right = built_for != Family::mpich && built_for != Family::abi;
+/// Whether a request of a file moves whenever the host makes progress. MPICH's do only when they are tested themselves.
+constexpr bool files_move_by_themselves = testall_is_right;
 
-/// As MPI_Waitall.
-int wait_one_by_one(int count, MPI_Request* requests, MPI_Status* statuses) {
-  int all = MPI_SUCCESS;
-  for (int i = 0; i < count; ++i) {
+/// As MPI_Waitall. Throws std::bad_alloc, at first.
+int wait_by_turns(int count, MPI_Request* requests, MPI_Status* statuses) {
+  constexpr int under_way = -1, is_deferred = -2;  // and over
+  constexpr int max_in_vain = 4;                   // tests in a turn: each makes progress for all
+  std::vector<int> codes(count, under_way);
+  const auto is_over = [&](int i) {
     MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-    const int code = until([&](int* flag) { return host.Test(&requests[i], flag, status); });
-    const bool is_first = code != MPI_SUCCESS && all == MPI_SUCCESS;
-    if (is_first) all = MPI_ERR_IN_STATUS;
-    if (all == MPI_SUCCESS || status == MPI_STATUS_IGNORE) continue;
-    for (int before = 0; is_first && before < i; ++before) statuses[before].MPI_ERROR = MPI_SUCCESS;
-    status->MPI_ERROR = code;
-  }
-  return all;
+    int flag = 0;
+    const int code = host.Test(&requests[i], &flag, status);
+    if (code != MPI_SUCCESS) flag = 1;
+    if (flag) codes[i] = code;
+    return flag != 0;
+  };
+  int left = count, next = 0;
+  until([&](int* flag) {
+    int in_vain = 0;
+    for (int looked = 0; looked < count && in_vain < max_in_vain; ++looked, next = next + 1 == count ? 0 : next + 1) {
+      if (codes[next] != under_way) continue;
+      const Pending* const own = engine::deferred(requests[next]);
+      if (own && own->over.load(std::memory_order_acquire)) codes[next] = is_deferred;
+      if (codes[next] == is_deferred || (!own && is_over(next))) {
+        --left;
+      } else {
+        ++in_vain;
+      }
+    }
+    *flag = left == 0;
+    return MPI_SUCCESS;
+  });
+  tell_failures(count, requests);
+  complete_all(count, requests);
+  for (int i = 0; i < count; ++i)
+    if (codes[i] == is_deferred) until([&](int* flag) { return *flag = is_over(i), MPI_SUCCESS; });
+  if (std::ranges::all_of(codes, [](int code) { return code == MPI_SUCCESS; })) return MPI_SUCCESS;
+  for (int i = 0; i < count && statuses != MPI_STATUSES_IGNORE; ++i) statuses[i].MPI_ERROR = codes[i];
+  return MPI_ERR_IN_STATUS;
 }
 
 }  // namespace
@@ -146,12 +177,18 @@ OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, stat
 OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses),
                (count, requests), seen.all()) {
   find_host();
+  if (!files_move_by_themselves && ours() && !all_are_deferred(count, requests)) {
+    try {
+      return wait_by_turns(count, requests, statuses);
+    } catch (const std::bad_alloc&) {
+      return raise(handles.comm_world, MPI_ERR_NO_MEM);
+    }
+  }
   for_each_deferred(count, requests, [](Pending& own) { engine::wait(own); });
   tell_failures(count, requests);
   complete_all(count, requests);
-  if (count < 0 || !ours()) return host.Waitall(count, requests, statuses);
+  if (count < 0 || !testall_is_right || !ours()) return host.Waitall(count, requests, statuses);
   for (int i = 0; i < count; ++i) engine::wait(requests[i]);
-  if (!testall_is_right) return wait_one_by_one(count, requests, statuses);
   return until([&](int* flag) { return host.Testall(count, requests, flag, statuses); });
 }
 
@@ -198,6 +235,13 @@ OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status
                (count, requests, flag, statuses), (count, requests), seen.all_if(*flag)) {
   find_host();
   if (ours()) engine::progress();
+  if (!files_move_by_themselves && !all_are_deferred(count, requests)) {
+    tell_all(count, requests);
+    if (any_is_pending(count, requests) && in_vain()) {
+      *flag = 0;
+      return MPI_SUCCESS;
+    }
+  }
   bool all_over = true;
   for_each_deferred(count, requests, [&](const Pending& own) { all_over &= own.over.load(std::memory_order_acquire); });
   if (!all_over) {
