@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from launching import compile_c, the_mpi
+from launching import NO_FABRICS, compile_c, the_mpi
 from omnes.launching.mpi import Mpi
 
-# Open MPI 5 may wait for a second in each MPI_Init while libfabric looks for what is not there, and computes, too.
-NO_FABRICS = ("OMPI_MCA_btl", "OMPI_MCA_mtl")
-for name in NO_FABRICS:
-    os.environ.setdefault(name, "^ofi")
+for name, value in NO_FABRICS.items():
+    os.environ.setdefault(name, value)
 
 
 @pytest.fixture

@@ -30,9 +30,7 @@ def jobs(
         for variant in variants:
             name, variables = named_settings(variant, "peer")
             specs.append(JobSpec(f"{name}{of}", mpi, with_omnes=True, variables=variables, baseline=stock))
-    names = [spec.name for spec in specs]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UsageError(f"two jobs have one name: {twice}; there are {', '.join(dict.fromkeys(names))}")
+    refuse_equal([spec.name for spec in specs], "jobs")
     return specs
 
 
@@ -52,6 +50,12 @@ def _told_apart(mpis: Sequence[Mpi]) -> Iterator[tuple[Mpi, str]]:
     for mpi in mpis:
         place = f" by {mpi.launcher}" if names.count(mpi.name) > 1 else ""
         yield mpi, "" if len(mpis) == 1 else f" {mpi.name}{place}"
+
+
+def refuse_equal(names: Sequence[str], what: str) -> None:
+    """what: the word for those that are named."""
+    if len(set(names)) < len(names):
+        raise UsageError(f"two {what} have one name: {', '.join(names)}")
 
 
 def named_settings(text: str, what: str, error: type[OmnesError] = OmnesError) -> tuple[str, dict[str, str]]:

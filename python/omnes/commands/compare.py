@@ -13,7 +13,7 @@ from rich.table import Table
 from omnes.bench import by_turns, load
 from omnes.bench.by_turns import OMNES, STOCK, Result, Side
 from omnes.bench.confidence import LEAST, how_sure, known, ratio_cell
-from omnes.bench.contenders import named_settings
+from omnes.bench.contenders import named_settings, refuse_equal
 from omnes.commands.run import RunCommand
 from omnes.errors import UsageError
 from omnes.launching import arguments, cpus, launch
@@ -90,8 +90,7 @@ def command(
         Side(OMNES, {}),
         *(Side(*named_settings(text, "variant", UsageError)) for text in variants),
     ]
-    if len({side.name for side in sides}) < len(sides):
-        raise UsageError(f"two sides have one name: {', '.join(side.name for side in sides)}")
+    refuse_equal([side.name for side in sides], "sides")
     others = load.look()
     with output.console(stderr=True).status("starting") as status:
         results = by_turns.run(task, sides, rounds, tolerance, status.update)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <numeric>
 #include <vector>
 
 #include "interpose/communicator/record.hpp"
@@ -99,45 +100,39 @@ struct Seen {
   check::Completions checked;
 };
 
-/// Whether MPI_Testall finds no errors but those that MPI_Waitall would. MPICH's tells of one where there is a persistent
-/// collective; that of 4.0 also polls requests of files that are over, which ends the job.
-constexpr bool testall_is_right = built_for != Family::mpich && built_for != Family::abi;
-/// Whether a request of a file moves whenever the host makes progress. MPICH's do only when they are tested themselves.
-constexpr bool files_move_by_themselves = testall_is_right;
+/// MPICH moves a request of a file only when that one is tested. Its MPI_Testall tells of errors that MPI_Waitall would not, where
+/// there is a persistent collective; that of 4.0 also polls requests of files that are over, which ends the job.
+constexpr bool is_mpichs = built_for == Family::mpich || built_for == Family::abi;
 
 /// As MPI_Waitall. Throws std::bad_alloc, at first.
 int wait_by_turns(int count, MPI_Request* requests, MPI_Status* statuses) {
-  constexpr int under_way = -1, is_deferred = -2;  // and over
-  constexpr int max_in_vain = 4;                   // tests in a turn: each makes progress for all
-  std::vector<int> codes(count, under_way);
-  const auto is_over = [&](int i) {
+  constexpr int not_tested = -1;
+  constexpr int max_in_vain = 4;  // tests in a turn: each makes progress for all
+  std::vector<int> codes(count, not_tested), left(count);
+  std::iota(left.begin(), left.end(), 0);
+  const auto test = [&](int i) {
     MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
     int flag = 0;
     const int code = host.Test(&requests[i], &flag, status);
-    if (code != MPI_SUCCESS) flag = 1;
-    if (flag) codes[i] = code;
-    return flag != 0;
+    if (!flag && code == MPI_SUCCESS) return false;
+    codes[i] = code;
+    return true;
   };
-  int left = count, next = 0;
+  const auto is_over = [&](int i) {
+    const Pending* const own = engine::deferred(requests[i]);
+    return own ? own->over.load(std::memory_order_acquire) : test(i);
+  };
   until([&](int* flag) {
     int in_vain = 0;
-    for (int looked = 0; looked < count && in_vain < max_in_vain; ++looked, next = next + 1 == count ? 0 : next + 1) {
-      if (codes[next] != under_way) continue;
-      const Pending* const own = engine::deferred(requests[next]);
-      if (own && own->over.load(std::memory_order_acquire)) codes[next] = is_deferred;
-      if (codes[next] == is_deferred || (!own && is_over(next))) {
-        --left;
-      } else {
-        ++in_vain;
-      }
-    }
-    *flag = left == 0;
+    std::erase_if(left, [&](int i) { return in_vain < max_in_vain && (is_over(i) || (++in_vain, false)); });
+    std::ranges::rotate(left, left.begin() + in_vain);  // the others first
+    *flag = left.empty();
     return MPI_SUCCESS;
   });
   tell_failures(count, requests);
   complete_all(count, requests);
   for (int i = 0; i < count; ++i)
-    if (codes[i] == is_deferred) until([&](int* flag) { return *flag = is_over(i), MPI_SUCCESS; });
+    if (codes[i] == not_tested) until([&](int* flag) { return *flag = test(i), MPI_SUCCESS; });
   if (std::ranges::all_of(codes, [](int code) { return code == MPI_SUCCESS; })) return MPI_SUCCESS;
   for (int i = 0; i < count && statuses != MPI_STATUSES_IGNORE; ++i) statuses[i].MPI_ERROR = codes[i];
   return MPI_ERR_IN_STATUS;
@@ -177,7 +172,7 @@ OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, stat
 OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses),
                (count, requests), seen.all()) {
   find_host();
-  if (!files_move_by_themselves && ours() && !all_are_deferred(count, requests)) {
+  if (is_mpichs && ours() && !all_are_deferred(count, requests)) {
     try {
       return wait_by_turns(count, requests, statuses);
     } catch (const std::bad_alloc&) {
@@ -187,7 +182,7 @@ OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)
   for_each_deferred(count, requests, [](Pending& own) { engine::wait(own); });
   tell_failures(count, requests);
   complete_all(count, requests);
-  if (count < 0 || !testall_is_right || !ours()) return host.Waitall(count, requests, statuses);
+  if (count < 0 || is_mpichs || !ours()) return host.Waitall(count, requests, statuses);
   for (int i = 0; i < count; ++i) engine::wait(requests[i]);
   return until([&](int* flag) { return host.Testall(count, requests, flag, statuses); });
 }
@@ -235,12 +230,11 @@ OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status
                (count, requests, flag, statuses), (count, requests), seen.all_if(*flag)) {
   find_host();
   if (ours()) engine::progress();
-  if (!files_move_by_themselves && !all_are_deferred(count, requests)) {
+  if (is_mpichs && !all_are_deferred(count, requests)) {
     tell_all(count, requests);
-    if (any_is_pending(count, requests) && in_vain()) {
-      *flag = 0;
-      return MPI_SUCCESS;
-    }
+    if (!any_is_pending(count, requests) || !in_vain()) return host.Testall(count, requests, flag, statuses);
+    *flag = 0;
+    return MPI_SUCCESS;
   }
   bool all_over = true;
   for_each_deferred(count, requests, [&](const Pending& own) { all_over &= own.over.load(std::memory_order_acquire); });
