@@ -2,10 +2,11 @@
 // need from this one.
 #include "interpose/exports/messages.hpp"
 
+#include <limits>
 #include <memory>
-#include <new>
 
 #include "interpose/communicator/spares.hpp"
+#include "interpose/data/view.hpp"
 #include "interpose/exports/inside.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/process/world.hpp"
@@ -38,6 +39,39 @@ int receive_by(check::Function function, Receive Host::* receive, Begin Host::* 
   const InFunction inside(function);
   return ours() ? begin_and_wait(host.*begin, status, arguments...) : call_host(host.*receive, arguments..., status);
 }
+
+/// Of a message each way: waits for both, or, where the send has failed with `code`, gives up the receive.
+int end_both(int code, MPI_Request receiving, MPI_Request sending, MPI_Status* status) {
+  if (code != MPI_SUCCESS) {
+    host.Cancel(&receiving);
+    wait_for(receiving, MPI_STATUS_IGNORE);
+    return code;
+  }
+  const int received = wait_for(receiving, status);
+  const int sent = wait_for(sending, MPI_STATUS_IGNORE);
+  return received == MPI_SUCCESS ? sent : received;
+}
+
+/// A copy of what is sent, without gaps.
+struct Packed {
+  std::unique_ptr<std::byte[]> data;
+  std::size_t bytes = 0;
+  bool too_long = false;
+
+  /// Whether there is one. Not where the host has to say what is wrong with the arguments.
+  bool take(const void* buffer, MPI_Count count, Wide type, std::size_t max_bytes) try {
+    View view;
+    if (view.set(buffer, count, narrow<MPI_Datatype>(type)) != nullptr) return false;
+    bytes = view.bytes;
+    too_long = bytes > max_bytes;
+    if (too_long) return false;
+    data = std::make_unique_for_overwrite<std::byte[]>(bytes + 1);
+    view.pack(data.get());
+    return true;
+  } catch (...) {
+    return false;
+  }
+};
 
 }  // namespace
 

@@ -19,8 +19,6 @@ OMNES_FAST_THREAD_LOCAL const State* watched;
 OMNES_FAST_THREAD_LOCAL MPI_Comm watched_comm;
 OMNES_FAST_THREAD_LOCAL Pace pace_of_watch;
 
-/// The codes have names in headers of later versions only.
-constexpr int proc_failed = built_for == Family::ompi ? 75 : MPI_ERR_OTHER;
 constexpr int was_revoked = built_for == Family::ompi ? 77 : MPI_ERR_OTHER;
 
 /// Of that world, the ranks that have failed as far as the host says.

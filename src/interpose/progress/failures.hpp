@@ -12,6 +12,11 @@
 
 namespace omnes::interpose::failures {
 
+/// What operations end with that a dead rank takes part in. The codes have names in headers of later versions only.
+constexpr int proc_failed = built_for == Family::ompi ? 75 : MPI_ERR_OTHER;
+/// Whether a request that fails with this code is still under way: it waits for a message from any rank, and one has died.
+constexpr bool leaves_pending(int code) { return built_for == Family::ompi && code == 76; }
+
 /// Whether the host goes on after a rank has died. Alike on all ranks.
 bool are_survived();
 

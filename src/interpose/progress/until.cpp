@@ -1,5 +1,7 @@
 #include "interpose/progress/until.hpp"
 
+#include "interpose/progress/failures.hpp"
+
 namespace omnes::interpose {
 
 namespace {
@@ -32,5 +34,14 @@ void pause_in_host() {
 }
 
 void has_not_waited_in_host() { waiter_in_host().reset(); }
+
+int wait_for(MPI_Request request, MPI_Status* status) {
+  const auto test = [&](int* flag) { return host.Test(&request, flag, status); };
+  const int code = until(test);
+  if (code == MPI_SUCCESS || !failures::leaves_pending(code)) return code;
+  host.Cancel(&request);
+  until(test);
+  return failures::proc_failed;
+}
 
 }  // namespace omnes::interpose

@@ -51,9 +51,7 @@ int until(Test test) {
   }
 }
 
-/// Until the request is complete.
-inline int wait_for(MPI_Request request, MPI_Status* status) {
-  return until([&](int* flag) { return host.Test(&request, flag, status); });
-}
+/// Until the request of a call that blocks is complete. Returns the call's code.
+int wait_for(MPI_Request request, MPI_Status* status);
 
 }  // namespace omnes::interpose

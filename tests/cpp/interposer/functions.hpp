@@ -35,7 +35,7 @@
   X(Type_create_resized, -1) X(Type_commit, -1) X(Type_free, -1) X(Type_size_x, -1) \
   X(Type_get_extent, -1) X(Type_get_true_extent, -1) X(Type_get_envelope, -1) X(Type_get_contents, -1) \
   X(Type_create_keyval, -1) X(Type_set_attr, -1) X(Type_get_attr, -1) \
-  X(Pack, 6) X(Unpack, 6) X(Pack_size, 2) X(Reduce_local, -1) X(Op_commutative, -1) X(Op_free, -1)
+  X(Pack, 6) X(Unpack, 6) X(Reduce_local, -1) X(Op_commutative, -1) X(Op_free, -1)
 #define FAKE_COMMUNICATORS(X) \
   X(Init, -1) X(Init_thread, -1) X(Query_thread, -1) X(Initialized, -1) X(Finalize, -1) X(Finalized, -1) X(Abort, -1) \
   X(Get_processor_name, -1) X(Comm_rank, 0) X(Comm_size, 0) X(Comm_create, 0) X(Comm_free, -1) X(Comm_disconnect, -1) \
@@ -66,8 +66,6 @@ namespace fake {
 #define FAKE_DECLARE(name, comm) decltype(::PMPI_##name) name;
 FAKE_FUNCTIONS(FAKE_DECLARE)
 FAKE_OTHERS(FAKE_DECLARE)
-FAKE_DECLARE(Pack_c, 6)
-FAKE_DECLARE(Pack_size_c, 2)
 #undef FAKE_DECLARE
 int Request_is_complete(MPI_Request request);
 int Comm_is_revoked(MPI_Comm comm, int* flag);

@@ -50,7 +50,7 @@ FAKE_COUNTED(FAKE_WIDEN)
 
 /// All, with those for large counts.
 #define FAKE_LARGE(name, comm) FAKE_ONE(name##_c, comm)
-#define FAKE_EVERY FAKE_FUNCTIONS(FAKE_ONE) FAKE_COUNTED(FAKE_LARGE) FAKE_ONE(Pack_c, 6) FAKE_ONE(Pack_size_c, 2)
+#define FAKE_EVERY FAKE_FUNCTIONS(FAKE_ONE) FAKE_COUNTED(FAKE_LARGE)
 
 enum Number : int {
 #define FAKE_ONE(name, comm) number_##name,

@@ -343,10 +343,6 @@ int Type_get_attr(MPI_Datatype handle, int keyval, void* value, int* flag) {
   return get_attribute(type_at(handle)->attributes, keyval, value, flag);
 }
 
-int Pack_size(int count, MPI_Datatype type, MPI_Comm, int* bytes) {
-  *bytes = static_cast<int>(static_cast<std::size_t>(count) * type_at(type)->size);
-  return MPI_SUCCESS;
-}
 int Pack(const void* from, int count, MPI_Datatype handle, void* to, int room, int* position, MPI_Comm comm) {
   const auto type = type_at(handle);
   const auto bytes = static_cast<std::size_t>(count) * type->size;
@@ -355,17 +351,6 @@ int Pack(const void* from, int count, MPI_Datatype handle, void* to, int room, i
   pack(from, count, *type, static_cast<std::byte*>(to) + *position);
   *position += static_cast<int>(bytes);
   return MPI_SUCCESS;
-}
-int Pack_size_c(MPI_Count count, MPI_Datatype type, MPI_Comm, MPI_Count* bytes) {
-  *bytes = count * static_cast<MPI_Count>(type_at(type)->size);
-  return MPI_SUCCESS;
-}
-int Pack_c(const void* from, MPI_Count count, MPI_Datatype type, void* to, MPI_Count room, MPI_Count* position,
-           MPI_Comm comm) {
-  int at = static_cast<int>(*position);
-  const int code = Pack(from, static_cast<int>(count), type, to, static_cast<int>(room), &at, comm);
-  *position = at;
-  return code;
 }
 int Unpack(const void* from, int bytes, int* position, void* to, int count, MPI_Datatype handle, MPI_Comm comm) {
   const auto type = type_at(handle);
