@@ -104,12 +104,48 @@ struct Seen {
 /// there is a persistent collective; that of 4.0 also polls requests of files that are over, which ends the job.
 constexpr bool is_mpichs = built_for == Family::mpich || built_for == Family::abi;
 
-/// As MPI_Waitall. Throws std::bad_alloc, at first.
-int wait_by_turns(int count, MPI_Request* requests, MPI_Status* statuses) {
-  constexpr int not_tested = -1;
-  constexpr int max_in_vain = 4;  // tests in a turn: each makes progress for all
-  std::vector<int> codes(count, not_tested), left(count);
+/// Whether MPI_Request_get_status moves them, too: from MPICH 4.2 on, which came with its relatives.
+bool status_moves_files() {
+#ifdef OMNES_LARGE_COUNTS
+  return host.Request_get_status_all != nullptr;
+#else
+  return false;
+#endif
+}
+
+/// Until is_over(i) was true for each i below `count`, which is asked for some in a turn. Throws std::bad_alloc, at first.
+template <class IsOver>
+void ask_by_turns(int count, IsOver is_over) {
+  constexpr int max_in_vain = 4;  // in a turn: each makes progress for all
+  std::vector<int> left(count);
   std::iota(left.begin(), left.end(), 0);
+  until([&](int* flag) {
+    int in_vain = 0;
+    std::erase_if(left, [&](int i) { return in_vain < max_in_vain && (is_over(i) || (++in_vain, false)); });
+    std::ranges::rotate(left, left.begin() + in_vain);  // the others first
+    *flag = left.empty();
+    return MPI_SUCCESS;
+  });
+}
+
+bool is_over(const Pending& own) { return own.over.load(std::memory_order_acquire); }
+
+/// As MPI_Waitall, which tells of errors. Throws std::bad_alloc, at first.
+int wait_by_looks(int count, MPI_Request* requests, MPI_Status* statuses) {
+  ask_by_turns(count, [&](int i) {
+    if (const Pending* const own = engine::deferred(requests[i])) return is_over(*own);
+    int flag = 0;
+    return host.Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0;
+  });
+  tell_failures(count, requests);
+  complete_all(count, requests);
+  return host.Waitall(count, requests, statuses);
+}
+
+/// The same by completing one after the other: errors are told as of each. Throws std::bad_alloc, at first.
+int wait_by_tests(int count, MPI_Request* requests, MPI_Status* statuses) {
+  constexpr int not_tested = -1;
+  std::vector<int> codes(count, not_tested);
   const auto test = [&](int i) {
     MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
     int flag = 0;
@@ -118,16 +154,9 @@ int wait_by_turns(int count, MPI_Request* requests, MPI_Status* statuses) {
     codes[i] = code;
     return true;
   };
-  const auto is_over = [&](int i) {
+  ask_by_turns(count, [&](int i) {
     const Pending* const own = engine::deferred(requests[i]);
-    return own ? own->over.load(std::memory_order_acquire) : test(i);
-  };
-  until([&](int* flag) {
-    int in_vain = 0;
-    std::erase_if(left, [&](int i) { return in_vain < max_in_vain && (is_over(i) || (++in_vain, false)); });
-    std::ranges::rotate(left, left.begin() + in_vain);  // the others first
-    *flag = left.empty();
-    return MPI_SUCCESS;
+    return own ? is_over(*own) : test(i);
   });
   tell_failures(count, requests);
   complete_all(count, requests);
@@ -174,7 +203,7 @@ OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)
   find_host();
   if (is_mpichs && ours() && !all_are_deferred(count, requests)) {
     try {
-      return wait_by_turns(count, requests, statuses);
+      return (status_moves_files() ? wait_by_looks : wait_by_tests)(count, requests, statuses);
     } catch (const std::bad_alloc&) {
       return raise(handles.comm_world, MPI_ERR_NO_MEM);
     }
@@ -182,7 +211,7 @@ OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)
   for_each_deferred(count, requests, [](Pending& own) { engine::wait(own); });
   tell_failures(count, requests);
   complete_all(count, requests);
-  if (count < 0 || is_mpichs || !ours()) return host.Waitall(count, requests, statuses);
+  if (count < 0 || !requests || is_mpichs || !ours()) return host.Waitall(count, requests, statuses);
   for (int i = 0; i < count; ++i) engine::wait(requests[i]);
   return until([&](int* flag) { return host.Testall(count, requests, flag, statuses); });
 }
@@ -213,7 +242,7 @@ OMNES_REQUESTS(Test, (MPI_Request * request, int* flag, MPI_Status* status), (re
   if (ours()) engine::progress();
   if (request) {
     if (Pending* const own = engine::deferred(*request)) {
-      *flag = own->over.load(std::memory_order_acquire);
+      *flag = is_over(*own);
       if (*flag) return complete(*own, *request, status);
       if (!in_vain()) poke(nullptr);
       return MPI_SUCCESS;
@@ -237,7 +266,7 @@ OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status
     return MPI_SUCCESS;
   }
   bool all_over = true;
-  for_each_deferred(count, requests, [&](const Pending& own) { all_over &= own.over.load(std::memory_order_acquire); });
+  for_each_deferred(count, requests, [&](const Pending& own) { all_over &= is_over(own); });
   if (!all_over) {
     if (!in_vain()) poke(nullptr);
     *flag = 0;
@@ -286,6 +315,17 @@ OMNES_EXPORT(Request_get_status, Wide request, int* flag, MPI_Status* status) {
   return call_host(host.Request_get_status, request, flag, status);
 }
 
+#if defined(OMNES_ABI_MPICH) || defined(OMNES_ABI_STANDARD)
+OMNES_EXPORT_EXTENSION(Request_is_complete, Wide request) {
+  find_host();
+  if (const Pending* const own = engine::deferred(narrow<MPI_Request>(request))) {
+    if (!is_over(*own)) engine::progress();  // which ends what has moved in the host's progress engine
+    return is_over(*own);
+  }
+  return call_host(host.Request_is_complete, request);
+}
+#endif
+
 OMNES_EXPORT(Start, MPI_Request* request) {
   if (find_host() != built_for || !request) return host.Start(request);
   const record::Within within;
@@ -315,6 +355,13 @@ OMNES_EXPORT(Request_free, MPI_Request* request) {
   if (checking() && request) check::released(*request);
   if (find_host() == built_for && request) engine::forget(*request);
   return host.Request_free(request);
+}
+
+// Collective operations cannot be cancelled, and the host takes ours for receives.
+OMNES_EXPORT(Cancel, MPI_Request* request) {
+  if (find_host() == built_for && request && engine::is_ours(*request))
+    return raise(handles.comm_world, MPI_ERR_REQUEST);
+  return host.Cancel(request);
 }
 
 OMNES_EXPORT(Op_free, MPI_Op* op) {

@@ -595,6 +595,8 @@ bool progress() {
 
 bool pending(MPI_Request request) { return known.has(request); }
 
+bool is_ours(MPI_Request request) { return known.find(request) || known.has(request) || persistent.find(request); }
+
 template <class Condition>
 static void progress_while(Condition condition) {
   shm::WaitPolicy policy = waiting();
@@ -642,6 +644,10 @@ bool form(State& state) {
   return try_formation(state);  // the engine's list forgets it at the next advance()
 }
 
+static std::atomic<bool> drained = false;
+
+bool is_drained() { return drained.load(std::memory_order_relaxed); }
+
 void drain() {
   stop_background();
   shm::Waiter waiter(waiting());
@@ -659,6 +665,7 @@ void drain() {
   }
   const Inside inside;
   end_idle_placeholders();
+  drained.store(true, std::memory_order_relaxed);
 }
 
 const shm::WaitPolicy& waiting() {

@@ -85,6 +85,8 @@ bool advance(Unattended allowed = Unattended::everything, bool visit = true);
 unsigned visits();
 /// Lets data move, and ends what is complete. Returns whether something has ended.
 bool progress();
+/// Whether this is the request of an operation: it can't be cancelled. Of a nonblocking one that has been started long ago it may not be known.
+bool is_ours(MPI_Request request);
 /// Whether this is the request of an operation under way. Of one that has been started long ago it may not be known.
 bool pending(MPI_Request request);
 /// Waits until it is not pending() any more; the host still has to complete the request.
@@ -99,6 +101,8 @@ void abandon(State& state);
 bool form(State& state);
 /// In MPI_Finalize: until nothing is under way.
 void drain();
+/// After that; functions that delete attributes may still call MPI.
+bool is_drained();
 
 /// Whether some data are still to move.
 bool moving();
