@@ -147,7 +147,8 @@ using Serve = const char*(const Made& made, State& state, MPI_Comm comm);
 int dispatch(const Made& made, On on, Serve& serve) {
   const Operation operation = made.operation;
   const Form form = made.form;
-  if (component && (!world() || called_by_host()))  // MPI_Init is not over, or it is one of ours
+  // MPI_Init is not over, or it is one of ours; or nothing calls the engine any more where the program waits for it.
+  if (component && (!world() || called_by_host() || (form != Form::blocking && engine::is_drained())))
     return made.arguments.call_host();
   const record::Within within;
   std::optional<check::Entry> checked;
@@ -199,7 +200,7 @@ constexpr int unlike_any = -1, left_to_host = -2;  // no codes of a host: those 
 /// A call with aliased buffers may be the root's alone. Others have made theirs, which need it no more than to open their lanes.
 const char* refused(State& state, MPI_Comm comm, const char* reason) {
   state.taking_part = reason == aliased_buffers;
-  if (state.taking_part) open_lanes(state, comm, false);
+  if (state.taking_part) open_lanes(state, comm, state.first_group > 0);
   return reason;
 }
 
@@ -444,7 +445,15 @@ const char* would_stop(const State& state, Operation operation, Form form, const
   return nullptr;
 }
 
+/// Why the call cannot open the lanes; null: it can, or they are open. Alike on all ranks. Between groups the host takes two collectives for it, and the second one begins
+/// when the first has ended: by calls that do not wait at another moment on each rank, before or after collectives that the program leaves to the host.
+const char* cannot_open(const State& state, Form form) {
+  if (form != Form::nonblocking || state.first_group == 0 || state.formed || !forms_by_host(state)) return nullptr;
+  return "no blocking or persistent operation between these groups before it";
+}
+
 const char* serve_requested(const Made& made, State& state, MPI_Comm comm) {
+  if (const char* reason = cannot_open(state, made.form)) return reason;
   auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), comm);
   if (const char* reason = made.arguments.describe(state, pending->job)) return refused(state, comm, reason);
   state.taking_part = true;
@@ -467,6 +476,7 @@ const char* serve_requested(const Made& made, State& state, MPI_Comm comm) {
 int requested(const Made& made, On on) {
   if constexpr (simulated)
     return pass_on(made, communicator(on), nullptr, "only blocking calls are served in a simulation");
+  if (!made.request) return pass_on(made, communicator(on), nullptr, "null request");
   return dispatch(made, on, serve_requested);
 }
 

@@ -346,12 +346,6 @@ void open_lanes(State& state, MPI_Comm comm, bool wait) {
     state_cache.put(comm, &state, StateCache::generation(comm));  // nobody frees it while it is in a call
 }
 
-void end_exchanges(MPI_Comm comm) {
-  if (under_way.load(std::memory_order_relaxed) == 0) return;  // formations count
-  State* const state = state_kept_with(comm);
-  if (state && state->first_group > 0 && state->begun && !state->formed) end_formation(*state, comm);
-}
-
 void open_nonblocking(State& state, Lane& lane) {
   open(state, *state.lanes, first_nonblocking_lane + static_cast<int>(&lane - state.nonblocking), lane);
 }

@@ -9,14 +9,12 @@ namespace omnes::interpose {
 
 // The exchange is one collective of the host on the communicator itself. We are inside a collective of it, so it cannot
 // meet the program's own; and it is one, so that a nonblocking operation need not wait for the others before it
-// returns. (Of an intercommunicator two: see Formation.)
+// returns. Of an intercommunicator it is two (see Formation): there only calls that wait form it.
 // Where all members are on this node and know the communicator by a number, the first one tells the others through its
 // bulletin which lanes to use: without any call of the host, and without waiting for them.
 /// All ranks together, at their first call that omnes serves: `wait` until the lanes are open, or return at once. Throws
 /// Failure.
 void open_lanes(State& state, MPI_Comm comm, bool wait);
-/// Before the communicator is freed: what is still to be exchanged on it. Throws Failure.
-void end_exchanges(MPI_Comm comm);
 /// Takes note of it if the exchange is over. Returns whether it is. By one thread at a time. Throws Failure.
 bool try_formation(State& state);
 /// Whether it takes calls of the host.
