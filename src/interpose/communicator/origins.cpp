@@ -66,7 +66,10 @@ Origin child_of(MPI_Comm parent, MadeOf members, bool ordered) {
   if (members != MadeOf::strangers) child.met = origin->met;
   constexpr std::uint64_t apart = 0x9E3779B97F4A7C15u;  // so that no two have one identity
   if (members == MadeOf::both) {  // all of both groups call it, in order, but only of those that have met it is known
-    if (child.met) child.id = child.check = mixed(origin->check + ++origin->made * apart) | 4U;
+    if (child.met) {
+      child.number = ++origin->made;
+      child.id = child.check = mixed(origin->check + child.number * apart) | 4U;
+    }
     return child;
   }
   if (!ordered) {
@@ -74,14 +77,21 @@ Origin child_of(MPI_Comm parent, MadeOf members, bool ordered) {
       child.check = mixed(mixed(origin->check) + ++origin->duplicated * apart) | 4U;
     return child;
   }
-  ++origin->made;
-  if (origin->id != 0) child.id = mixed(origin->id + origin->made * apart) | 4U;  // nobody else's
-  if (origin->check != 0) child.check = mixed(origin->check + origin->made * apart) | 4U;
+  child.number = ++origin->made;
+  if (origin->id != 0) child.id = mixed(origin->id + child.number * apart) | 4U;  // nobody else's
+  if (origin->check != 0) child.check = mixed(origin->check + child.number * apart) | 4U;
   if (members == MadeOf::same) {
     if (!origin->kin) origin->kin = std::make_shared<Kin>();
     child.kin = origin->kin;
   }
   return child;
+}
+
+void not_made(MPI_Comm parent, const Origin& child) {
+  const std::lock_guard lock(table().mutex);
+  Origin* const origin = table().find(parent);
+  // A function of the program that copies attributes may have made some meanwhile.
+  if (origin && child.number != 0 && origin->made == child.number) --origin->made;
 }
 
 Origin origin_between(std::shared_ptr<const World> met) {

@@ -32,7 +32,9 @@ struct Origin {
   /// of both groups get out of it.
   std::shared_ptr<const World> met = {};
   std::shared_ptr<Kin> kin = {};
-  std::uint64_t made = 0;             ///< calls that have made others out of it
+  std::uint64_t number =
+      0;  ///< among those made out of its parent by calls that all its members make in order; 0: by another one
+  std::uint64_t made = 0;             ///< such calls that have made others out of it
   std::uint64_t duplicated = 0;       ///< by calls that do not wait
   std::shared_ptr<State> state = {};  ///< where has_state(), once there is one
 
@@ -71,6 +73,8 @@ enum class MadeOf { same, others, both, strangers };
 /// What the next communicator made out of `parent` is; `ordered`: all members of the parent make such ones, one after the
 /// other.
 Origin child_of(MPI_Comm parent, MadeOf members, bool ordered);
+/// It was not made: the host has refused, perhaps on this rank alone. The next one has its number.
+void not_made(MPI_Comm parent, const Origin& child);
 /// Of an intercommunicator whose groups have met.
 Origin origin_between(std::shared_ptr<const World> met);
 /// Keeps it, if `made` is where the communicator is that was made.

@@ -12,7 +12,6 @@
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
-#include "interpose/progress/formation.hpp"
 
 namespace omnes::interpose {
 
@@ -44,13 +43,11 @@ void force_what_is_asked_for(MPI_Comm comm, MPI_Info info) {
 int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
   if (find_host() != built_for || !comm) return call_host(host.*function, comm);
   const MPI_Comm handle = *static_cast<MPI_Comm*>(comm);
+  if (handle == handles.comm_world || handle == handles.comm_self)
+    return call_host(host.*function, comm);  // which says what is wrong
   const record::Within within;
   if (recording()) record::freed(handle);
   if (checking()) check::freed(handle);
-  try {
-    if (handle != handles.comm_null) end_exchanges(handle);
-  } catch (const Failure&) {  // those who wait for it hear of it
-  }
   retire(handle);
   spares::leave(handle);
   return free_communicator(handle, [&] { return call_host(host.*function, comm); });
@@ -94,6 +91,16 @@ OMNES_EXPORT(Comm_set_name, Wide comm, const char* name) {
 OMNES_EXPORT(Comm_set_attr, Wide comm, int key, void* value) {
   note_change(comm, spares::has_attributes);
   return call_host(host.Comm_set_attr, comm, key, value);
+}
+
+OMNES_EXPORT(Comm_attach_buffer, Wide comm, void* buffer, int size) {
+  note_change(comm, spares::changed);
+  return call_host(host.Comm_attach_buffer, comm, buffer, size);
+}
+
+OMNES_EXPORT(Comm_attach_buffer_c, Wide comm, void* buffer, MPI_Count size) {
+  note_change(comm, spares::changed);
+  return call_host(host.Comm_attach_buffer_c, comm, buffer, size);
 }
 
 OMNES_EXPORT(Attr_put, Wide comm, int key, void* value) {

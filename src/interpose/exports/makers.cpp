@@ -60,7 +60,10 @@ int make(Wide parent, const Making& making, const void* made, Make make) try {
   }
   Origin origin = child_of(narrow<MPI_Comm>(parent), members, ordered);
   const int code = make();
-  if (code != MPI_SUCCESS) return code;
+  if (code != MPI_SUCCESS) {
+    not_made(narrow<MPI_Comm>(parent), origin);
+    return code;
+  }
   if (made) retire(*static_cast<const MPI_Comm*>(made));  // one of that handle is gone
   if (recording() && made)
     record::made(narrow<MPI_Comm>(parent), origin.id, members == MadeOf::same, *static_cast<const MPI_Comm*>(made));
@@ -114,8 +117,11 @@ OMNES_EXPORT(Comm_dup, Wide comm, void* made) {
 }
 
 OMNES_EXPORT(Comm_split, Wide comm, int color, int key, void* made) {
-  return make_or_take(comm, {check::Function::Comm_split, MadeOf::others, true, OMNES_CALLER}, {true, color, key}, made,
-                      [&] { return call_host(host.Comm_split, comm, color, key, made); });
+  const Making making{check::Function::Comm_split, MadeOf::others, true, OMNES_CALLER};
+  const auto split = [&] { return call_host(host.Comm_split, comm, color, key, made); };
+  // Open MPI refuses such colors on the rank that gives them, before it asks others.
+  if (built_for == Family::ompi && color < 0 && color != MPI_UNDEFINED) return make(comm, making, made, split);
+  return make_or_take(comm, making, {true, color, key}, made, split);
 }
 
 OMNES_MAKER(Comm_dup_with_info, same, true, (Wide info), (info))

@@ -34,7 +34,7 @@
   X(Comm_rank) X(Comm_size) X(Comm_create) X(Comm_free) X(Comm_disconnect) X(Comm_test_inter)             \
   X(Comm_set_errhandler) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) X(Comm_get_name)  \
   X(Comm_get_attr) X(Comm_set_info) X(Comm_group) X(Group_size) X(Group_translate_ranks) X(Group_free) X(Info_get)      \
-  OMNES_MESSAGES(X) X(Sendrecv_replace) X(Recv_init) X(Pack_size)                                         \
+  OMNES_MESSAGES(X) X(Sendrecv_replace) X(Recv_init)                                                      \
   X(Probe) X(Iprobe) X(Mprobe) X(Improbe)                                                                 \
   X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome)                     \
   X(Request_get_status) X(Request_free) X(Start) X(Startall) X(Cancel)                                    \
@@ -52,7 +52,7 @@
 #define OMNES_HOST_COUNT_FUNCTIONS(X)                                                                     \
   OMNES_COLLECTIVES(OMNES_THREE_FORMS_C, X) X(Type_get_envelope_c) X(Type_get_contents_c)                 \
   OMNES_MESSAGES_C(X)                                                                                     \
-  X(Sendrecv_replace_c) X(Pack_size_c) X(Pack_c)                                                          \
+  X(Sendrecv_replace_c)                                                          \
   X(Send_init_c) X(Ssend_init_c) X(Rsend_init_c) X(Recv_init_c) X(Isendrecv_c) X(Isendrecv_replace_c)      \
   X(Win_create_c) X(Win_allocate_c) X(Win_allocate_shared_c)                                              \
   X(Request_get_status_all) X(Request_get_status_any) X(Request_get_status_some)
@@ -102,6 +102,8 @@ struct Host {
 #undef OMNES_MEMBER
   // Not in all headers:
   int (*Attr_put)(MPI_Comm comm, int key, void* value);
+  int (*Comm_attach_buffer)(MPI_Comm comm, void* buffer, int size);
+  int (*Comm_attach_buffer_c)(MPI_Comm comm, void* buffer, MPI_Count size);
   int (*T_category_get_num_events)(int category, int* events);
   int (*T_category_get_events)(int category, int length, int* indices);
   // MPIX_..., where the host has them:

@@ -77,6 +77,8 @@ Family look_up_host() {
     OMNES_HOST_TOOLS(OMNES_LOOK_UP)
     OMNES_HOST_BEGINNERS(OMNES_LOOK_UP)
     OMNES_LOOK_UP(Attr_put)
+    OMNES_LOOK_UP(Comm_attach_buffer)
+    OMNES_LOOK_UP(Comm_attach_buffer_c)
     OMNES_LOOK_UP(T_category_get_num_events)
     OMNES_LOOK_UP(T_category_get_events)
 #undef OMNES_LOOK_UP
