@@ -1,7 +1,9 @@
 // What the host has for it.
 #include "interpose/process/unattended.hpp"
 
+#include <cstdlib>
 #include <exception>
+#include <string_view>
 
 #include "interpose/host/host.hpp"
 #include "select/settings.hpp"
@@ -32,7 +34,19 @@ bool has_hook() {
   static const bool has = host_data("PMPIX_Async_start") != nullptr;
   return has;
 }
-bool has_full_hook() { return has_hook() && host.Request_is_complete && !calls_from_any_thread(); }
+/// It goes by libfabric: while it waits in one-sided functions, it calls nothing that we see (exports/ucx.cpp).
+static bool waits_unseen() {
+  static const bool unseen = [] {
+    if (const char* const chosen = std::getenv("MPIR_CVAR_CH4_NETMOD")) return std::string_view(chosen) == "ofi";
+    const auto version = reinterpret_cast<int (*)(char*, int*)>(host_data("PMPI_Get_library_version"));
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    return version && version(text, &length) == MPI_SUCCESS &&
+           std::string_view(text).find("ch4:ofi") != std::string_view::npos;
+  }();
+  return unseen;
+}
+bool has_full_hook() { return has_hook() && host.Request_is_complete && !calls_from_any_thread() && !waits_unseen(); }
 #else
 bool has_full_hook() { return false; }
 bool has_hook() { return false; }

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "interpose/host/port.hpp"
 #include "interpose/process/process.hpp"
@@ -93,9 +94,12 @@ bool host_yields() {
   return told;
 }
 
+OMNES_FAST_THREAD_LOCAL bool hook_was_called = false;  // since UCX has found nothing the last time
+
 int from_host(void* /*thing*/) {
   constexpr int nothing_moved = 0, over = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE
   if (hook_removed) return over;
+  hook_was_called = true;
   const InsideProgress guard;
   engine::advance(allowed_to_hook, allowed_to_hook == Unattended::everything);
   if (!host_yields())
@@ -186,6 +190,17 @@ void run() {
 }
 
 }  // namespace
+
+#ifdef OMNES_ABI_MPICH
+void advance_unless_hooked() {
+  const bool was_called = std::exchange(hook_was_called, false);
+  if (was_called || hook_removed || allowed_to_hook != Unattended::everything || poking() || inside_progress()) return;
+  const InsideProgress guard;
+  engine::advance(allowed_to_hook);
+}
+#else
+void advance_unless_hooked() {}
+#endif
 
 void hook_into_host() {
   const std::lock_guard lock(background.mutex);
