@@ -61,7 +61,19 @@ def test_all_forms_are_served(run, report, program, transport):
 
 
 @pytest.mark.parametrize(
-    "program", ["types", "threads", "dups", "lifecycle", "lifetimes", "repeats", "varied", "freed"]
+    "program",
+    [
+        "types",
+        "threads",
+        "dups",
+        "lifecycle",
+        "lifetimes",
+        "repeats",
+        "varied",
+        "freed",
+        "room_for_more",
+        "at_finalize",
+    ],
 )
 def test_what_programs_do(run, program):
     words = {"lifetimes": ["200"]}

@@ -203,6 +203,23 @@ def test_a_rank_dies_and_the_others_go_on(build, how, variables):
     assert run.stdout.strip().endswith("OK"), run.stdout + run.stderr
 
 
+@pytest.mark.parametrize("program", ["one_refused", "cancelled", "room_for_more", "at_finalize"])
+def test_what_stock_mpis_forgive(mpi, build, program):
+    expect_ok(mpirun(mpi, 3, build(program, mpi), timeout=60))
+
+
+def test_attached_buffers_go_with_their_communicators(build):
+    mpich = the_mpi("mpich")
+    expect_ok(mpirun(mpich, 2, build("attached", mpich), timeout=60))
+
+
+@pytest.mark.parametrize("call", ["recv", "sendrecv"])
+def test_a_rank_dies_while_another_receives_from_any(build, call):
+    openmpi = the_mpi("openmpi")
+    run = mpirun(openmpi, 3, build("any_source", openmpi), call, options=("--with-ft", "ulfm"))
+    assert run.stdout.strip().endswith("OK"), run.stdout + run.stderr
+
+
 def test_calls_that_repeat_earlier_ones_but_for_one_argument(mpi, build, tmp_path):
     expect_ok(mpirun(mpi, 3, build("repeats", mpi), variables={"OMNES_STATS": str(tmp_path)}))
     entries = [entry for entry in reports(tmp_path, 3)[0]["entries"] if entry["operation"] == "allreduce"]

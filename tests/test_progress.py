@@ -84,6 +84,20 @@ def test_files_of_a_host_that_polls_their_requests(on_debians_mpich, tmp_path, r
     expect_ok(mpirun(mpich, ranks, program, str(tmp_path / "file")))
 
 
+def test_messages_that_are_replaced_beside_an_operation(mpi, build):
+    expect_ok(mpirun(mpi, 2, build("replaced", mpi), timeout=60))
+
+
+def test_errors_of_messages_that_are_waited_for_beside_an_operation(build):
+    mpich = the_mpi("mpich")
+    expect_ok(mpirun(mpich, 2, build("waited_errors", mpich), timeout=60))
+
+
+def test_messages_of_a_host_that_packs_nothing_at_bottom(on_debians_mpich):
+    mpich, program = on_debians_mpich("replaced")
+    expect_ok(mpirun(mpich, 3, program, timeout=60))
+
+
 def test_ranks_find_each_other_inside_the_host(mpi, build):
     expect_ok(mpirun(mpi, 3, build("found_inside", mpi), timeout=60))
 
@@ -91,6 +105,21 @@ def test_ranks_find_each_other_inside_the_host(mpi, build):
 def test_ranks_find_each_other_inside_a_host_without_a_hook(on_debians_mpich):
     mpich, program = on_debians_mpich("found_inside")
     expect_ok(mpirun(mpich, 3, program, timeout=60))
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_groups_are_duplicated_beside_an_operation_between_them(mpi, build, ranks):
+    expect_ok(mpirun(mpi, ranks, build("idup_between", mpi), timeout=60))
+
+
+def test_progress_completes_requests(build):
+    mpich = the_mpi("mpich")
+    expect_ok(mpirun(mpich, 3, build("complete_by_progress", mpich), timeout=60))
+
+
+@pytest.mark.parametrize("transport", ["shared", "messages"])
+def test_one_sided_functions_wait_beside_an_operation(mpi, build, transport):
+    expect_ok(mpirun(mpi, 2, build("inside_one_sided", mpi), variables=TRANSPORTS[transport], timeout=60))
 
 
 @pytest.mark.parametrize("where", ["messages", "inside"])

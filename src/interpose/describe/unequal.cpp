@@ -2,6 +2,9 @@
 //
 // A rank knows only its own parts, so there is no count for which a rank could leave without the others, except in
 // allgatherv.
+#include <optional>
+#include <vector>
+
 #include "interpose/describe/aliases.hpp"
 #include "interpose/describe/between.hpp"
 #include "interpose/describe/describe.hpp"
@@ -20,6 +23,22 @@ const char* check_whole(Operation operation, const void* buffer) {
   return refuse_alias(operation, first);
 }
 
+/// Of what this rank sends itself: `room`, where it goes, holds more elements, as receivers of messages may say. Then these are so many.
+std::optional<std::size_t> fewer_elements(std::size_t sent, const View& room) {
+  if (sent >= room.bytes || sent % room.info->size != 0) return std::nullopt;
+  return sent / room.info->size;
+}
+
+/// The same parts, but for the count of one.
+const char* set_with(PartedView& parts, const Parted& arguments, int p, int part, std::size_t count) {
+  std::vector<long> counts(p);
+  for (int i = 0; i < p; ++i) counts[i] = i == part ? static_cast<long>(count) : arguments.counts[i];
+  Parted changed = arguments;
+  changed.counts = counts.data();
+  parts = {};
+  return parts.set(changed, p);
+}
+
 }  // namespace
 
 const char* gatherv(State& state, Job& job, const Exchange& own_arguments, const Parted& parts_arguments, int root) {
@@ -35,6 +54,10 @@ const char* gatherv(State& state, Job& job, const Exchange& own_arguments, const
   if (at_root)
     if (const char* reason = parts.set(parts_arguments, state.p)) return reason;
   if (at_root && !in_place) {
+    if (const auto fewer = fewer_elements(own.bytes, parts.views()[state.rank])) {
+      if (const char* reason = set_with(parts, parts_arguments, state.p, state.rank, *fewer)) return reason;
+      own.apart = true;  // no call whose counts are others is like this one
+    }
     if (const char* reason = check_own_part(Operation::gatherv, own, parts.views()[state.rank])) return reason;
     set_apart(own, parts.views()[state.rank], parts.views());
   }
@@ -58,6 +81,10 @@ const char* scatterv(State& state, Job& job, const Parted& parts_arguments, cons
     if (const char* reason = own.set(own_arguments.recv, own_arguments.recv_count, own_arguments.recv_type))
       return reason;
   if (at_root && !in_place) {
+    if (const auto fewer = fewer_elements(parts.bytes()[state.rank], own)) {
+      own.resize(*fewer);
+      own.apart = true;  // as in a gatherv
+    }
     if (const char* reason = check_own_part(Operation::scatterv, parts.views()[state.rank], own)) return reason;
     set_apart(own, parts.views()[state.rank], parts.views());
   }
