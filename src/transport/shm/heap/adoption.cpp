@@ -260,19 +260,6 @@ bool make_private(std::byte* first, std::byte* from, std::size_t bytes, Heap* he
   return true;
 }
 
-/// The same where others may read and write there meanwhile, as no call has these pages: no byte that they write is lost, as each page
-/// becomes private by the system's own copy when it is first written to, by them or by a write here that changes nothing.
-bool make_private_in_use(std::byte* first, std::byte* pages, std::size_t bytes, Heap& heap) {
-  if (!heap.map_privately(first, pages, bytes)) return false;
-  for (std::size_t at = 0; at < bytes; at += page()) {
-    const std::atomic_ref byte(first[at]);
-    for (std::byte same = byte.load(std::memory_order_relaxed); !byte.compare_exchange_weak(same, same);) {
-    }
-  }
-  heap.release(pages, bytes);
-  return true;
-}
-
 /// The other way round; false: as before, or some of it stays there, where the process may have no more mappings.
 bool move_into(Heap& heap, std::byte* first, std::byte* pages, std::size_t bytes) {
   for (std::size_t done = 0; done < bytes; done += stride) {
@@ -360,7 +347,7 @@ Adopted* Adoption::use(std::byte* buffer, std::size_t bytes) {
   if (const auto at = find(first, end); at != adopted_.end()) {
     Adopted& found = *at->second;
     const bool belongs = first <= found.first_ && found.first_ + found.bytes_ <= end;
-    if (!is_whole(found) || (belongs && !pays(found) && pages_may_move(mappings_))) {
+    if (!is_whole(found) || (belongs && (found.makes_room_ || !pays(found)) && pages_may_move(mappings_))) {
       if (found.users_ > 0 || !give_back(at)) return nullptr;
     } else if (found.in_heap(buffer, bytes) != nullptr) {
       const double saved = saving(bytes);
@@ -430,11 +417,11 @@ void Adoption::before_discard(void* address, std::size_t bytes) {
     const std::uintptr_t from = std::max(begin, mapping.begin);
     auto* const first = reinterpret_cast<void*>(from);
     const std::size_t n = std::min(end, mapping.end) - from;
-    if (mmap(first, n, mapping.protection(), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) {
-      if (mapping.shared) heap_.release(heap_.behind(mapping) + (from - mapping.begin), n);
-    } else if (mapping.writable) {
+    // At first: what lies there is somebody else's as soon as it is mapped nowhere else.
+    if (mapping.shared) heap_.release(heap_.behind(mapping) + (from - mapping.begin), n);
+    if (mmap(first, n, mapping.protection(), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED &&
+        mapping.writable)
       std::memset(first, 0, n);
-    }
   });
 }
 
@@ -465,13 +452,10 @@ void Adoption::before_move(void* address, std::size_t bytes) {
 }
 
 // Where its pages are not all there any more, what is left of them stays as it is: its owner may have moved them.
-bool Adoption::give_back(ByAddress::iterator at, Owner owner) {
+bool Adoption::give_back(ByAddress::iterator at) {
   Adopted& adopted = *at->second;
   if (is_whole(adopted)) {
-    const bool done = owner == Owner::program
-                          ? make_private_in_use(adopted.first_, adopted.pages_in_heap(), adopted.bytes_, heap_)
-                          : make_private(adopted.first_, adopted.pages_in_heap(), adopted.bytes_, &heap_);
-    if (!done) return false;
+    if (!make_private(adopted.first_, adopted.pages_in_heap(), adopted.bytes_, &heap_)) return false;
     ++given_back_;
   }
   adopted_bytes_ -= adopted.bytes_;
@@ -493,7 +477,7 @@ void Adoption::look_at_given_up() {
   if (given_up_.empty() || !mappings_.answer()) return;
   std::vector<std::pair<std::byte*, std::byte*>> mapped;  // in the heap
   heap_.for_each_elsewhere(mappings_, 0, UINTPTR_MAX, [&](const Mapping& mapping) {
-    if (!mapping.shared) return;  // by make_private_in_use(): of the heap it has nothing
+    if (!mapping.shared) return;  // of a stack, by a fork: of the heap it has nothing
     std::byte* const begin = heap_.behind(mapping);
     mapped.emplace_back(begin, begin + (mapping.end - mapping.begin));
   });
@@ -615,7 +599,7 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   }
   if (!clear_for_adoption(next, end)) return nullptr;
   look_at_all();  // what is not needed any more goes before more is taken
-  if (!make_room(pages - already, candidate(buffer).since)) return nullptr;
+  if (!has_room(pages - already, candidate(buffer).since)) return nullptr;
   auto* const piece = static_cast<std::byte*>(heap_.take(pages + 2 * page()));
   if (piece == nullptr) return nullptr;
   const double begin = nanoseconds();
@@ -638,14 +622,14 @@ Adopted* Adoption::adopt(std::byte* buffer, std::size_t bytes) {
   return (adopted_[first] = std::make_unique<Adopted>(buffer, first, pages, piece, heap_.forks(), uses_)).get();
 }
 
-// Of those that no call has used since then; the one first that was used last.
-bool Adoption::make_room(std::size_t bytes, std::uint64_t since) {
-  const auto last_used = [](const auto& one) { return one.second->used_at_; };
-  while (adopted_.size() >= max_adopted || adopted_bytes_ + bytes > max_bytes_) {
-    const auto oldest = std::ranges::min_element(adopted_, {}, last_used);
-    if (last_used(*oldest) >= since || oldest->second->users_ > 0 || !give_back(oldest, Owner::program)) return false;
-  }
-  return true;
+// What no call has used since then makes room, the one first that was used last; but only when a call has it next. Until then nobody may
+// touch its pages: the program's threads may write there or unmap them, and the kernel may read a file into them.
+bool Adoption::has_room(std::size_t bytes, std::uint64_t since) {
+  if (adopted_.size() < max_adopted && adopted_bytes_ + bytes <= max_bytes_) return true;
+  Adopted& oldest =
+      *std::ranges::min_element(adopted_, {}, [](const auto& one) { return one.second->used_at_; })->second;
+  if (oldest.used_at_ < since) oldest.makes_room_ = true;
+  return false;
 }
 
 bool Adoption::clear_for_adoption(std::byte* first, std::byte* end) {

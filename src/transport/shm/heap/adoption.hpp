@@ -15,8 +15,8 @@
 //   is asked whether the pages are still mapped there. Where it cannot be asked cheaply (before Linux 6.11), nothing is
 //   adopted. During the call the program must leave them alone, as MPI says.
 // * A piece is not used for something else while it is mapped anywhere, or while a call uses it.
-// * What makes room for others is in no call, so threads of the program may write there meanwhile: no copy is made here that they could
-//   miss, but the system makes one of each page as it is written to.
+// * What is in no call nobody touches: threads of the program may write there or unmap it, and the kernel or a device may be moving data. So
+//   what is to make room for others does so when a call has it next.
 // * Only private memory of no file is adopted that can be read and written and was not made of huge pages, or put near
 //   another CPU, or where mbind said; no stacks; and nothing in a process that has locked or pinned memory, or mapped a device, whose driver might
 //   know the old pages, or has a userfaultfd.
@@ -74,9 +74,10 @@ class Adopted {
   const std::size_t piece_bytes_;
   std::size_t before_ = 0;  // bytes there, and a page, before the first
   int users_ = 0;
-  double saved_ = 0;       // ns
-  unsigned forks_;         // of the process, when it was last used
-  std::uint64_t used_at_;  // of Adoption::uses_
+  bool makes_room_ = false;  // for others, when a call has it next
+  double saved_ = 0;         // ns
+  unsigned forks_;           // of the process, when it was last used
+  std::uint64_t used_at_;    // of Adoption::uses_
 };
 
 /// What was adopted so far, what it has cost, and what it was good for.
@@ -131,9 +132,8 @@ class Adoption {
   Adoption(Heap& heap, IsTold is_told);
   ByAddress::iterator find(std::byte* first, std::byte* end);
   bool is_whole(const Adopted& adopted) const;
-  /// Who has the pages meanwhile: a call, or the program, whose threads may write there.
-  enum class Owner : std::uint8_t { call, program };
-  bool give_back(ByAddress::iterator at, Owner owner = Owner::call);
+  /// A call has all of its pages, or somebody else has changed what is mapped there.
+  bool give_back(ByAddress::iterator at);
   void give_up(std::byte* piece, std::size_t bytes);
   void look_at_given_up();
   /// Only those of its pages that lie between these; some do not.
@@ -148,7 +148,7 @@ class Adoption {
   Candidate& candidate(const std::byte* buffer);
   bool wanted(std::byte* buffer, std::size_t bytes);
   Adopted* adopt(std::byte* buffer, std::size_t bytes);
-  bool make_room(std::size_t bytes, std::uint64_t since);
+  bool has_room(std::size_t bytes, std::uint64_t since);
   /// What is left there of adopted ones becomes the program's. Then: whether its pages may be adopted.
   bool clear_for_adoption(std::byte* first, std::byte* end);
   void measure();

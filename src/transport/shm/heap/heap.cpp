@@ -386,20 +386,13 @@ bool Heap::write(void* piece, const void* data, std::size_t bytes) {
 }
 
 bool Heap::map_also(void* address, const void* piece, std::size_t bytes) {
-  return map(address, piece, bytes, MAP_SHARED | MAP_NORESERVE | MAP_POPULATE);
-}
-
-bool Heap::map_privately(void* address, const void* piece, std::size_t bytes) {
-  return map(address, piece, bytes, MAP_PRIVATE);
-}
-
-bool Heap::map(void* address, const void* piece, std::size_t bytes, int flags) {
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(piece) - base_;
   OMNES_ASSERT(offset % page() == 0 && bytes % page() == 0 && offset + bytes <= bytes_);
   const std::lock_guard lock(mutex_);
   if (fd_ < 0 || !has_its_file()) return false;
   any_mapped_also_.store(true, std::memory_order_relaxed);
-  return mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | flags, fd_, static_cast<off_t>(offset)) != MAP_FAILED;
+  constexpr int flags = MAP_SHARED | MAP_FIXED | MAP_NORESERVE | MAP_POPULATE;
+  return mmap(address, bytes, PROT_READ | PROT_WRITE, flags, fd_, static_cast<off_t>(offset)) != MAP_FAILED;
 }
 
 bool Heap::is_mapped(const Mappings& mappings, const void* address, const void* piece, std::size_t bytes) const {

@@ -97,8 +97,6 @@ class Heap {
   bool write(void* piece, const void* data, std::size_t bytes);
   /// Maps what lies at `piece` at `address`, too, in place of what is mapped there. False: nothing has changed.
   bool map_also(void* address, const void* piece, std::size_t bytes);
-  /// The same, but what is written there then stays there: the system copies each page that is written to.
-  bool map_privately(void* address, const void* piece, std::size_t bytes);
   /// Whether all of that is still mapped there.
   bool is_mapped(const Mappings& mappings, const void* address, const void* piece, std::size_t bytes) const;
   /// Where the first byte of a mapping elsewhere lies in the heap; null: it is of something else.
@@ -117,7 +115,6 @@ class Heap {
 
  private:
   Heap(int fd, std::size_t bytes);
-  bool map(void* address, const void* piece, std::size_t bytes, int flags);
   struct Piece {
     std::size_t offset, bytes;
   };
