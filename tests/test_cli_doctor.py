@@ -59,9 +59,10 @@ exec {real}/bin/mpirun "$@"
 """)
     launcher.chmod(0o755)
     late = "s later than it could, as libfabric looks for networks"
-    done = doctor("--mpi", str(tmp_path), OMPI_MCA_btl=None)
-    assert late in unwrapped(done.stdout) and "export OMPI_MCA_btl=^ofi" in done.stdout, done.stdout + done.stderr
-    done = doctor("--mpi", str(tmp_path), OMPI_MCA_btl="self,sm,tcp")
+    done = doctor("--mpi", str(tmp_path), OMPI_MCA_btl=None, OMPI_MCA_mtl=None)
+    command = "export OMPI_MCA_btl=^ofi OMPI_MCA_mtl=^ofi"
+    assert late in unwrapped(done.stdout) and command in done.stdout, done.stdout + done.stderr
+    done = doctor("--mpi", str(tmp_path), OMPI_MCA_btl="self,sm,tcp", OMPI_MCA_mtl=None)
     assert done.returncode == 0 and late not in unwrapped(done.stdout), done.stdout + done.stderr
 
 

@@ -119,6 +119,7 @@ def test_a_narrow_terminal_shows_all_names_and_figures():
         ),
         (("predict", "bcast", "-n", "4", "--model", "hockney", "--alpha", "2"), "'2' is no time"),
         (("predict", "bcast", "-n", "4", "--costs", "nowhere.toml"), "cannot read nowhere.toml"),
+        (("predict", "reduce", "-n", "4", "--reduction", "f64 som"), "has no 'f64 som'; it has f64 sum"),
         (("explain", "bcast", "-n", "4..8"), "explain one case at a time"),
         (("measure", "-o", "nowhere/machine.toml"), "cannot write nowhere/machine.toml: no folder nowhere"),
     ],

@@ -64,6 +64,9 @@ Dict described_machine(const std::string& toml) {
   nb::list levels;
   for (const model::LevelCosts& level : machine.levels) levels.append(level.name);
   d["levels"] = levels;
+  nb::list reductions;
+  for (const auto& [name, curve] : machine.reduce) reductions.append(name);
+  d["reductions"] = reductions;
   return d;
 }
 
@@ -99,11 +102,11 @@ void bind_model(nb::module_& m) {
 bytes; seconds; path: seconds of latency, bandwidth, overhead, reduction and copy on the critical path, which add up
 to these; method; simulated (ranks); for p <= 64, finished (seconds, of each simulated rank). machine: the text of a
 machine file; empty: the default. ranks_per_node: 0: the machine's. cyclic: ranks are dealt to the nodes in turns
-rather than in order. reduction: type and operation. Raises ValueError. Runs without the GIL.)");
+rather than in order. reduction: type and operation; where the machine lacks it, that of f64 sum. Raises ValueError. Runs without the GIL.)");
   m.def("described_machine", described_machine, arg("machine") = "",
         R"(What the text of a machine file (empty: the default) describes.
 
-A dict of name, source, ranks_per_node and levels (names). Raises ValueError.)");
+A dict of name, source, ranks_per_node, levels and reductions (names). Raises ValueError.)");
   m.def("default_machine", [] { return std::string(model::default_machine); }, "The text of the default machine file.");
   m.def("formulas", formulas, "The closed formulas, each a dict of number, operation, algorithm and text.");
   m.def("hockney", hockney, arg("operation"), arg("algorithm"), arg("p"), arg("bytes"), arg("alpha"), arg("beta"),

@@ -27,8 +27,8 @@ _MARKS = {WORKS: "[green]ok[/]  ", COSTS: "[yellow]slow[/]", FAILS: "[red]FAIL[/
 _RANKS = 2
 _LIMIT_SECONDS = 60.0
 _PROC = Path("/proc")
-# Names Open MPI's transports, and what leaves libfabric out; who sets it has thought of it.
-_FABRICS, _NO_FABRICS = "OMPI_MCA_btl", "^ofi"
+# What leaves libfabric out of Open MPI's transports; who sets one of these has thought of it.
+_NO_FABRICS = {"OMPI_MCA_btl": "^ofi", "OMPI_MCA_mtl": "^ofi"}
 _LATE_SECONDS = 0.5  # of a job's start: what people notice, and no noise of a quiet machine
 
 
@@ -200,19 +200,20 @@ def _mpi(one: mpi.Mpi) -> Iterator[Finding]:
         return
     tried, seconds = _tried(one, name, program)
     yield tried
-    if one.open_mpi and tried.state == WORKS and _FABRICS not in os.environ:
+    if one.open_mpi and tried.state == WORKS and _NO_FABRICS.keys().isdisjoint(os.environ):
         yield from _late(one, name, program, seconds)
 
 
 def _late(one: mpi.Mpi, name: str, program: Path, seconds: float) -> Iterator[Finding]:
-    """Whether jobs, one of which took `seconds`, wait for Open MPI's btl/ofi: where libfabric finds nothing."""
+    """Whether jobs, one of which took `seconds`, wait for Open MPI's look at fabrics: where libfabric finds nothing."""
     if seconds < _LATE_SECONDS:
         return
-    again, fewer_seconds = _tried(one, name, program, {_FABRICS: _NO_FABRICS})
+    again, fewer_seconds = _tried(one, name, program, _NO_FABRICS)
     saved = seconds - fewer_seconds
     if again.state == WORKS and saved > _LATE_SECONDS:
         what = f"each job starts {saved:.1f} s later than it could, as libfabric looks for networks"
-        yield Finding(name, COSTS, what, "Where it has none to serve:", f"export {_FABRICS}={_NO_FABRICS}")
+        command = "export " + " ".join(f"{variable}={value}" for variable, value in _NO_FABRICS.items())
+        yield Finding(name, COSTS, what, "Where it has none to serve:", command)
 
 
 def _tried(

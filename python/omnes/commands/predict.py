@@ -77,6 +77,9 @@ def command(
         title = f"α = {alpha}, {bandwidth}, γ = {gamma}/B"
     else:
         machine = MachineCosts.load(path)
+        if reduction not in machine.facts["reductions"]:
+            known = ", ".join(machine.facts["reductions"])
+            raise UsageError(f"--reduction: the file of costs has no {reduction!r}; it has {known}")
         groups = prediction.groups(counts, nodes, machine)
         rows = _simulated(operation, choice, groups, part_sizes, machine, reduction, table)
         title = f"machine: {machine.facts['name']} ({machine.facts['source']})"
