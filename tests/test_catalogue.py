@@ -1,7 +1,7 @@
 """Every algorithm of every operation in all three forms, against computed results, in MPI programs of many sizes.
 
 One launch tries all algorithms of an operation: each is forced on a communicator of its own. FULL_TESTS=1 in the
-environment tries 2 to 9 ranks rather than a few, with the transports in turns.
+environment tries all on both MPIs with 2 to 9 ranks, with the transports in turns; else the MPIs take turns, too.
 """
 
 from __future__ import annotations
@@ -38,8 +38,16 @@ def choices(operation: str, ranks: int) -> list[str]:
     return result
 
 
+MPIS = list(RANKS)
+CASES = [
+    ({"ompi": "openmpi", "mpich": "mpich"}[family], operation)
+    for number, operation in enumerate(_core.operations())
+    for family in (MPIS if FULL else [MPIS[number % 2]])
+]
+
+
 @pytest.mark.timeout(1800 if FULL else 300)
-@pytest.mark.parametrize("operation", _core.operations())
+@pytest.mark.parametrize(("mpi", "operation"), CASES, indirect=["mpi"])
 def test_operation(mpi: Mpi, build, tmp_path, operation):
     for turn, ranks in enumerate(RANKS[mpi.family], _core.operations().index(operation)):
         transport = IN_TURNS[turn % len(IN_TURNS)]
