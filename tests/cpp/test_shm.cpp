@@ -2,6 +2,7 @@
 // wrapping numbers.
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "topology/whereabouts.hpp"
 #include "transport/shm/copy.hpp"
 #include "transport/shm/endpoint.hpp"
+#include "transport/shm/policy.hpp"
 #include "transport/shm/sleepers.hpp"
 
 namespace omnes::shm {
@@ -133,6 +135,12 @@ struct Receiving {
 };
 
 constexpr int enough = 100'000;  // steps that any of the messages here needs at most, stalls included
+
+template <class First, class... Others>
+bool drive_until_first(First& first, Others&... others) {
+  for (int i = 0; i < enough && !first.step(); ++i) (others.step(), ...);
+  return first.complete;
+}
 
 template <class... Moving>
 bool drive(Moving&... moving) {
@@ -532,32 +540,219 @@ TEST(Endpoint, TruncatesAndReportsMismatchedLengths) {
       }
 }
 
-TEST_F(SingleCopies, ReportsAFailedSingleCopyAndGoesOn) {
-  const std::size_t page = 4096;
-  void* hidden = mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(hidden, MAP_FAILED);
-  for (const bool through_sink : {false, true}) {
-    Ranks ranks(Geometry{2, 4, f});
-    ranks.allow_single_copy(1);
-    const std::int32_t to_one[] = {1};
-    Transfer transfer;
-    EXPECT_FALSE(ranks[0].send(to_one, hidden, page, transfer));
-    Receiving in{ranks[1], 0, false, through_sink, Bytes(page)};
-    EXPECT_TRUE(in.step());
-    EXPECT_EQ(ranks[1].copy_error(), EFAULT);
-    EXPECT_TRUE(ranks[1].mismatch());
-    EXPECT_TRUE(ranks[0].send(to_one, hidden, page, transfer));
-
-    EXPECT_TRUE(ranks[1].take_mismatch());
-    Sending out{ranks[0], {1}, pattern(page, 1)};
-    EXPECT_FALSE(out.step());
-    Receiving next{ranks[1], 0, false, through_sink, Bytes(page)};
-    EXPECT_TRUE(next.step());
-    EXPECT_EQ(next.data, out.data);
-    EXPECT_FALSE(ranks[1].mismatch());
-    EXPECT_TRUE(out.step());
+// Pages that a handler of faults makes accessible, one by one, as barriers of garbage collectors and checkpoints do.
+class Guarded {
+ public:
+  explicit Guarded(std::size_t bytes) : bytes_(bytes) {
+    data_ =
+        static_cast<std::uint8_t*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    the_one = this;
+    struct sigaction action{};
+    action.sa_sigaction = let_in;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGSEGV, &action, &before_);
   }
-  munmap(hidden, page);
+  ~Guarded() {
+    sigaction(SIGSEGV, &before_, nullptr);
+    the_one = nullptr;
+    munmap(data_, bytes_);
+  }
+  void protect(int protection, std::size_t from = 0) const { mprotect(data_ + from, bytes_ - from, protection); }
+  std::uint8_t* data() const { return data_; }
+
+ private:
+  static void let_in(int, siginfo_t* fault, void*) {
+    const auto at = reinterpret_cast<std::uintptr_t>(fault->si_addr);
+    if (at - reinterpret_cast<std::uintptr_t>(the_one->data_) >= the_one->bytes_) _exit(99);
+    mprotect(reinterpret_cast<void*>(at & ~(page_bytes - 1)), page_bytes, PROT_READ | PROT_WRITE);
+  }
+  static inline Guarded* the_one = nullptr;
+  std::uint8_t* data_;
+  std::size_t bytes_;
+  struct sigaction before_{};
+};
+
+TEST_F(SingleCopies, TakesFromTheSenderWhatItsPagesRefuse) {
+  constexpr std::size_t bytes = 100 * page_bytes;
+  for (const bool published : {false, true})
+    for (const bool through_sink : {false, true})
+      for (const bool shares : {false, true}) {  // who has posted a single copy does not share the work of others'
+        const Guarded from(bytes);
+        Ranks ranks(Geometry{3, 4, 4 * f});
+        ranks.allow_single_copy(f);
+        Sending kept{ranks[1], {2}, pattern(f, 3)};
+        EXPECT_TRUE(shares || !kept.step());
+        const std::vector<std::int32_t> readers{1, 2};
+        for (unsigned round = 0; round < 3; ++round) {
+          const Bytes sent = pattern(bytes, round);
+          from.protect(PROT_READ | PROT_WRITE);
+          std::copy(sent.begin(), sent.end(), from.data());
+          from.protect(PROT_NONE, round * 32 * page_bytes);  // of which a reader gets so many at first
+          struct {
+            Endpoint& endpoint;
+            const std::vector<std::int32_t>& readers;
+            const void* data;
+            bool published;
+            Transfer transfer{};
+            bool complete = false;
+            bool step() {
+              if (!complete)
+                complete =
+                    published ? endpoint.publish(data, bytes, transfer) : endpoint.send(readers, data, bytes, transfer);
+              return complete;
+            }
+          } out{ranks[0], readers, from.data(), published};
+          EXPECT_FALSE(out.step());
+          EXPECT_TRUE(out.transfer.posted());
+          Receiving in1{ranks[1], 0, published, through_sink, Bytes(bytes)};
+          Receiving in2{ranks[2], 0, published, through_sink, Bytes(bytes)};
+          ASSERT_TRUE(drive(out, in1, in2));
+          EXPECT_EQ(in1.data, sent);
+          EXPECT_EQ(in2.data, sent);
+          EXPECT_TRUE(in1.aligned && in2.aligned);
+          EXPECT_FALSE(ranks[1].mismatch() || ranks[2].mismatch());
+          EXPECT_EQ(ranks[1].copy_error(), EFAULT);
+        }
+      }
+}
+
+TEST_F(SingleCopies, WritesWhereAHandlerOfFaultsLetsIt) {
+  constexpr std::size_t bytes = 40 * page_bytes;
+  for (const bool published : {false, true})
+    for (const bool busy : {false, true}) {
+      const Guarded into(bytes);
+      Ranks ranks(Geometry{2, 4, f});
+      ranks.allow_single_copy(f);
+      for (unsigned round = 0; round < 3; ++round) {
+        into.protect(PROT_READ);
+        Sending out{ranks[0], {}, pattern(bytes, round)};
+        if (!published) out.readers = {1};
+        EXPECT_FALSE(out.step());
+        Transfer transfer;
+        bool complete = false;
+        for (int i = 0; i < enough && !complete; ++i) {
+          transfer.busy = busy && i == 0;
+          complete = published ? ranks[1].recv_published(0, into.data(), bytes, transfer)
+                               : ranks[1].recv(0, into.data(), bytes, transfer);
+          out.step();
+        }
+        EXPECT_TRUE(complete);
+        EXPECT_TRUE(out.step());
+        EXPECT_TRUE(std::equal(out.data.begin(), out.data.end(), into.data()));
+        EXPECT_FALSE(ranks[1].mismatch());
+      }
+    }
+}
+
+// Ranks whose memory could be read once, but cannot any more.
+class Refused : public testing::Test {
+ protected:
+  static constexpr std::int64_t nobody = 0x7fffffff;  // no process has this number
+  static void refuse(Endpoint& reader, int from) {
+    std::vector<Access> access(static_cast<std::size_t>(reader.p()));
+    access[static_cast<std::size_t>(from)].pid = nobody;
+    reader.know_access(access);
+  }
+};
+
+TEST_F(Refused, SingleCopiesArriveAndTheNextMessagesGoThroughSlots) {
+  for (const bool through_sink : {false, true})
+    for (const std::size_t bytes : {f + 1, 3 * f, 200 * f + 5}) {
+      Ranks ranks(Geometry{2, 4, f});
+      refuse(ranks[1], 0);
+      ranks[0].set_single_copy_from(f);
+      Sending first{ranks[0], {1}, pattern(bytes, 1)}, second{ranks[0], {1}, pattern(bytes, 2)};
+      EXPECT_FALSE(first.step());
+      EXPECT_FALSE(second.step());  // posted before the reader has tried the first
+      Receiving in1{ranks[1], 0, false, through_sink, Bytes(bytes)},
+          in2{ranks[1], 0, false, through_sink, Bytes(bytes)};
+      ASSERT_TRUE(drive_until_first(in1, first, second));
+      ASSERT_TRUE(drive(first, second, in2));
+      EXPECT_EQ(in1.data, first.data);
+      EXPECT_EQ(in2.data, second.data);
+      EXPECT_TRUE(in1.aligned && in2.aligned);
+      EXPECT_FALSE(ranks[1].mismatch());
+      EXPECT_NE(ranks[1].copy_error(), 0);
+      Sending third{ranks[0], {1}, pattern(3 * f, 3)};
+      EXPECT_TRUE(third.step());
+      Receiving in3{ranks[1], 0, false, through_sink, Bytes(3 * f)};
+      EXPECT_TRUE(in3.step());
+      EXPECT_EQ(in3.data, third.data);
+    }
+}
+
+TEST_F(Refused, ABusyReaderHasTheMessageAsWell) {
+  Ranks ranks(Geometry{2, 4, f});
+  refuse(ranks[1], 0);
+  ranks[0].set_single_copy_from(f);
+  Sending out{ranks[0], {1}, pattern(shared, 1)};
+  Receiving in{ranks[1], 0, false, false, Bytes(shared)};
+  in.transfer.busy = true;
+  EXPECT_FALSE(out.step());
+  EXPECT_FALSE(in.step());
+  in.transfer.busy = false;
+  ASSERT_TRUE(drive(in, out));
+  EXPECT_EQ(in.data, out.data);
+}
+
+TEST_F(Refused, OneReaderOfAPublishedMessageHoldsUpNoOther) {
+  for (const int refused : {1, 2})
+    for (const bool through_sink : {false, true}) {
+      Ranks ranks(Geometry{4, 4, f});
+      ranks.allow_single_copy(f);
+      for (int reader = 1; reader <= refused; ++reader) refuse(ranks[reader], 0);
+      Sending out{ranks[0], {}, pattern(50 * f + 3, 1)};
+      EXPECT_FALSE(out.step());
+      Receiving in1{ranks[1], 0, true, through_sink, Bytes(out.data.size())};
+      Receiving in2{ranks[2], 0, true, through_sink, Bytes(out.data.size())};
+      Receiving in3{ranks[3], 0, true, through_sink, Bytes(out.data.size())};
+      ASSERT_TRUE(drive_until_first(in1, out));
+      ASSERT_TRUE(drive(in2, in3, out));
+      for (const Receiving* in : {&in1, &in2, &in3}) EXPECT_EQ(in->data, out.data);
+    }
+}
+
+TEST_F(Refused, LengthsAreStillCompared) {
+  for (const std::size_t expected : {std::size_t{0}, f, 9 * f, 12 * f})
+    for (const bool through_sink : {false, true}) {
+      Ranks ranks(Geometry{2, 4, f});
+      refuse(ranks[1], 0);
+      ranks[0].set_single_copy_from(f);
+      Sending out{ranks[0], {1}, pattern(10 * f, 1)};
+      EXPECT_FALSE(out.step());
+      Receiving in{ranks[1], 0, false, through_sink, Bytes(expected)};
+      ASSERT_TRUE(drive(out, in));
+      EXPECT_TRUE(std::equal(in.data.begin(), in.data.begin() + std::min(expected, 10 * f), out.data.begin()));
+      EXPECT_TRUE(ranks[1].take_mismatch());
+    }
+}
+
+TEST_F(Refused, SlotsHeldByALateReaderDoNotBlock) {
+  for (const bool published : {false, true})
+    for (const bool through_sink : {false, true}) {
+      Ranks ranks(Geometry{3, 4, f});
+      refuse(ranks[1], 0);
+      refuse(ranks[2], 0);
+      Sending held{ranks[0], {2}, pattern(4 * f, 1)};
+      ASSERT_TRUE(held.step());
+      ranks[0].set_single_copy_from(f);
+      Sending out{ranks[0], {}, pattern(10 * f + 5, 2)};
+      if (!published) out.readers = {1};
+      EXPECT_FALSE(out.step());
+      Receiving in1{ranks[1], 0, published, through_sink, Bytes(out.data.size())};
+      Receiving in2{ranks[2], 0, true, through_sink, Bytes(out.data.size()), {}, !published};
+      if (in2.complete) in2.data = out.data;
+      ASSERT_TRUE(drive(out, in1, in2));
+      EXPECT_EQ(in1.data, out.data);
+      EXPECT_EQ(in2.data, out.data);
+      EXPECT_TRUE(in1.aligned);
+      Receiving late{ranks[2], 0, false, false, Bytes(4 * f)};
+      ASSERT_TRUE(drive(late));
+      EXPECT_EQ(late.data, held.data);
+      ranks[0].set_single_copy_from(never);
+      Sending again{ranks[0], {1}, pattern(4 * f, 3)};  // all slots are free again
+      EXPECT_TRUE(again.step());
+    }
 }
 
 TEST(Endpoint, AloneHasNobodyToWaitFor) {

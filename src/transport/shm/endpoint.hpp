@@ -17,8 +17,8 @@
 // wrapping does no harm. A single-copy message is copied out of its owner's buffer between the two hand-overs, and its
 // send completes with the second; single_copy.cpp has how both sides share the work.
 //
-// Two words have other writers too, and neither carries data: a sleep word, which a waker clears (waiting.hpp), and a
-// long single copy's, by which both sides agree who copies what.
+// Some words have other writers too, and none carries data: a sleep word, which a waker clears (waiting.hpp), and a long
+// single copy's two, by which both sides agree who copies what.
 //
 // Cost: a tiny message is one cache line handed over. Nothing in the data path is a read-modify-write, a full fence or
 // a system call, except for single copies, for waking a rank that has gone to sleep, and where fence_wakes() is on.
@@ -65,7 +65,7 @@ struct Source {
 
 /// Progress of one message; zero-initialise before the first call.
 struct Transfer {
-  enum class Stage : std::uint8_t { fresh, fragments, split, posted, offered_part, offered_whole, complete };
+  enum class Stage : std::uint8_t { fresh, fragments, split, posted, offered_part, offered_whole, refused, complete };
 
   std::size_t done = 0;       ///< bytes
   std::uint32_t last = 0;     ///< sequence number whose consumption completes a posted single copy
@@ -210,13 +210,13 @@ class alignas(line_bytes) Endpoint {
   }
 
   /// True once a message has not arrived as its receiver expected it: it was longer or shorter (what was too much has
-  /// been dropped), or its single copy failed.
+  /// been dropped).
   bool mismatch() const { return (left_over_ & left_mismatch) != 0; }
   /// Whether an operation that has ended left something to see to: take_mismatch(), done_with_buffers().
   bool left_something() const { return left_over_ != 0; }
   /// The same for once: the next operation starts without blame.
   bool take_mismatch() { return (std::exchange(left_over_, left_over_ & ~left_mismatch) & left_mismatch) != 0; }
-  /// The errno of the first single copy that failed, or 0.
+  /// The errno of the first single copy that failed, so that its data took another way, or 0.
   int copy_error() const { return copy_error_; }
 
  private:
@@ -257,6 +257,7 @@ class alignas(line_bytes) Endpoint {
   struct Use {                                  // a fragment in a slot, until it is taken
     std::int32_t reader;
     std::uint32_t sequence;
+    bool operator==(const Use&) const = default;
   };
 
   bool is_peer(int rank) const { return rank >= 0 && rank < geometry_.p && rank != rank_; }
@@ -364,10 +365,18 @@ class alignas(line_bytes) Endpoint {
   const std::byte* mapped(int from, const RemoteBuffer& source) const;
   bool pull(int from, const RemoteBuffer& source, void* into);
   bool take_single(Inbox& in, int from, const RemoteBuffer& source, void* into, std::size_t bytes, Transfer& transfer);
-  bool take_single(Inbox& in, int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes, Transfer&);
+  bool take_single(Inbox& in, int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes,
+                   Transfer& transfer);
+  template <class Deliver>
+  bool pull_staged(int from, const RemoteBuffer& source, std::size_t end, Transfer& transfer, const Deliver& deliver);
+  template <class Deliver>
+  bool take_pieces(Inbox& in, int from, const RemoteBuffer& source, std::size_t end, Transfer& transfer,
+                   const Deliver& deliver);
   bool worth_sharing(int from, const RemoteBuffer& source, const void* into) const;
   bool push(const Access& access, std::uint64_t into, const std::byte* data, std::size_t bytes);
   void help(const Target& to, const std::byte* data, std::size_t bytes, std::uint32_t sequence);
+  void hand_piece(const Target& to, std::int32_t reader, const std::byte* data, std::size_t bytes,
+                  std::uint32_t sequence);
 
   // What small messages need, in one line up to where the peers are.
   std::size_t inline_up_to_ = inline_message_bytes;  // bytes that go inline at once where there is room

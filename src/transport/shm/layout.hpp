@@ -1,7 +1,7 @@
 // What lies where in a segment: the control lines and the slots of each rank's region.
 //
-// Overview: region o belongs to rank o, which alone writes it, except for one word (Intake::offer). It holds, in lines of
-// 64 bytes: who the owner is, where it sleeps, its publish ring, one line per other rank with what it has taken from it, one
+// Overview: region o belongs to rank o, which alone writes it, except for answers to its offers (Intake). It holds, in lines
+// of 64 bytes: who the owner is, where it sleeps, its publish ring, one line per other rank with what it has taken from it, one
 // pair ring per reader; then, page-aligned, its slots. So few small messages touch one page.
 // Why lines are placed so: rings start on even lines and have even lengths (from 2 slots on), so the pairs of lines
 // that processors prefetch together never mix two rings, or a ring with a polled counter.
@@ -60,7 +60,8 @@ struct InSlot {
   OutwardCopy::Written written;
 };
 
-/// What a single-copy line carries as payload; the header's byte count stays 0.
+/// What a single-copy line carries as payload; the header's byte count stays 0. The rest of the line may carry pieces of
+/// the message later, see single_copy.cpp.
 struct RemoteBuffer {
   std::uint64_t address;
   std::uint64_t bytes;
@@ -81,7 +82,7 @@ inline constexpr std::uint64_t in_heap_mark = std::uint64_t{1} << 63;  // no add
 inline constexpr std::uint32_t by_call = 1;     ///< by system calls (CMA)
 inline constexpr std::uint32_t by_mapping = 2;  ///< what lies in its heap, which is mapped
 
-/// What rank o tells rank q, and the one place where q may write in o's region: `offer`, to accept it.
+/// What rank o tells rank q, and the one place where q may write in o's region: `offer` and `into`, to answer.
 struct alignas(line_bytes) Consumed {
   Intake pair, published;
   std::atomic<std::uint32_t> may_read;  ///< how o can read q's memory: of the ways above

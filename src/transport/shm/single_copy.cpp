@@ -14,9 +14,20 @@
 // read-modify-write of the transport: once per long message, or twice. After claimed, only the sender writes the word
 // (release, after its push), and the reader waits for that (acquire) before it completes, so nobody writes into a
 // buffer whose receive is over.
+//
+// What cannot be copied so. The system may refuse at any time what it has allowed once: to a process that has become another
+// user's, or not dumpable, and for pages that are protected, or secret. What the reader's pages refuse is copied through
+// memory of its own, so that a handler of faults that the program has set does its work. What the sender's refuse, the sender
+// hands over piece by piece, and meets its own faults: the reader says `refused`, and `into` from which byte on it
+// lacks the message; the sender copies some of it into a slot, or, where none is free, as others' messages may hold all
+// until this one is through, into what its line leaves free; the reader takes that and asks for more. The word says by turns
+// whose move it is (release, acquire). A published message has one such place, which serves one reader at a time.
+// A slot counts as used until the line is taken. Where it was not for the pages, the reader no longer says that it
+// may read this peer: messages that follow go through slots.
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "transport/shm/cma.hpp"
@@ -27,10 +38,16 @@ namespace omnes::shm {
 
 namespace {
 
-enum class Offer : std::uint64_t { none, third, half, whole, claimed, written, failed };
+enum class Offer : std::uint64_t { none, third, half, whole, claimed, written, failed, refused, in_slot, in_line };
+constexpr int state_bits = 4;
 std::uint64_t offer_word(Offer state, std::uint32_t sequence) {
-  return std::uint64_t{sequence} << 3 | static_cast<std::uint64_t>(state);
+  return std::uint64_t{sequence} << state_bits | static_cast<std::uint64_t>(state);
 }
+Offer state_of(std::uint64_t word) { return static_cast<Offer>(word & ((1U << state_bits) - 1)); }
+
+// Bytes of a piece in a line.
+constexpr std::size_t piece_in_line = inline_bytes - sizeof(RemoteBuffer);
+static_assert(piece_in_line % 16 == 0, "operands are not cut");
 
 // What a sink reads goes through a private buffer of so many bytes: a quarter of a common second-level cache, and long
 // enough that the system call is a small part of the copy.
@@ -165,7 +182,51 @@ bool Endpoint::pull(int from, const RemoteBuffer& source, void* into) {
   const int error = read_process(access.pid, source.address, into, source.bytes);
   if (error == 0) return true;
   if (copy_error_ == 0) copy_error_ = error;
-  left_over_ |= left_mismatch;
+  if (error != EFAULT) {
+    std::atomic<std::uint32_t>& ways = layout_.consumed(rank_, from)->may_read;
+    ways.store(ways.load(std::memory_order_relaxed) & ~by_call, std::memory_order_relaxed);
+  }
+  return false;
+}
+
+// Pulls what is left before byte `end` through memory of this rank's own. False: not all could be pulled.
+template <class Deliver>
+bool Endpoint::pull_staged(int from, const RemoteBuffer& source, std::size_t end, Transfer& transfer,
+                           const Deliver& deliver) {
+  staging_.resize(staging_bytes);
+  while (transfer.done < end) {
+    const std::size_t n = std::min(staging_bytes, end - transfer.done);
+    if (!pull(from, part_of(source, transfer.done, n), staging_.data())) return false;
+    deliver(transfer.done, staging_.data(), n);
+    transfer.done += n;
+  }
+  return true;
+}
+
+// Has what is left before byte `end` handed over by its owner.
+template <class Deliver>
+bool Endpoint::take_pieces(Inbox& in, int from, const RemoteBuffer& source, std::size_t end, Transfer& transfer,
+                           const Deliver& deliver) {
+  Intake& intake = *in.intake;
+  const std::uint32_t sequence = in.taken + 1;
+  if (transfer.stage == Transfer::Stage::refused) {
+    const std::uint64_t state = intake.offer.load(std::memory_order_acquire);
+    if (state == offer_word(Offer::refused, sequence)) return false;
+    const bool in_slot = state == offer_word(Offer::in_slot, sequence);
+    const std::size_t n = std::min(in_slot ? geometry_.slot_bytes : piece_in_line, end - transfer.done);
+    const std::byte* const piece = in_slot ? layout_.slot(from, intake.into.load(std::memory_order_relaxed))
+                                           : in.lines[in.taken & in.mask].payload + sizeof source;
+    deliver(transfer.done, piece, n);
+    transfer.done += n;
+    if (transfer.done == end) {
+      intake.offer.store(0, std::memory_order_release);
+      return true;
+    }
+  }
+  transfer.stage = Transfer::Stage::refused;
+  intake.into.store(transfer.done, std::memory_order_relaxed);
+  intake.offer.store(offer_word(Offer::refused, sequence), std::memory_order_release);
+  wake(from);
   return false;
 }
 
@@ -178,10 +239,21 @@ bool Endpoint::worth_sharing(int from, const RemoteBuffer& source, const void* i
 bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void* into, std::size_t bytes,
                            Transfer& transfer) {
   using Stage = Transfer::Stage;
-  if (source.bytes != bytes || (transfer.stage == Stage::fresh && !worth_sharing(from, source, into))) {
-    pull(from, part_of(source, 0, std::min(bytes, source.bytes)), into);
+  auto* const to = static_cast<std::byte*>(into);
+  const std::size_t end = std::min(bytes, source.bytes);
+  const auto deliver = [&](std::size_t offset, const std::byte* data, std::size_t n) {
+    copy_bytes(to + offset, data, n);
+  };
+  const auto have_the_rest = [&] { return take_pieces(in, from, source, end, transfer, deliver); };
+  const auto pull_to = [&](std::size_t stop) {
+    if (!pull(from, part_of(source, transfer.done, stop - transfer.done), to + transfer.done))
+      return pull_staged(from, source, stop, transfer, deliver);
+    transfer.done = stop;
     return true;
-  }
+  };
+  if (transfer.stage == Stage::refused) return have_the_rest();
+  if (source.bytes != bytes || (transfer.stage == Stage::fresh && !worth_sharing(from, source, into)))
+    return pull_to(end) || have_the_rest();
   const std::uint32_t sequence = in.taken + 1;
   std::atomic<std::uint64_t>& offer = in.intake->offer;
   const auto make = [&](Offer what) {
@@ -196,9 +268,6 @@ bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void
     std::uint64_t word = offer_word(what, sequence);
     return offer.compare_exchange_strong(word, 0, std::memory_order_relaxed);
   };
-  const auto pull_from = [&](std::size_t start) {
-    pull(from, part_of(source, start, bytes - start), static_cast<std::byte*>(into) + start);
-  };
   const Offer part = source.busy_sender ? Offer::third : Offer::half;
   const std::size_t start = start_of(part, bytes);
   if (transfer.stage == Stage::fresh && transfer.busy) {
@@ -209,38 +278,31 @@ bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, void
   if (transfer.stage == Stage::offered_whole && withdrawn(Offer::whole)) transfer.stage = Stage::fresh;
   if (transfer.stage == Stage::fresh) {
     make(part);
-    pull(from, part_of(source, 0, start), into);
-    if (withdrawn(part)) {
-      pull_from(start);
-      return true;
-    }
+    const bool pulled = pull_to(start);
+    if (withdrawn(part)) return (pulled && pull_to(end)) || have_the_rest();
     transfer.stage = Stage::offered_part;
   }
   const std::uint64_t state = offer.load(std::memory_order_acquire);
   if (state == offer_word(Offer::claimed, sequence)) return false;
   const std::size_t offered = transfer.stage == Stage::offered_part ? start : 0;
-  if (state == offer_word(Offer::failed, sequence)) {
-    pull_from(offered);
-  } else {
-    take_from_heap(static_cast<std::byte*>(into), bytes, offered);
-  }
+  if (transfer.done < offered) return have_the_rest();
+  if (state == offer_word(Offer::failed, sequence)) return pull_to(end) || have_the_rest();
+  take_from_heap(to, bytes, offered);
   return true;
 }
 
-bool Endpoint::take_single(Inbox&, int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes,
-                           Transfer&) {
+bool Endpoint::take_single(Inbox& in, int from, const RemoteBuffer& source, const Sink& sink, std::size_t bytes,
+                           Transfer& transfer) {
   const std::size_t end = std::min(bytes, source.bytes);
+  const auto deliver = [&](std::size_t offset, const std::byte* data, std::size_t n) {
+    sink.fn(sink.context, offset, data, n);
+  };
+  if (transfer.stage == Transfer::Stage::refused) return take_pieces(in, from, source, end, transfer, deliver);
   if (const std::byte* data = mapped(from, source)) {
     sink.fn(sink.context, 0, data, end);
     return true;
   }
-  staging_.resize(staging_bytes);
-  for (std::size_t done = 0, n = 0; done < end; done += n) {
-    n = std::min(staging_bytes, end - done);
-    if (!pull(from, part_of(source, done, n), staging_.data())) break;
-    sink.fn(sink.context, done, staging_.data(), n);
-  }
-  return true;
+  return pull_staged(from, source, end, transfer, deliver) || take_pieces(in, from, source, end, transfer, deliver);
 }
 
 // Writes into a peer's memory.
@@ -257,14 +319,50 @@ bool Endpoint::push(const Access& access, std::uint64_t into, const std::byte* d
   return access.pid != 0 && write_process(access.pid, into, data, bytes) == 0;
 }
 
+// Hands a reader the next piece of posted message `sequence`, unless another one still has its place.
+void Endpoint::hand_piece(const Target& to, std::int32_t reader, const std::byte* data, std::size_t bytes,
+                          std::uint32_t sequence) {
+  const auto intake_of = [&](std::int32_t rank) -> Intake& {
+    return to.published ? peers_[rank].consumed->published : peers_[rank].consumed->pair;
+  };
+  const bool taken_up = std::ranges::any_of(to.readers, [&](std::int32_t other) {
+    const std::uint64_t state = intake_of(other).offer.load(std::memory_order_acquire);
+    return state == offer_word(Offer::in_slot, sequence) || state == offer_word(Offer::in_line, sequence);
+  });
+  if (taken_up) return;
+  Intake& intake = intake_of(reader);
+  const std::size_t done = intake.into.load(std::memory_order_relaxed);
+  OMNES_ASSERT(done < bytes);
+  const Use use{to.published ? everyone : reader, sequence};
+  const auto has_it = [&](const std::vector<Use>& uses) { return uses.size() == 1 && uses[0] == use; };
+  const auto found = std::ranges::find_if(slot_uses_, has_it);
+  int slot = static_cast<int>(found - slot_uses_.begin());
+  if (found == slot_uses_.end()) {
+    slot = free_slot(std::min(geometry_.slot_bytes, bytes - done));
+    if (slot >= 0) slot_uses_[slot].push_back(use);
+  }
+  if (slot >= 0) {
+    copy_bytes(layout_.slot(rank_, slot), data + done, std::min(geometry_.slot_bytes, bytes - done));
+    intake.into.store(slot, std::memory_order_relaxed);
+  } else {
+    Line* const lines = to.published ? published_.lines : peers_[reader].out.lines;
+    Line& line = lines[(sequence - 1) & ((to.published ? publish_lines : pair_lines_) - 1)];
+    copy_small(line.payload + sizeof(RemoteBuffer), data + done, std::min(piece_in_line, bytes - done));
+  }
+  intake.offer.store(offer_word(slot >= 0 ? Offer::in_slot : Offer::in_line, sequence), std::memory_order_release);
+  wake(reader);
+}
+
 // Pushes what they offer of posted message `sequence` to its readers.
 void Endpoint::help(const Target& to, const std::byte* data, std::size_t bytes, std::uint32_t sequence) {
   for (const std::int32_t reader : to.readers) {
     const Peer& peer = peers_[reader];
     Intake& intake = to.published ? peer.consumed->published : peer.consumed->pair;
     std::uint64_t open = intake.offer.load(std::memory_order_acquire);
-    const auto what = static_cast<Offer>(open & 7);
-    if (open != offer_word(what, sequence) || what < Offer::third || what > Offer::whole) continue;
+    const Offer what = state_of(open);
+    if (open != offer_word(what, sequence)) continue;
+    if (what == Offer::refused) hand_piece(to, reader, data, bytes, sequence);
+    if (what < Offer::third || what > Offer::whole) continue;
     if (peer.access.pid == 0 && !peer.access.heap) continue;
     const std::uint64_t into = intake.into.load(std::memory_order_relaxed);
     if (!intake.offer.compare_exchange_strong(open, offer_word(Offer::claimed, sequence), std::memory_order_relaxed))
