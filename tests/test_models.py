@@ -32,6 +32,7 @@ WITH_DEFECT = {
     ("single_copy", "WITHDRAWN_BLINDLY"): WRONG,
     ("single_copy", "CLAIMED_PART_NOT_AWAITED"): WRONG,
     ("single_copy", "NO_NUMBERS"): WRONG,
+    ("single_copy", "PIECE_NOT_AWAITED"): WRONG,
     ("sleep", "NO_FENCE_BEFORE_WAKE"): STUCK,
     ("sleep", "NO_FENCE_BEFORE_SLEEP"): STUCK,
     ("sleep", "NO_LAST_LOOK"): STUCK,

@@ -1,6 +1,7 @@
 /* Single copies whose work both sides share (transport/shm/single_copy.cpp): each half of each message is copied by exactly one
  * side, whole, and nobody writes into a buffer whose receive is over. The reader may be busy, the sender may not look, or its copy
- * may fail. */
+ * may fail. Where the reader's fails, the sender hands over what is left, a half at a time; then a half that it has written may come
+ * again. */
 #define MESSAGES 3
 #define NONE 0
 #define HALF 1
@@ -8,6 +9,8 @@
 #define CLAIMED 3
 #define WRITTEN 4
 #define FAILED 5
+#define REFUSED 6
+#define HANDED 7
 #ifdef NO_NUMBERS
 #define WORD(state, number) (state)
 #else
@@ -17,6 +20,7 @@
 #define START(state) ((state) == HALF -> 1 : 0)
 
 byte offer, into; /* `into`: twice the buffer, and the first of its halves that is offered */
+byte slot; /* which half of which buffer is in it */
 byte posted, taken;
 byte copies[MESSAGES * 2];
 bool over[MESSAGES];
@@ -32,43 +36,48 @@ active proctype sender() {
   bool claimed;
   do
   :: posted < MESSAGES && posted - taken < 2 -> posted++ /* the next may be posted before the last one is taken */
-  :: taken < posted -> /* help(), with either */
-    if
-    :: m = posted
-    :: posted > 1 -> m = posted - 1
-    fi;
-    open = offer;
-    if
-    :: open == WORD(HALF, m) || open == WORD(WHOLE, m) ->
-      where = into;
+  :: taken < posted -> /* help(), with each */
+    m = (posted > 1 -> posted - 1 : posted);
+    do
+    :: m <= posted ->
+      open = offer;
+      if
+      :: open == WORD(REFUSED, m) ->
+        slot = into;
+        offer = WORD(HANDED, m)
+      :: open == WORD(HALF, m) || open == WORD(WHOLE, m) ->
+        where = into;
 #ifdef CLAIMED_BLINDLY
-      offer = WORD(CLAIMED, m);
-      claimed = true;
+        offer = WORD(CLAIMED, m);
+        claimed = true;
 #else
-      atomic {
-        claimed = (offer == open);
+        atomic {
+          claimed = (offer == open);
+          if
+          :: claimed -> offer = WORD(CLAIMED, m)
+          :: else
+          fi
+        };
+#endif
         if
-        :: claimed -> offer = WORD(CLAIMED, m)
+        :: claimed ->
+          half = START(open % 8);
+          assert(where == BUFFER(m) * 2 + half);
+          if
+          :: do
+             :: half < 2 -> copy(BUFFER(m), half); half++
+             :: else -> break
+             od;
+             offer = WORD(WRITTEN, m)
+          :: offer = WORD(FAILED, m)
+          fi
         :: else
         fi
-      };
-#endif
-      if
-      :: claimed ->
-        half = START(open % 8);
-        assert(where == BUFFER(m) * 2 + half);
-        if
-        :: do
-           :: half < 2 -> copy(BUFFER(m), half); half++
-           :: else -> break
-           od;
-           offer = WORD(WRITTEN, m)
-        :: offer = WORD(FAILED, m)
-        fi
       :: else
-      fi
-    :: else
-    fi
+      fi;
+      m++
+    :: else -> break
+    od
   :: taken == MESSAGES -> break
   od;
   ended++
@@ -94,13 +103,23 @@ inline make(state) {
   offer = WORD(state, m)
 }
 
+/* The next half, if the system lets the reader have it. */
+inline pull() {
+  if
+  :: !refused -> copy(BUFFER(m), done); done++
+  :: refused = true
+  fi
+}
+
 active proctype a_reader() {
-  byte m = 1, offered;
-  bool withdrawn;
+  byte m = 1, offered, done;
+  bool withdrawn, refused;
   do
   :: m <= MESSAGES ->
     posted >= m;
     offered = NONE;
+    done = 0;
+    refused = false;
     if
     :: make(WHOLE); withdraw(WHOLE); /* it was busy, and comes back */
        if
@@ -112,10 +131,10 @@ active proctype a_reader() {
     if
     :: offered == NONE ->
       make(HALF);
-      copy(BUFFER(m), 0);
+      pull();
       withdraw(HALF);
       if
-      :: withdrawn -> copy(BUFFER(m), 1)
+      :: withdrawn -> pull()
       :: else -> offered = HALF
       fi
     :: else
@@ -128,15 +147,32 @@ active proctype a_reader() {
       if
       :: offer == WORD(FAILED, m) ->
         if
-        :: offered == WHOLE -> copy(BUFFER(m), 0)
+        :: offered == WHOLE -> pull()
         :: else
         fi;
-        copy(BUFFER(m), 1)
-      :: else
+        pull()
+      :: else ->
+        if
+        :: !refused -> done = 2
+        :: else
+        fi
       fi
     :: else
     fi;
-    assert(copies[BUFFER(m) * 2] == 1 && copies[BUFFER(m) * 2 + 1] == 1);
+    do
+    :: done < 2 ->
+      into = BUFFER(m) * 2 + done;
+      offer = WORD(REFUSED, m);
+#ifndef PIECE_NOT_AWAITED
+      offer == WORD(HANDED, m);
+#endif
+      assert(slot == BUFFER(m) * 2 + done);
+      copy(BUFFER(m), done);
+      done++
+    :: else -> break
+    od;
+    offer = (refused -> NONE : offer);
+    assert(copies[BUFFER(m) * 2] == 1 && (copies[BUFFER(m) * 2 + 1] == 1 || (refused && copies[BUFFER(m) * 2 + 1] == 2)));
     over[BUFFER(m)] = true;
     taken = m;
     m++

@@ -60,5 +60,7 @@ void check(bool condition, const char* what);
 void copy(void* to, const void* from, std::size_t bytes);
 /// The same of what two ranks share.
 void copy_shared(void* to, const void* from, std::size_t bytes);
+/// As a rank's process, says that the system lets nobody read its memory.
+inline constexpr std::int64_t unreadable = 2;
 
 }  // namespace explorer

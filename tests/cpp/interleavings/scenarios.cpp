@@ -28,9 +28,9 @@ struct Stage {
   std::vector<std::unique_ptr<Endpoint>> endpoints;
   std::vector<std::vector<std::uint8_t>> buffers;
 
-  explicit Stage(int p, int slots = 1, bool come = true) {
+  explicit Stage(int p, int slots = 1, bool come = true, std::size_t bytes = slot_bytes) {
     std::string error;
-    segment = Segment::in_process({p, slots, slot_bytes}, error);
+    segment = Segment::in_process({p, slots, bytes}, error);
     explorer::check(segment != nullptr, error.c_str());
     explorer::share(segment->base(), segment->bytes());
     endpoints.resize(static_cast<std::size_t>(p));
@@ -42,10 +42,12 @@ struct Stage {
     endpoint = std::make_unique<Endpoint>(segment, rank);
     return *endpoint;
   }
-  void read_each_other(std::size_t from) {
+  /// But for ranks 1 to `refused`, to which the system refuses what lies in rank 0.
+  void read_each_other(std::size_t from, int refused = 0) {
     std::vector<Access> access(endpoints.size());
     for (Access& peer : access) peer.pid = 1;
     for (auto& endpoint : endpoints) {
+      access[0].pid = endpoint->rank() <= refused ? explorer::unreadable : 1;
       endpoint->know_access(access);
       endpoint->set_single_copy_from(from);
     }
@@ -90,11 +92,10 @@ void receive(Endpoint& at, int from, bool published, std::uint8_t* data, std::si
 }
 
 /// Messages from rank 0 to all others, one after the other out of one buffer into one.
-Run messages(int p, bool published, std::size_t bytes, int count, std::size_t single_copy_from = SIZE_MAX,
+Run messages(const std::shared_ptr<Stage>& stage, bool published, std::size_t bytes, int count,
              bool by_source = false) {
-  auto stage = std::make_shared<Stage>(p);
-  stage->read_each_other(single_copy_from);
   Run run;
+  const int p = static_cast<int>(stage->endpoints.size());
   std::vector<std::int32_t> readers;
   for (int reader = 1; reader < p && !published; ++reader) readers.push_back(reader);
   run.push_back([=, data = stage->buffer(bytes)] {
@@ -104,6 +105,43 @@ Run messages(int p, bool published, std::size_t bytes, int count, std::size_t si
     run.push_back([=, data = stage->buffer(bytes)] {
       for (int m = 0; m < count; ++m)
         receive(*stage->endpoints[static_cast<std::size_t>(reader)], 0, published, data, bytes, m);
+    });
+  return run;
+}
+
+Run messages(int p, bool published, std::size_t bytes, int count, std::size_t single_copy_from = SIZE_MAX,
+             bool by_source = false) {
+  auto stage = std::make_shared<Stage>(p);
+  stage->read_each_other(single_copy_from);
+  return messages(stage, published, bytes, count, by_source);
+}
+
+/// The same where the system refuses single copies to readers 1 to `to`.
+Run refused(int p, bool published, std::size_t bytes, int count, int to, std::size_t slot = slot_bytes) {
+  auto stage = std::make_shared<Stage>(p, 1, true, slot);
+  stage->read_each_other(bytes, to);
+  return messages(stage, published, bytes, count);
+}
+
+/// A reader to whom the system refuses a single copy gets it, though another one, which waits for it, holds the only slot.
+Run refused_without_slots() {
+  constexpr std::size_t bytes = 256;  // fills the slot
+  auto stage = std::make_shared<Stage>(3, 1, true, bytes);
+  stage->read_each_other(bytes + 1, 1);
+  Run run;
+  for (int rank = 0; rank < 3; ++rank)
+    run.push_back([=, data = stage->buffer(bytes + 16)] {
+      Endpoint& self = *stage->endpoints[static_cast<std::size_t>(rank)];
+      if (rank == 0) {
+        send(self, {2}, data, bytes, 0);
+        send(self, {1}, data, bytes + 16, 1);
+      } else if (rank == 1) {
+        receive(self, 0, false, data, bytes + 16, 1);
+        send(self, {2}, data, 8, 2);
+      } else {
+        receive(self, 1, false, data, 8, 2);
+        receive(self, 0, false, data, bytes, 0);
+      }
     });
   return run;
 }
@@ -263,6 +301,11 @@ const std::vector<Scenario>& scenarios() {
       {"single-copy-set", [] { return messages(3, false, 1000, 1, 500); }, 2, 1},
       {"single-copy-shared", [] { return messages(2, false, 40000, 1, 500); }, 3, 2},
       {"single-copy-exchange", [] { return exchange(40000, 1, 500); }, 2, 1},
+      {"single-copy-refused", [] { return refused(2, false, 210, 2, 1); }, 1, 1},
+      {"single-copy-refused-shared", [] { return refused(2, false, 40000, 1, 1, 16384); }, 2, 1},
+      {"single-copy-refused-to-both", [] { return refused(3, true, 210, 1, 2); }, 1, 1},
+      {"single-copy-refused-to-one", [] { return refused(3, true, 210, 2, 1); }, 1, 1},
+      {"single-copy-no-slot", refused_without_slots, 1, 1},
       {"first-use", first_use, 3, 2},
       {"hand-over", hand_over},
       {"sleep", [] { return asleep(true, false); }, 2, 2},

@@ -26,7 +26,8 @@ std::uint64_t Pace::ticks() { return 0; }
 void Pace::note(float) {}
 
 // Ranks are one process.
-int read_process(std::int64_t, std::uint64_t address, void* to, std::size_t bytes) {
+int read_process(std::int64_t pid, std::uint64_t address, void* to, std::size_t bytes) {
+  if (pid == explorer::unreadable) return EPERM;
   explorer::copy_shared(to, reinterpret_cast<const void*>(address), bytes);
   return 0;
 }
