@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from launching import LIMIT, ROOT, compile_once, expect_ok, mpirun
+from launching import LIMIT, ROOT, compile_once, expect_ok, mpirun, the_mpi
 from omnes.launching import mpi as mpis
 
 SOURCE = ROOT / "tests/programs/checked.c"
@@ -162,6 +162,14 @@ def test_correct_programs_run_as_ever(mpi, build, program, check):
     """The library's own tests of results."""
     words = [build(program, mpi), *(["100"] if program in ("movement", "reductions") else [])]
     run = mpirun(mpi, 3, *words, variables={"OMNES_CHECK": check})
+    assert (run.returncode, run.stdout, lines(run)) == (0, "OK\n", []), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("check", ["1", "results"])
+def test_ranks_need_not_agree_on_what_is_revoked(build, check):
+    openmpi = the_mpi("openmpi")
+    program, options = build("revoked_world", openmpi), ("--with-ft", "ulfm")
+    run = mpirun(openmpi, 3, program, variables={"OMNES_CHECK": check}, options=options)
     assert (run.returncode, run.stdout, lines(run)) == (0, "OK\n", []), run.stdout + run.stderr
 
 

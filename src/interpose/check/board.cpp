@@ -89,6 +89,7 @@ int take_ring(std::uint64_t id) {
     board.returned.pop_front();
   }
   area.rings[ring].posted.store(0, std::memory_order_relaxed);
+  area.rings[ring].given_up.store(false, std::memory_order_relaxed);
   for (Slot& slot : area.rings[ring].slots) slot.number.store(0, std::memory_order_relaxed);
   for (auto& word : area.digests[ring].words) word.store(0, std::memory_order_relaxed);
   area.ids[ring].store(id, std::memory_order_release);

@@ -52,6 +52,7 @@ static_assert(sizeof(Slot) == shm::line_bytes);
 
 struct alignas(shm::page_bytes) Ring {
   std::atomic<std::uint64_t> posted;  ///< calls
+  std::atomic<bool> given_up;         ///< see Watched::give_up()
   static constexpr std::size_t depth = shm::page_bytes / shm::line_bytes - 1;
   Slot slots[depth];
 };

@@ -1,6 +1,8 @@
 // Notices are made, posted and compared.
 #include "interpose/check/check.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "interpose/check/report.hpp"
 #include "interpose/check/sources.hpp"
 #include "interpose/check/watch.hpp"
+#include "interpose/host/failure.hpp"
 #include "interpose/process/notes.hpp"
 #include "interpose/process/world.hpp"
 
@@ -153,6 +156,7 @@ void Watched::post(const Notice& notice, std::uint64_t digest, bool fence) {
 }
 
 void Watched::compare() {
+  if (has_given_up()) return;
   const auto word = [](const Digests& of, std::uint64_t number) {
     return of.words[number % Digests::depth].load(std::memory_order_acquire);
   };
@@ -178,7 +182,7 @@ bool Watched::compare_closely(Peer& peer, std::uint64_t number) {
   const bool same_group = group_of(rank, p, first_group).first == group_of(peer.member, p, first_group).first;
   const bool same_root = is_one_root(*ours, rank, *theirs, peer.member, p, first_group);
   const char* const what = difference(*ours, *theirs, same_root, same_group);
-  if (what) disagree(*this, number, what);
+  if (what && !may_disagree()) disagree(*this, number, what);
   return true;
 }
 
@@ -186,7 +190,28 @@ bool Watched::has_come(int member, std::uint64_t number) {
   const Area* const area = area_of(ranks[member]);
   if (!area || area->full.load(std::memory_order_relaxed)) return true;
   const int found = ring_of(member);
-  return found >= 0 && area->rings[found].posted.load(std::memory_order_acquire) >= number;
+  if (found < 0) return false;
+  const Ring& its = area->rings[found];
+  return its.posted.load(std::memory_order_acquire) >= number || its.given_up.load(std::memory_order_relaxed);
+}
+
+void Watched::give_up() {
+  given_up_.store(true, std::memory_order_relaxed);
+  if (ring >= 0) own_area().rings[ring].given_up.store(true, std::memory_order_release);
+}
+
+bool Watched::may_disagree() {
+  constexpr useconds_t between_looks = 20'000;  // us
+  constexpr int looks = 15;
+  for (int i = 0; i < looks && !has_given_up(); ++i) {
+    if (i > 0) usleep(between_looks);
+    for (int r = 0; r < static_cast<int>(ranks.size()); ++r) {
+      const int its = ring_of(r);
+      if (its >= 0 && area_of(ranks[r])->rings[its].given_up.load(std::memory_order_acquire)) give_up();
+    }
+    if (!may_be_revoked.load(std::memory_order_relaxed)) break;
+  }
+  return has_given_up();
 }
 
 void Inside::enter(std::uint8_t function) {
@@ -225,8 +250,9 @@ Entry::~Entry() {
     leave_twin(std::move(buffers_->twin));
 }
 
-void Entry::post() {
-  if (watched_->ring < 0) return;
+void Entry::post(bool ends) {
+  if (watched_->ring < 0 || watched_->has_given_up()) return;
+  if (ends) return watched_->give_up();
   const Signature* whole = call.match == Call::Match::all ? &call.whole : nullptr;
   Signature own;
   if (call.match == Call::Match::root && state_.rank != call.root) {
@@ -272,7 +298,8 @@ void Entry::compare_parts(const Notice& mine, const std::vector<Part>& parts) {
   const bool by_root = call.match == Call::Match::root;
   if (!by_root && call.match != Call::Match::pairs) return;
   const auto check_pair = [&](int from, int to, const Part& sent, const Part& received) {
-    if (!match(sent, received)) disagree_about_part(*watched_, number_, from, to, sent.bytes, received.bytes);
+    if (!match(sent, received) && !watched_->may_disagree())
+      disagree_about_part(*watched_, number_, from, to, sent.bytes, received.bytes);
   };
   for (int r = 0; r < state_.p; ++r) {
     if (r == self || (by_root && self != call.root && r != call.root)) continue;
@@ -337,6 +364,13 @@ void Entry::served(const MPI_Request* request) {
   keep_buffers(buffers_, *request, form_ == Form::persistent);
 }
 
+void Entry::failed(bool ends) {
+  if (ends)
+    watched_->give_up();
+  else if (number_ != 0)
+    watched_->compare();
+}
+
 void Completions::look(int count, const MPI_Request* requests) {
   if (!requests) return;
   for (int i = 0; i < count; ++i)
@@ -384,12 +418,21 @@ void started(MPI_Request request) {
   activate(*buffers);
 }
 
+void revoked(MPI_Comm comm) {
+  if (comm == handles.comm_null) return;
+  try {
+    if (State* const state = state_kept_with(comm); state && state->check)
+      static_cast<Watched*>(state->check.get())->give_up();
+  } catch (const Failure&) {  // the host says what is wrong
+  }
+}
+
 void freed(MPI_Comm comm) { finish_twins_of(comm); }
 
 void released(MPI_Request request) { forget_buffers(request); }
 
-void joined(Function function, State& state, MPI_Comm comm, const void* caller) {
-  Entry(state, comm, number_of(function), Form::blocking, caller).post();
+void joined(Function function, State& state, MPI_Comm comm, const void* caller, bool ends) {
+  Entry(state, comm, number_of(function), Form::blocking, caller).post(ends);
 }
 
 void begin() {

@@ -75,11 +75,19 @@ struct Watched : std::enable_shared_from_this<Watched> {
   std::optional<Notice> notice_of(int member, std::uint64_t number);
   /// Whether the member's call of that number has been posted; true where that cannot be seen.
   bool has_come(int member, std::uint64_t number);
+  /// The communicator is revoked, or ranks of it have failed. From then on its ranks need not make the same calls on it any more, and each
+  /// hears of it at another call: nothing is posted or compared any more, also by those who have not heard of it.
+  void give_up();
+  bool has_given_up() const { return given_up_.load(std::memory_order_relaxed); }
+  /// Whether ranks may disagree, as one has given up, or does so within a short while. Before anything is said.
+  bool may_disagree();
 
  private:
   int ring_of(int member);
   /// False: it has not come.
   bool compare_closely(Peer& peer, std::uint64_t number);
+
+  std::atomic<bool> given_up_ = false;  ///< also the thread's that watches
 };
 
 struct Buffers;  // buffers.hpp
@@ -116,14 +124,13 @@ class Entry {
   Entry& operator=(const Entry&) = delete;
 
   Call call;
-  /// What `call` says is posted, and compared. Does not return where ranks disagree.
-  void post();
+  /// What `call` says is posted, and compared. Does not return where ranks disagree. `ends`: so does all on the communicator, see
+  /// Watched::give_up().
+  void post(bool ends);
   /// It has been served: by omnes, or, when it has a request, will be.
   void served(const MPI_Request* request);
   /// It has failed, perhaps because ranks disagree: then this does not return.
-  void failed() {
-    if (number_ != 0) watched_->compare();
-  }
+  void failed(bool ends);
 
  private:
   void compare_parts(const Notice& mine, const std::vector<Part>& parts);
@@ -213,11 +220,13 @@ void look_again();
 void ran(const std::string& algorithm);
 /// A persistent operation is started.
 void started(MPI_Request request);
+/// The program revokes a communicator.
+void revoked(MPI_Comm comm);
 /// Before a communicator is freed. Open MPI cannot do so while a nonblocking operation of its own is under way on it.
 void freed(MPI_Comm comm);
 /// The program frees a request.
 void released(MPI_Request request);
 /// Another function that all members of a communicator call, in order.
-void joined(Function function, State& state, MPI_Comm comm, const void* caller);
+void joined(Function function, State& state, MPI_Comm comm, const void* caller, bool ends);
 
 }  // namespace omnes::interpose::check

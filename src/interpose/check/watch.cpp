@@ -52,10 +52,12 @@ void look() {
     const std::lock_guard lock(watch.mutex);
     if (Watched* const watched = watch.blocking.load(std::memory_order_acquire))
       if ((kept = watched->weak_from_this().lock()))
-        if (const std::uint64_t number = watch.number.load(std::memory_order_relaxed); kept->told < number)
+        if (const std::uint64_t number = watch.number.load(std::memory_order_relaxed);
+            kept->told < number && !kept->has_given_up())
           long_ones.push_back({kept, number, own_area().since.load(std::memory_order_relaxed)});
     for (const auto& [id, one] : watch.waiting)
-      if (one.since < before && one.watched->told < one.number) long_ones.push_back(one);
+      if (one.since < before && one.watched->told < one.number && !one.watched->has_given_up())
+        long_ones.push_back(one);
   }
   for (const Waiting& one : long_ones) {
     std::vector<int> missing;

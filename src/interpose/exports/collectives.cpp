@@ -162,13 +162,14 @@ int dispatch(const Made& made, On on, Serve& serve) {
       reason = found.reason;
     }
     if (state) {
+      const bool ends = failures::code_for(*state, comm) != 0;
       if (checking()) [[unlikely]] {
         checked.emplace(*state, comm, check::number_of(operation, form), form, made.caller);
         made.arguments.describe(*state, checked->call);
-        checked->post();
+        checked->post(ends);
       }
-      reason = failures::code_for(*state, comm) != 0 ? "revoked communicator, or one with ranks that have failed"
-                                                     : too_new(*state, comm, operation, form);
+      reason =
+          ends ? "revoked communicator, or one with ranks that have failed" : too_new(*state, comm, operation, form);
       if (!reason) {
         const failures::Watch watch(*state, comm);
         state->taking_part = false;
@@ -185,14 +186,16 @@ int dispatch(const Made& made, On on, Serve& serve) {
       }
     }
   } catch (...) {
-    if (checked) checked->failed();
+    if (checked) checked->failed(failures::code_for(*state, comm) != 0);
     if (state) state->unclean = true;
     if (state && state->taking_part) state->break_off();
     return raise_current(comm);
   }
   if (const std::string complaint = take_complaint(); !complaint.empty()) return raise(comm, complaint);
   if (reason == negative_count && !host_looks_at_counts(operation)) return raise(comm, MPI_ERR_COUNT);
-  return pass_on(made, comm, state, reason);
+  const int code = pass_on(made, comm, state, reason);
+  if (code != MPI_SUCCESS && checked) checked->failed(failures::code_for(*state, comm) != 0);
+  return code;
 }
 
 constexpr int unlike_any = -1, left_to_host = -2;  // no codes of a host: those are not negative

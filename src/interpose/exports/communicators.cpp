@@ -79,6 +79,7 @@ OMNES_EXPORT(Comm_disconnect, void* comm) { return free_by(&Host::Comm_disconnec
 #ifndef OMNES_ABI_SMPI
 OMNES_EXPORT_EXTENSION(Comm_revoke, Wide comm) {
   note_change(comm, spares::changed);
+  if (checking()) check::revoked(narrow<MPI_Comm>(comm));
   if (find_host() == built_for) may_be_revoked = host.Comm_is_revoked != nullptr;
   return call_host(host.Comm_revoke, comm);
 }

@@ -13,6 +13,7 @@
 #include "interpose/exports/startup.hpp"
 #include "interpose/host/export.hpp"
 #include "interpose/host/failure.hpp"
+#include "interpose/progress/failures.hpp"
 
 namespace omnes::interpose {
 
@@ -31,12 +32,13 @@ struct Making {
   const void* caller;
 };
 
-/// All members call it, in order: that is checked as for collectives. Throws Failure.
-void check_call(MPI_Comm parent, const Making& making, std::optional<check::Entry>& checked) {
+/// All members call it, in order: that is checked as for collectives. Returns the parent's state; null: it is not checked. Throws Failure.
+State* check_call(MPI_Comm parent, const Making& making, std::optional<check::Entry>& checked) {
   State* const state = find_state(parent, Form::blocking).state;
-  if (!state) return;
+  if (!state) return nullptr;
   checked.emplace(*state, parent, check::number_of(making.function), Form::blocking, making.caller);
-  checked->post();
+  checked->post(failures::code_for(*state, parent) != 0);
+  return state;
 }
 
 /// Whether the members of the parent may ask each other for spares: alike on all of them, as all have made the same calls.
@@ -52,9 +54,10 @@ int make(Wide parent, const Making& making, const void* made, Make make) try {
   const auto [function, members, ordered, caller] = making;
   const record::Within within;
   std::optional<check::Entry> checked;
+  State* state = nullptr;
   if (checking() && (ordered || members == MadeOf::same)) {
     try {
-      check_call(narrow<MPI_Comm>(parent), making, checked);
+      state = check_call(narrow<MPI_Comm>(parent), making, checked);
     } catch (const Failure&) {  // the host says what is wrong
     }
   }
@@ -62,6 +65,7 @@ int make(Wide parent, const Making& making, const void* made, Make make) try {
   const int code = make();
   if (code != MPI_SUCCESS) {
     not_made(narrow<MPI_Comm>(parent), origin);
+    if (state) checked->failed(failures::code_for(*state, narrow<MPI_Comm>(parent)) != 0);
     return code;
   }
   if (made) retire(*static_cast<const MPI_Comm*>(made));  // one of that handle is gone

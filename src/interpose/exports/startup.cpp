@@ -26,6 +26,7 @@
 #include "interpose/process/world.hpp"
 #include "interpose/progress/background.hpp"
 #include "interpose/progress/engine.hpp"
+#include "interpose/progress/failures.hpp"
 #include "interpose/types/operators.hpp"
 #include "interpose/types/types.hpp"
 #include "topology/file.hpp"
@@ -162,7 +163,8 @@ void check_end(const void* caller) {
   if (!checking()) return;
   try {
     if (State* const state = find_state(handles.comm_world, Form::blocking).state)
-      check::joined(check::Function::Finalize, *state, handles.comm_world, caller);
+      check::joined(check::Function::Finalize, *state, handles.comm_world, caller,
+                    failures::code_for(*state, handles.comm_world) != 0);
   } catch (const Failure&) {  // the host will say what is wrong
   } catch (const std::bad_alloc&) {
   }
