@@ -81,6 +81,19 @@ static void allowed(void) {
   MPI_Type_commit(&mixed);
   MPI_Type_commit(&alike);
   MPI_Bcast(a, 1, rank == 0 ? mixed : alike, 0, MPI_COMM_WORLD);
+  // A pair, and the structure that it is.
+  struct {
+    long double value;
+    int index;
+  } pair = {rank, rank};
+  const int single[] = {1, 1};
+  const MPI_Aint pair_at[] = {0, sizeof(long double)};
+  const MPI_Datatype of_pair[] = {MPI_LONG_DOUBLE, MPI_INT};
+  MPI_Datatype pairs;
+  MPI_Type_create_struct(2, single, pair_at, (MPI_Datatype*)of_pair, &pairs);
+  MPI_Type_commit(&pairs);
+  MPI_Bcast(&pair, 1, rank == 0 ? MPI_LONG_DOUBLE_INT : pairs, 0, MPI_COMM_WORLD);
+  MPI_Type_free(&pairs);
   // Arguments that count at the root only are nonsense elsewhere.
   MPI_Gather(a, 10, MPI_INT, rank == 0 ? (void*)malloc(40u * (unsigned)p) : NULL, rank == 0 ? 1 : -5,
              rank == 0 ? ten : MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD);

@@ -33,7 +33,7 @@ Signature of_predefined(const TypeInfo& info) {
     case floating: return basic(Basic::floating, info.size);
     case complex: return basic(Basic::complex, info.size);
     case pair: {
-      if (!info.element) return basic(Basic::other, info.size);
+      if (!info.element) return basic(Basic::other, info.size, true);
       const auto two = [](Basic first, std::size_t size, Basic second, std::size_t other) {
         return basic(first, size) + basic(second, other);
       };
@@ -45,7 +45,7 @@ Signature of_predefined(const TypeInfo& info) {
         case Element::f64_i32: return two(Basic::floating, 8, Basic::integer, 4);
         case Element::f32_f32: return two(Basic::floating, 4, Basic::floating, 4);
         case Element::f64_f64: return two(Basic::floating, 8, Basic::floating, 8);
-        default: return basic(Basic::other, info.size);
+        default: return basic(Basic::other, info.size, true);
       }
     }
     default: return basic(Basic::other, info.size, true);
