@@ -165,6 +165,20 @@ def test_correct_programs_run_as_ever(mpi, build, program, check):
     assert (run.returncode, run.stdout, lines(run)) == (0, "OK\n", []), run.stdout + run.stderr
 
 
+@pytest.mark.parametrize("program", ["errors", "aliased"])
+def test_errors_are_the_stock_ones(mpi, build, program):
+    """Also where the MPI makes each call, too."""
+    stock = mpirun(mpi, 2, build(program, mpi), with_omnes=False)
+    run = mpirun(mpi, 2, build(program, mpi), variables={"OMNES_CHECK": "results"})
+    assert (run.returncode, run.stdout) == (0, stock.stdout), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("case", ["memory", "error"])
+def test_what_the_mpi_makes_holds_nothing_up(mpi, build, case):
+    run = mpirun(mpi, 2, build("twins", mpi), case, variables={"OMNES_CHECK": "results"}, timeout=100)
+    assert (run.returncode, run.stdout, lines(run)) == (0, "OK\n", []), run.stdout + run.stderr
+
+
 @pytest.mark.parametrize("check", ["1", "results"])
 def test_ranks_need_not_agree_on_what_is_revoked(build, check):
     openmpi = the_mpi("openmpi")

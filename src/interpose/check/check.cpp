@@ -279,9 +279,7 @@ void Entry::post(bool ends) {
   watched_->compare();
   compare_parts(mine, parts);
 
-  const bool compares =
-      process().settings.check == Check::results && is_collective(function_) && state_.first_group == 0;
-  if (form_ == Form::blocking && !compares && !may_overlap(call)) return;
+  if (form_ == Form::blocking && !has_twin() && !may_overlap(call)) return;
   buffers_ = std::make_shared<Buffers>();
   buffers_->function = function_;
   buffers_->number = number_;
@@ -289,7 +287,15 @@ void Entry::post(bool ends) {
   buffers_->watched = watched_->shared_from_this();
   find_buffers(*buffers_, call);
   if (form_ == Form::blocking) check_overlaps(*buffers_);
-  if (compares && form_ != Form::persistent) buffers_->twin = Twin::start(state_, comm_, operation_of(function_), call);
+}
+
+bool Entry::has_twin() const {
+  return process().settings.check == Check::results && is_collective(function_) && form_ != Form::persistent &&
+         state_.first_group == 0;
+}
+
+void Entry::accepted() {
+  if (buffers_ && has_twin()) buffers_->twin = Twin::start(state_, comm_, operation_of(function_), call);
 }
 
 void Entry::compare_parts(const Notice& mine, const std::vector<Part>& parts) {

@@ -127,6 +127,8 @@ class Entry {
   /// What `call` says is posted, and compared. Does not return where ranks disagree. `ends`: so does all on the communicator, see
   /// Watched::give_up().
   void post(bool ends);
+  /// omnes serves it, and its arguments are right. Where results are compared, the host makes it, too.
+  void accepted();
   /// It has been served: by omnes, or, when it has a request, will be.
   void served(const MPI_Request* request);
   /// It has failed, perhaps because ranks disagree: then this does not return.
@@ -134,6 +136,7 @@ class Entry {
 
  private:
   void compare_parts(const Notice& mine, const std::vector<Part>& parts);
+  bool has_twin() const;
 
   State& state_;
   MPI_Comm comm_;

@@ -141,8 +141,8 @@ const char* too_new(State& state, MPI_Comm comm, Operation operation, Form form)
   return state.calls_before++ < calls_by_host ? "one of the first calls of a communicator over several nodes" : nullptr;
 }
 
-/// Serves a call with the communicator's state, and returns null, or why the host has to do it.
-using Serve = const char*(const Made& made, State& state, MPI_Comm comm);
+/// Serves a call with the communicator's state, and returns null, or why the host has to do it. `checked`: null where calls are not.
+using Serve = const char*(const Made& made, State& state, MPI_Comm comm, check::Entry* checked);
 
 int dispatch(const Made& made, On on, Serve& serve) {
   const Operation operation = made.operation;
@@ -178,7 +178,7 @@ int dispatch(const Made& made, On on, Serve& serve) {
           state->break_off();
           throw Failure{code};
         }
-        reason = serve(made, *state, comm);
+        reason = serve(made, *state, comm, checked ? &*checked : nullptr);
       }
       if (!reason) [[likely]] {
         if (checked) checked->served(made.request);
@@ -200,10 +200,13 @@ int dispatch(const Made& made, On on, Serve& serve) {
 
 constexpr int unlike_any = -1, left_to_host = -2;  // no codes of a host: those are not negative
 
-/// A call with aliased buffers may be the root's alone. Others have made theirs, which need it no more than to open their lanes.
-const char* refused(State& state, MPI_Comm comm, const char* reason) {
+/// A call with aliased buffers may be the root's alone. Others have made theirs, which need it no more than to open their lanes, and for
+/// what the host makes, too.
+const char* refused(State& state, MPI_Comm comm, check::Entry* checked, const char* reason) {
   state.taking_part = reason == aliased_buffers;
-  if (state.taking_part) open_lanes(state, comm, state.first_group > 0);
+  if (!state.taking_part) return reason;
+  if (checked) checked->accepted();
+  open_lanes(state, comm, state.first_group > 0);
   return reason;
 }
 
@@ -316,12 +319,13 @@ std::optional<const char*> serve_known(const Made& made, State& state, MPI_Comm 
 }
 
 /// Serves a call like none before: described, prepared, run, and kept.
-const char* serve_first(const Made& made, State& state, MPI_Comm comm, bool asked) {
+const char* serve_first(const Made& made, State& state, MPI_Comm comm, check::Entry* checked, bool asked) {
   const Operation operation = made.operation;
   const std::uint64_t forgotten = all_forgotten.load(std::memory_order_acquire);
   Job job(state.staging);
-  if (const char* reason = made.arguments.describe(state, job)) return refused(state, comm, reason);
+  if (const char* reason = made.arguments.describe(state, job)) return refused(state, comm, checked, reason);
   state.taking_part = true;
+  if (checked) checked->accepted();
   if (recording()) record::call(state, comm, operation, Form::blocking, job);
   if (process().threads) job.hold();
   if (reporting() && !state.formed) state.team->samples().come();
@@ -385,11 +389,11 @@ int repeat_checked(const Made& made, On on) {
   return finish_repeated(*state, comm, made.operation, result);
 }
 
-const char* serve_blocking(const Made& made, State& state, MPI_Comm comm) {
+const char* serve_blocking(const Made& made, State& state, MPI_Comm comm, check::Entry* checked) {
   const bool asked = asks(*made.given);
   if (const auto known = serve_known(made, state, comm, asked)) return *known;
   state.taking_part = false;
-  return serve_first(made, state, comm, asked);
+  return serve_first(made, state, comm, checked, asked);
 }
 
 int blocking(const Made& made, On on) {
@@ -455,12 +459,13 @@ const char* cannot_open(const State& state, Form form) {
   return "no blocking or persistent operation between these groups before it";
 }
 
-const char* serve_requested(const Made& made, State& state, MPI_Comm comm) {
+const char* serve_requested(const Made& made, State& state, MPI_Comm comm, check::Entry* checked) {
   if (const char* reason = cannot_open(state, made.form)) return reason;
   auto pending = std::make_unique<engine::Pending>(state.shared_from_this(), comm);
-  if (const char* reason = made.arguments.describe(state, pending->job)) return refused(state, comm, reason);
+  if (const char* reason = made.arguments.describe(state, pending->job)) return refused(state, comm, checked, reason);
   state.taking_part = true;
   if (const char* reason = would_stop(state, made.operation, made.form, pending->job)) return reason;
+  if (checked) checked->accepted();
   if (recording()) record::call(state, comm, made.operation, made.form, pending->job);
   pending->operation = made.operation;
   pending->job.hold();

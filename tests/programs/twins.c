@@ -1,0 +1,63 @@
+// Calls that the MPI makes, too, as OMNES_CHECK=results has it. "memory" and "error": what omnes leaves to the MPI is made once, so that no
+// copies are kept of it, and a handler is called once.
+#include "check.h"
+
+static long resident_kib(void) {
+  long all, resident;
+  FILE* const file = fopen("/proc/self/statm", "r");
+  if (!file || fscanf(file, "%ld %ld", &all, &resident) != 2) fail("no /proc/self/statm");
+  fclose(file);
+  return resident * 4;
+}
+
+/// By the program's own operation, which omnes leaves to some MPIs; and with an error.
+static void memory(void) {
+  enum { ints = 1 << 18, calls = 60, some = 10 };
+  int* const from = calloc(ints, sizeof(int));
+  int* const to = calloc(ints, sizeof(int));
+  long before = 0;
+  MPI_Op op;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Op_create(add_ints, 1, &op);
+  for (int i = 0; i < calls; ++i) {
+    MPI_Request request;
+    MPI_Iallreduce(from, to, ints, MPI_INT, op, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (MPI_Iallreduce(from, to, ints, MPI_FLOAT, MPI_BAND, MPI_COMM_WORLD, &request) == MPI_SUCCESS)
+      fail("bits of numbers with a fraction");
+    if (i == some) before = resident_kib();
+  }
+  const long grown = resident_kib() - before, of_copies = 2 * (calls - some) * (ints / 256);
+  if (grown > of_copies / 4) fail("%ld KiB more than before", grown);
+  MPI_Op_free(&op);
+  free(from);
+  free(to);
+}
+
+static int handled = 0;
+static void count_error(MPI_Comm* comm, int* code, ...) {
+  (void)comm, (void)code;
+  ++handled;
+}
+
+/// An error is one, and the program's handler hears of it once.
+static void error(void) {
+  float from[4] = {0}, to[4];
+  MPI_Errhandler handler;
+  MPI_Request request;
+  MPI_Comm_create_errhandler(count_error, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  MPI_Allreduce(from, to, 4, MPI_FLOAT, MPI_BAND, MPI_COMM_WORLD);
+  if (handled != 1) fail("allreduce: handler called %d times", handled);
+  handled = 0;
+  MPI_Iallreduce(from, to, 4, MPI_FLOAT, MPI_BAND, MPI_COMM_WORLD, &request);
+  if (handled != 1) fail("iallreduce: handler called %d times", handled);
+  MPI_Errhandler_free(&handler);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  if (strcmp(argv[1], "memory") == 0) memory();
+  if (strcmp(argv[1], "error") == 0) error();
+  return finish();
+}
