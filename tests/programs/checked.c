@@ -61,6 +61,33 @@ static void allowed_between(void) {
   MPI_Comm_free(&inter);
 }
 
+/// The program may have its buffers back when it has been told that an operation is complete, whatever tells.
+static void allowed_when_told(void) {
+  MPI_Request two[2];
+  for (int way = 0; way < 4; ++way) {
+    int flag = 0;
+    MPI_Iallreduce(a, b, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &two[0]);
+    MPI_Iallreduce(a + 8, b + 8, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &two[1]);
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+    int which = 0, some[2] = {0};
+    while (!flag) {
+      if (way == 1) MPI_Request_get_status_all(2, two, &flag, MPI_STATUSES_IGNORE);
+      if (way == 2) MPI_Request_get_status_any(2, two, &which, &flag, MPI_STATUS_IGNORE);
+      if (way == 3) MPI_Request_get_status_some(2, two, &flag, some, MPI_STATUSES_IGNORE);
+      if (way == 0) MPI_Request_get_status(two[0], &flag, MPI_STATUS_IGNORE);
+    }
+    which = way == 2 ? which : way == 3 ? some[0] : 0;
+    if (way == 1) ++a[8];
+#else
+    const int which = way % 2;
+    while (!flag) MPI_Request_get_status(two[which], &flag, MPI_STATUS_IGNORE);
+#endif
+    ++a[8 * which];
+    ++b[8 * which];
+    for (int i = 0; i < 2; ++i) MPI_Wait(&two[i], MPI_STATUS_IGNORE);
+  }
+}
+
 /// What MPI allows to differ between ranks.
 static void allowed(void) {
   MPI_Datatype ten, every_second, mixed, alike;
@@ -173,6 +200,7 @@ static void allowed(void) {
   MPI_Type_free(&mixed);
   MPI_Type_free(&alike);
   allowed_between();
+  allowed_when_told();
   if (rank == 0) puts("OK");
 }
 

@@ -435,6 +435,10 @@ void revoked(MPI_Comm comm) {
 
 void freed(MPI_Comm comm) { finish_twins_of(comm); }
 
+void told_complete(MPI_Request request) {
+  if (const std::shared_ptr<Buffers> buffers = kept_buffers(request)) complete(*buffers);
+}
+
 void released(MPI_Request request) { forget_buffers(request); }
 
 void joined(Function function, State& state, MPI_Comm comm, const void* caller, bool ends) {

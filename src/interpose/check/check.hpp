@@ -225,6 +225,8 @@ void ran(const std::string& algorithm);
 void started(MPI_Request request);
 /// The program revokes a communicator.
 void revoked(MPI_Comm comm);
+/// The program has been told that the operation is complete, and still has its request.
+void told_complete(MPI_Request request);
 /// Before a communicator is freed. Open MPI cannot do so while a nonblocking operation of its own is under way on it.
 void freed(MPI_Comm comm);
 /// The program frees a request.

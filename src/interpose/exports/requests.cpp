@@ -301,6 +301,18 @@ OMNES_REQUESTS(Testsome, (int count, MPI_Request* requests, int* done, int* indi
   return host.Testsome(count, requests, done, indices, statuses);
 }
 
+namespace {
+
+/// A function that leaves requests as they are has said that they are complete; `indices`: these, or null: all.
+void told_complete(int count, const int* indices, const void* of) {
+  const auto requests = static_cast<const MPI_Request*>(of);
+  for (int i = 0; i < count; ++i)
+    if (const int index = indices ? indices[i] : i; index >= 0)  // else MPI_UNDEFINED
+      check::told_complete(requests[index]);
+}
+
+}  // namespace
+
 OMNES_EXPORT(Request_get_status, Wide request, int* flag, MPI_Status* status) {
   find_host();
   const auto narrow_request = narrow<MPI_Request>(request);
@@ -312,7 +324,9 @@ OMNES_EXPORT(Request_get_status, Wide request, int* flag, MPI_Status* status) {
       return MPI_SUCCESS;
     }
   }
-  return call_host(host.Request_get_status, request, flag, status);
+  const int code = call_host(host.Request_get_status, request, flag, status);
+  if (checking() && code == MPI_SUCCESS && *flag) told_complete(1, nullptr, &narrow_request);
+  return code;
 }
 
 #if defined(OMNES_ABI_MPICH) || defined(OMNES_ABI_STANDARD)
@@ -376,21 +390,27 @@ OMNES_EXPORT(Request_get_status_all, int count, const void* requests, int* flag,
   find_host();
   tell_all(count, static_cast<const MPI_Request*>(requests));
   if (ours()) engine::progress();
-  return call_host(host.Request_get_status_all, count, requests, flag, statuses);
+  const int code = call_host(host.Request_get_status_all, count, requests, flag, statuses);
+  if (checking() && code == MPI_SUCCESS && *flag) told_complete(count, nullptr, requests);
+  return code;
 }
 
 OMNES_EXPORT(Request_get_status_any, int count, const void* requests, int* index, int* flag, MPI_Status* status) {
   find_host();
   tell_all(count, static_cast<const MPI_Request*>(requests));
   if (ours()) engine::progress();
-  return call_host(host.Request_get_status_any, count, requests, index, flag, status);
+  const int code = call_host(host.Request_get_status_any, count, requests, index, flag, status);
+  if (checking() && code == MPI_SUCCESS && *flag) told_complete(1, index, requests);
+  return code;
 }
 
 OMNES_EXPORT(Request_get_status_some, int count, const void* requests, int* done, int* indices, MPI_Status* statuses) {
   find_host();
   tell_all(count, static_cast<const MPI_Request*>(requests));
   if (ours()) engine::progress();
-  return call_host(host.Request_get_status_some, count, requests, done, indices, statuses);
+  const int code = call_host(host.Request_get_status_some, count, requests, done, indices, statuses);
+  if (checking() && code == MPI_SUCCESS) told_complete(*done, indices, requests);
+  return code;
 }
 #endif
 
