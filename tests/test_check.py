@@ -187,6 +187,14 @@ def test_ranks_need_not_agree_on_what_is_revoked(build, check):
     assert (run.returncode, run.stdout, lines(run)) == (0, "OK\n", []), run.stdout + run.stderr
 
 
+@pytest.mark.parametrize("how", ["nonblocking", "persistent"])
+def test_what_has_failed_is_not_under_way(build, how):
+    openmpi = the_mpi("openmpi")
+    options = ("--with-ft", "ulfm")
+    run = mpirun(openmpi, 4, build("survivors", openmpi), how, variables={"OMNES_CHECK": "1"}, options=options)
+    assert run.stdout.strip().endswith("OK") and lines(run) == [], run.stdout + run.stderr
+
+
 def test_wrong_values_are_errors(mpi, checked):
     for variable, valid in (("OMNES_CHECK=2", "0, 1, results"), ("OMNES_CHECK_TIMEOUT=0", "1 to 604800")):
         run = mpirun(mpi, 1, checked, "allowed", variables=dict([variable.split("=")]))

@@ -88,6 +88,26 @@ static void allowed_when_told(void) {
   }
 }
 
+/// After an error beside it, an operation that has ended is not under way.
+static void allowed_after_errors(void) {
+  MPI_Comm self;
+  MPI_Request three[3];
+  MPI_Status statuses[3];
+  int one_int, code;
+  MPI_Comm_dup(MPI_COMM_SELF, &self);
+  const MPI_Comm all[] = {self, MPI_COMM_SELF, MPI_COMM_WORLD};
+  for (int i = 0; i < 3; ++i) MPI_Comm_set_errhandler(all[i], MPI_ERRORS_RETURN);
+  MPI_Iallreduce(a, b, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &three[0]);
+  MPI_Irecv(&one_int, 1, MPI_INT, 0, 0, self, &three[1]);
+  MPI_Isend(a, 4, MPI_INT, 0, 0, self, &three[2]);  // too long
+  code = MPI_Waitall(3, three, statuses);
+  for (int i = 0; i < 3; ++i) MPI_Comm_set_errhandler(all[i], MPI_ERRORS_ARE_FATAL);
+  for (int i = 0; code != MPI_SUCCESS && i < 3; ++i)
+    if (three[i] != MPI_REQUEST_NULL) MPI_Wait(&three[i], MPI_STATUS_IGNORE);
+  MPI_Allreduce(a, b, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Comm_free(&self);
+}
+
 /// What MPI allows to differ between ranks.
 static void allowed(void) {
   MPI_Datatype ten, every_second, mixed, alike;
@@ -201,6 +221,7 @@ static void allowed(void) {
   MPI_Type_free(&alike);
   allowed_between();
   allowed_when_told();
+  allowed_after_errors();
   if (rank == 0) puts("OK");
 }
 

@@ -215,6 +215,12 @@ void complete(Buffers& buffers) {
   compare_result(buffers, true);
 }
 
+void abandon(Buffers& buffers) {
+  const std::lock_guard lock(table.mutex);
+  if (buffers.active) deactivate(buffers);
+  if (buffers.twin) table.left.push_back(std::move(buffers.twin));
+}
+
 void keep_buffers(std::shared_ptr<Buffers> buffers, MPI_Request request, bool persistent) {
   const std::lock_guard lock(table.mutex);
   forget_buffers(request);  // what had this handle has ended in another way
@@ -251,9 +257,7 @@ void forget_buffers(MPI_Request request) {
   const std::lock_guard lock(table.mutex);
   const auto found = table.by_request.find(request);
   if (found == table.by_request.end()) return;
-  Buffers& buffers = *found->second;
-  if (buffers.active) deactivate(buffers);
-  if (buffers.twin) table.left.push_back(std::move(buffers.twin));
+  abandon(*found->second);
   table.by_request.erase(found);
 }
 

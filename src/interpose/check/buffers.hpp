@@ -55,6 +55,8 @@ void return_buffers(std::shared_ptr<Buffers> buffers, MPI_Request request);
 /// Its data are in use, and are in use no more: says if they have changed.
 void activate(Buffers& buffers);
 void complete(Buffers& buffers);
+/// The operation has ended, or may have, with an error: nothing is compared.
+void abandon(Buffers& buffers);
 /// Waits for the host's result. `ours`: omnes has one, too: says if they differ.
 void compare_result(Buffers& buffers, bool ours);
 /// One that nobody waits for now; and in the end.

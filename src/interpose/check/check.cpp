@@ -379,6 +379,7 @@ void Entry::failed(bool ends) {
 
 void Completions::look(int count, const MPI_Request* requests) {
   if (!requests) return;
+  requests_ = requests;
   for (int i = 0; i < count; ++i)
     if (requests[i] != handles.request_null)
       if (std::shared_ptr<Buffers> buffers = take_buffers(requests[i]))
@@ -401,6 +402,15 @@ void Completions::some(int count, const int* indices) {
     const bool completed = std::find(indices, indices + count, of.index) != indices + count;
     if (completed) complete(*of.buffers);
     return completed;
+  });
+}
+
+void Completions::failed() {
+  std::erase_if(ours_, [&](const Of& of) {
+    // A persistent one may have ended, too, which nothing tells.
+    const bool ended = of.buffers->persistent || requests_[of.index] == handles.request_null;
+    if (ended) abandon(*of.buffers);
+    return ended;
   });
 }
 

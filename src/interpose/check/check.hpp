@@ -178,6 +178,8 @@ class Completions {
   Completions& operator=(const Completions&) = delete;
   void all();
   void some(int count, const int* indices);
+  /// The call has failed, which it says of some: those that are gone have ended, with whatever result.
+  void failed();
 
  private:
   struct Of {
@@ -186,6 +188,7 @@ class Completions {
     std::shared_ptr<Buffers> buffers;
   };
   void look(int count, const MPI_Request* requests);
+  const MPI_Request* requests_ = nullptr;
   std::vector<Of> ours_;
 };
 

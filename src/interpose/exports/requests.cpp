@@ -92,6 +92,7 @@ struct Seen {
     if (flag) all();
   }
   void one(int index) { some(1, &index); }
+  void failed() { checked.failed(); }
   void some(int count, const int* indices) {
     recorded.some(count, indices);
     checked.some(count, indices);
@@ -170,13 +171,17 @@ int wait_by_tests(int count, MPI_Request* requests, MPI_Status* statuses) {
 }  // namespace
 
 // Such a function; its body is what it does while something of ours exists.
-// `requests`: how many, and which; `completed`: what is noted of them after it, when calls are recorded or checked.
+// `requests`: how many, and which; `completed`: what is noted of them after it, when calls are recorded or checked. After an error only
+// the requests tell.
 #define OMNES_REQUESTS(name, parameters, arguments, requests, completed)                \
   static int name##_beside parameters;                                                  \
   [[gnu::noinline]] static int name##_seen parameters {                                 \
     Seen seen requests;                                                                 \
     const int code = name##_beside arguments;                                           \
-    if (code == MPI_SUCCESS) completed;                                                 \
+    if (code == MPI_SUCCESS)                                                            \
+      completed;                                                                        \
+    else                                                                                \
+      seen.failed();                                                                    \
     return code;                                                                        \
   }                                                                                     \
   OMNES_STRAIGHT(name, parameters, arguments) {                                         \
