@@ -286,6 +286,14 @@ int main(int argc, char** argv) {
     for (int r = 0; r < p; ++r) counts[r] = 1, displs[r] = r;
     MPI_Gatherv(a, odd ? 2 : 1, MPI_INT, b, counts, displs, MPI_INT, 0, MPI_COMM_WORLD);  // HERE gathered
   }
+  int two_each[16], every_third[16];
+  for (int r = 0; r < 16; ++r) two_each[r] = 2, every_third[r] = 3 * r;
+  if (is("own", argv)) MPI_Allgather(a, odd ? 1 : 2, MPI_INT, b, 2, MPI_INT, MPI_COMM_WORLD);  // HERE own
+  if (is("own_type", argv))
+    MPI_Allgather(a, 2, odd ? MPI_FLOAT : MPI_INT, b, 2, MPI_INT, MPI_COMM_WORLD);  // HERE own_type
+  if (is("own_part", argv))
+    MPI_Allgatherv(a, odd ? 3 : 2, MPI_INT, b, two_each, every_third, MPI_INT, MPI_COMM_WORLD);      // HERE own_part
+  if (is("own_of_all", argv)) MPI_Alltoall(a, odd ? 1 : 2, MPI_INT, b, 2, MPI_INT, MPI_COMM_WORLD);  // HERE own_of_all
   if (is("between", argv))  // the second group names another root than the first
     MPI_Bcast(a, 4, MPI_INT, odd ? 0 : rank == 1 ? MPI_ROOT : MPI_PROC_NULL, groups());          // HERE between
   if (is("between_counts", argv)) MPI_Allreduce(a, b, odd ? 5 : 4, MPI_INT, MPI_SUM, groups());  // HERE between_counts

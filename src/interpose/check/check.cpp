@@ -278,6 +278,7 @@ void Entry::post(bool ends) {
   if (form_ == Form::blocking) wait_in(watched_, number_);
   watched_->compare();
   compare_parts(mine, parts);
+  compare_own_part();
 
   if (form_ == Form::blocking && !has_twin() && !may_overlap(call)) return;
   buffers_ = std::make_shared<Buffers>();
@@ -329,6 +330,19 @@ void Entry::compare_parts(const Notice& mine, const std::vector<Part>& parts) {
       if (read_parts(area, other->parts, self, 1, &theirs)) check_pair(r, self, theirs, parts[p + r]);
     }
   }
+}
+
+void Entry::compare_own_part() {
+  const Side &send = call.send, &recv = call.recv;
+  // MPI demands it of all operations that only move data, but for those along edges.
+  if (call.match == Call::Match::none || call.reduces || call.in_place || state_.first_group > 0 || send.parts == 0 ||
+      recv.parts == 0)
+    return;
+  const int self = state_.rank;
+  const auto own = [&](const Side& side) { return part_of(side.signature_of(std::min(self, side.parts - 1))); };
+  const Part sent = own(send), received = own(recv);
+  if (!match(sent, received) && !watched_->may_disagree())
+    disagree_about_part(*watched_, number_, self, self, sent.bytes, received.bytes);
 }
 
 bool keep(Kept& kept, const State& state, Operation operation, const Call& call, const void* send, const void* recv) {

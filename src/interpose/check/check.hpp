@@ -136,6 +136,8 @@ class Entry {
 
  private:
   void compare_parts(const Notice& mine, const std::vector<Part>& parts);
+  /// What this rank sends to itself is what it receives from itself.
+  void compare_own_part();
   bool has_twin() const;
 
   State& state_;

@@ -132,9 +132,12 @@ void disagree_about_part(Watched& watched, std::uint64_t number, int from, int t
   };
   const std::string bytes =
       sent == received ? std::to_string(sent) + " bytes of other types" : std::to_string(received) + " bytes";
-  end_job("call no. " + std::to_string(number) + " on " + watched.name +
-          ": different counts or datatypes: " + where(from) + " sends " + std::to_string(sent) + " bytes to rank " +
-          std::to_string(watched.ranks[to]) + ", and " + where(to) + " receives " + bytes + " from it");
+  const std::string what = "call no. " + std::to_string(number) + " on " + watched.name +
+                           ": different counts or datatypes: " + where(from) + " sends " + std::to_string(sent) +
+                           " bytes to ";
+  if (from == to) end_job(what + "itself, and receives " + bytes + " from itself");
+  end_job(what + "rank " + std::to_string(watched.ranks[to]) + ", and " + where(to) + " receives " + bytes +
+          " from it");
 }
 
 void tell_missing(Watched& watched, std::uint64_t number, const std::vector<int>& missing, double seconds) {
