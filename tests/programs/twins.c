@@ -1,6 +1,13 @@
 // Calls that the MPI makes, too, as OMNES_CHECK=results has it. "memory" and "error": what omnes leaves to the MPI is made once, so that no
-// copies are kept of it, and a handler is called once.
+// copies are kept of it, and a handler is called once. "thread" and "late": a communicator is freed before the other rank begins an operation
+// that is under way on it; what that rank waits for comes from another thread, or after the communicator is freed.
+#include <pthread.h>
+#include <time.h>
+
 #include "check.h"
+
+static int rank;
+static MPI_Comm first, second;
 
 static long resident_kib(void) {
   long all, resident;
@@ -55,9 +62,59 @@ static void error(void) {
   MPI_Errhandler_free(&handler);
 }
 
+static void* go_on(void* unused) {
+  (void)unused;
+  int word = 0, sum = 0;
+  MPI_Request request;
+  if (rank == 0) MPI_Recv(&word, 1, MPI_INT, 1, 0, second, MPI_STATUS_IGNORE);
+  MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_MAX, second, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (rank == 0) MPI_Send(&word, 1, MPI_INT, 1, 1, second);
+  return NULL;
+}
+
+static void thread(void) {
+  pthread_t other;
+  int word = 0, one = 1, sum = 0;
+  MPI_Request request;
+  MPI_Comm_dup(MPI_COMM_WORLD, &first);
+  MPI_Comm_dup(MPI_COMM_WORLD, &second);
+  if (rank == 0) {
+    pthread_create(&other, NULL, go_on, NULL);
+  } else {
+    const struct timespec a_while = {.tv_nsec = 200000000};  // rank 0 is in MPI_Comm_free by then
+    nanosleep(&a_while, NULL);
+    MPI_Send(&word, 1, MPI_INT, 0, 0, second);
+    go_on(NULL);
+    MPI_Recv(&word, 1, MPI_INT, 0, 1, second, MPI_STATUS_IGNORE);
+  }
+  MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, first, &request);
+  MPI_Comm_free(&first);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (sum != 2) fail("a sum of %d", sum);
+  if (rank == 0) pthread_join(other, NULL);
+  MPI_Comm_free(&second);
+}
+
+static void late(void) {
+  int word = 0, one = 1, sum = 0;
+  MPI_Request request;
+  MPI_Comm_dup(MPI_COMM_WORLD, &first);
+  if (rank == 1) MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, first, &request);
+  MPI_Comm_free(&first);
+  if (rank == 0) MPI_Send(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (sum != 2) fail("a sum of %d", sum);
+}
+
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int level;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (strcmp(argv[1], "memory") == 0) memory();
   if (strcmp(argv[1], "error") == 0) error();
+  if (strcmp(argv[1], "thread") == 0) thread();
+  if (strcmp(argv[1], "late") == 0) late();
   return finish();
 }

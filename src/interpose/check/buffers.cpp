@@ -23,7 +23,7 @@ struct Table {
   std::set<Buffers*> active;
   std::atomic<std::size_t> actives = 0;
   std::set<std::uint64_t> told;             ///< sites, so that each is named once
-  std::vector<std::unique_ptr<Twin>> left;  ///< that nobody waits for
+  std::vector<std::shared_ptr<Twin>> left;  ///< that nobody waits for
 };
 Table& table = *new Table;  // never destroyed: MPI may be finalised by a destructor
 
@@ -181,7 +181,7 @@ void check_overlaps(const Buffers& buffers) {
 
 void compare_result(Buffers& buffers, bool ours) {
   if (!buffers.twin) return;
-  const std::unique_ptr<Twin> twin = std::move(buffers.twin);
+  const std::shared_ptr<Twin> twin = std::move(buffers.twin);
   twin->finish();
   if (!ours) return;
   const std::string found = twin->difference();
@@ -235,22 +235,29 @@ std::shared_ptr<Buffers> kept_buffers(MPI_Request request) {
   return found == table.by_request.end() ? nullptr : found->second;
 }
 
-void leave_twin(std::unique_ptr<Twin> twin) {
+void leave_twin(std::shared_ptr<Twin> twin) {
   const std::lock_guard lock(table.mutex);
   table.left.push_back(std::move(twin));
 }
 
 void finish_twins() {
-  for (const std::unique_ptr<Twin>& twin : table.left) twin->finish();
+  for (const std::shared_ptr<Twin>& twin : table.left) twin->finish();
   table.left.clear();
 }
 
 void finish_twins_of(MPI_Comm comm) {
-  const std::lock_guard lock(table.mutex);
-  for (const std::unique_ptr<Twin>& twin : table.left)
-    if (twin->comm == comm) twin->finish();
-  for (const Buffers* const buffers : table.active)
-    if (buffers->twin && buffers->twin->comm == comm) buffers->twin->finish();
+  std::vector<std::shared_ptr<Twin>> its;
+  {
+    const std::lock_guard lock(table.mutex);
+    std::erase_if(table.left, [&](std::shared_ptr<Twin>& twin) {
+      const bool is_its = twin->comm == comm;
+      if (is_its) its.push_back(std::move(twin));
+      return is_its;
+    });
+    for (const Buffers* const buffers : table.active)
+      if (buffers->twin && buffers->twin->comm == comm) its.push_back(buffers->twin);
+  }
+  for (const std::shared_ptr<Twin>& twin : its) twin->finish();
 }
 
 void forget_buffers(MPI_Request request) {

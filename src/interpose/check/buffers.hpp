@@ -22,7 +22,7 @@ struct Buffers {
   std::uint8_t function = 0;
   std::uint64_t number = 0, site = 0;
   std::shared_ptr<Watched> watched;
-  std::unique_ptr<Twin> twin;  ///< where results are compared
+  std::shared_ptr<Twin> twin;  ///< where results are compared
   std::string algorithm;
 
   // While it is under way:
@@ -60,9 +60,9 @@ void abandon(Buffers& buffers);
 /// Waits for the host's result. `ours`: omnes has one, too: says if they differ.
 void compare_result(Buffers& buffers, bool ours);
 /// One that nobody waits for now; and in the end.
-void leave_twin(std::unique_ptr<Twin> twin);
+void leave_twin(std::shared_ptr<Twin> twin);
 void finish_twins();
-/// Those of a communicator.
+/// Those of a communicator. Other threads go on meanwhile.
 void finish_twins_of(MPI_Comm comm);
 
 }  // namespace omnes::interpose::check

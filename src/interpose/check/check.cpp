@@ -457,7 +457,9 @@ void revoked(MPI_Comm comm) {
   }
 }
 
-void freed(MPI_Comm comm) { finish_twins_of(comm); }
+void freed(MPI_Comm comm) {
+  if constexpr (built_for != Family::mpich) finish_twins_of(comm);
+}
 
 void told_complete(MPI_Request request) {
   if (const std::shared_ptr<Buffers> buffers = kept_buffers(request)) complete(*buffers);

@@ -232,7 +232,8 @@ void started(MPI_Request request);
 void revoked(MPI_Comm comm);
 /// The program has been told that the operation is complete, and still has its request.
 void told_complete(MPI_Request request);
-/// Before a communicator is freed. Open MPI cannot do so while a nonblocking operation of its own is under way on it.
+/// Before a communicator is freed. Waits for what the host makes on it, unless that is MPICH: Open MPI cannot free it while a nonblocking
+/// operation of its own is under way there.
 void freed(MPI_Comm comm);
 /// The program frees a request.
 void released(MPI_Request request);

@@ -163,7 +163,7 @@ Twin::~Twin() {
   if (call.reduces && !is_predefined(call.op)) holds::give_back_op(call.op);
 }
 
-std::unique_ptr<Twin> Twin::start(State& state, MPI_Comm comm, Operation operation, const Call& call) {
+std::shared_ptr<Twin> Twin::start(State& state, MPI_Comm comm, Operation operation, const Call& call) {
   using enum Operation;
   const int p = state.p, root = call.root;
   const bool has_root = root != -1;
@@ -171,7 +171,7 @@ std::unique_ptr<Twin> Twin::start(State& state, MPI_Comm comm, Operation operati
   if (call.match == Call::Match::all &&
       (call.whole.unknown || call.whole.bytes > INT_MAX / 2 / static_cast<unsigned>(p)))
     return nullptr;
-  auto twin = std::make_unique<Twin>(state, comm, call);
+  auto twin = std::make_shared<Twin>(state, comm, call);
   Row &s = twin->send, &r = twin->recv;
   MPI_Request* const request = &twin->requests[0];
   const InsideHost inside;
@@ -272,6 +272,7 @@ std::unique_ptr<Twin> Twin::start(State& state, MPI_Comm comm, Operation operati
 }
 
 void Twin::finish() {
+  const std::lock_guard lock(finishing);
   const InsideHost inside;
   for (MPI_Request& request : requests) {
     if (request == handles.request_null) continue;

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,8 @@ struct Twin {
   Twin(const Twin&) = delete;
   Twin& operator=(const Twin&) = delete;
   /// Starts it. Null: the call's arguments are wrong, or ask for more than an int can count.
-  static std::unique_ptr<Twin> start(State& state, MPI_Comm comm, Operation operation, const Call& call);
-  /// Waits for the host. Copies go with it.
+  static std::shared_ptr<Twin> start(State& state, MPI_Comm comm, Operation operation, const Call& call);
+  /// Waits for the host; several threads may. Copies go with it.
   void finish();
   /// Once finished, and ours is: what differs; empty: nothing.
   std::string difference() const;
@@ -46,6 +47,7 @@ struct Twin {
   std::vector<int> counts;  ///< of a reduce_scatter: the host may read them until the end
   Row magnitudes, sums;     ///< of the numbers that are summed
   MPI_Request requests[2];
+  std::mutex finishing;
 };
 
 }  // namespace omnes::interpose::check
