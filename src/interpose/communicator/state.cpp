@@ -156,6 +156,8 @@ std::shared_ptr<State> State::shared(std::unique_ptr<State> state) {
           }};
 }
 
+State* state_kept_with(MPI_Comm comm) { return kept_with(origin_of(comm), comm); }
+
 Found state_of(MPI_Comm comm, Form form) {
   const std::uint64_t generation = StateCache::generation(comm);
   if (comm == handles.comm_null) return {nullptr, "null communicator"};

@@ -104,6 +104,9 @@ extern OMNES_FAST_THREAD_LOCAL StateCache state_cache;
 inline State* known_state(MPI_Comm comm) { return state_cache.find(comm); }
 #endif
 
+/// Its state, if it has one. Throws Failure.
+State* state_kept_with(MPI_Comm comm);
+
 /// Calls `free`, by which the host frees the communicator, and lets its state go unless that fails. Returns its code.
 int free_communicator(MPI_Comm comm, const std::function<int()>& free);
 

@@ -337,11 +337,12 @@ OMNES_EXPORT(Request_get_status, Wide request, int* flag, MPI_Status* status) {
 #if defined(OMNES_ABI_MPICH) || defined(OMNES_ABI_STANDARD)
 OMNES_EXPORT_EXTENSION(Request_is_complete, Wide request) {
   find_host();
-  if (const Pending* const own = engine::deferred(narrow<MPI_Request>(request))) {
-    if (!is_over(*own)) engine::progress();  // which ends what has moved in the host's progress engine
-    return is_over(*own);
-  }
-  return call_host(host.Request_is_complete, request);
+  const auto narrow_request = narrow<MPI_Request>(request);
+  const Pending* const own = engine::deferred(narrow_request);
+  if (own && !is_over(*own)) engine::progress();  // which ends what has moved in the host's progress engine
+  const bool complete = own ? is_over(*own) : call_host(host.Request_is_complete, request) != 0;
+  if (checking() && complete) told_complete(1, nullptr, &narrow_request);
+  return complete;
 }
 #endif
 
