@@ -152,9 +152,8 @@ def test_errors_are_the_stock_ones(mpi, build):
 
 
 @pytest.mark.parametrize("what", ["process", "source", "target", "secret"])
-def test_memory_that_others_cannot_read_any_more(build, what):
-    openmpi = the_mpi("openmpi")
-    expect_ok(mpirun(openmpi, 3, build("refused", openmpi), what, variables={"OMNES_SINGLE_COPY": "96K"}))
+def test_memory_that_others_cannot_read_any_more(mpi, build, what):
+    expect_ok(mpirun(mpi, 3, build("refused", mpi), what, variables={"OMNES_SINGLE_COPY": "96K"}))
 
 
 def test_negative_counts_in_arrays_are_refused(mpi, build):

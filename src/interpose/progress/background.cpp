@@ -223,9 +223,11 @@ void start_background() {
   background.started = true;
   started = true;
   if (!process().settings.async && built_for == Family::ompi && has_full_hook()) return;
-  // Signals are for the program's own threads.
+  // Signals are for the program's own threads, but for the faults that this one meets in the program's buffers.
   sigset_t all, before;
   sigfillset(&all);
+  sigdelset(&all, SIGSEGV);
+  sigdelset(&all, SIGBUS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   seldom.one_thread_forgets = false;
   try {
