@@ -531,7 +531,7 @@ TEST(Endpoint, TruncatesAndReportsMismatchedLengths) {
         Sending out{ranks[0], {1}, pattern(sent, 1)}, next{ranks[0], {1}, pattern(8, 2)};
         Receiving in{ranks[1], 0, false, through_sink, Bytes(expected)};
         ASSERT_TRUE(drive(out, in));
-        EXPECT_TRUE(ranks[1].mismatch());
+        EXPECT_EQ(ranks[1].mismatch(), sent > expected || through_sink);  // a buffer may have more room
         const std::size_t both = std::min(sent, expected);
         EXPECT_TRUE(std::equal(in.data.begin(), in.data.begin() + both, out.data.begin()));
         Receiving after{ranks[1], 0, false, false, Bytes(8)};
@@ -723,7 +723,7 @@ TEST_F(Refused, LengthsAreStillCompared) {
       Receiving in{ranks[1], 0, false, through_sink, Bytes(expected)};
       ASSERT_TRUE(drive(out, in));
       EXPECT_TRUE(std::equal(in.data.begin(), in.data.begin() + std::min(expected, 10 * f), out.data.begin()));
-      EXPECT_TRUE(ranks[1].take_mismatch());
+      EXPECT_EQ(ranks[1].take_mismatch(), expected < 10 * f || through_sink);
     }
 }
 

@@ -209,8 +209,8 @@ class alignas(line_bytes) Endpoint {
     return receive(peers_[from].published_in, from, sink, bytes, transfer);
   }
 
-  /// True once a message has not arrived as its receiver expected it: it was longer or shorter (what was too much has
-  /// been dropped).
+  /// True once a message was longer than its receiver expected (what was too much has been dropped), or shorter, where it
+  /// went into a sink.
   bool mismatch() const { return (left_over_ & left_mismatch) != 0; }
   /// Whether an operation that has ended left something to see to: take_mismatch(), done_with_buffers().
   bool left_something() const { return left_over_ != 0; }

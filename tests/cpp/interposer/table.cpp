@@ -165,4 +165,3 @@ FAKE_EXPORT(Info_set, (MPI_Info info, const char* key, const char* value), (info
 FAKE_EXPORT(Info_free, (MPI_Info * info), (info))
 FAKE_EXPORT(Imrecv, (void* to, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request),
             (to, count, type, message, request))
-FAKE_EXPORT(Cancel, (MPI_Request * request), (request))
