@@ -277,7 +277,8 @@ def predict(
     bytes; seconds; path: seconds of latency, bandwidth, overhead, reduction and copy on the critical path, which add up
     to these; method; simulated (ranks); for p <= 64, finished (seconds, of each simulated rank). machine: the text of a
     machine file; empty: the default. ranks_per_node: 0: the machine's. cyclic: ranks are dealt to the nodes in turns
-    rather than in order. reduction: type and operation; where the machine lacks it, that of f64 sum. Raises ValueError. Runs without the GIL.
+    rather than in order. reduction: type and operation; where the machine lacks it, that of f64 sum. Raises ValueError.
+    Runs without the GIL.
     """
 
 def described_machine(machine: str = "") -> dict[str, Any]:

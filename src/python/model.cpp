@@ -102,7 +102,8 @@ void bind_model(nb::module_& m) {
 bytes; seconds; path: seconds of latency, bandwidth, overhead, reduction and copy on the critical path, which add up
 to these; method; simulated (ranks); for p <= 64, finished (seconds, of each simulated rank). machine: the text of a
 machine file; empty: the default. ranks_per_node: 0: the machine's. cyclic: ranks are dealt to the nodes in turns
-rather than in order. reduction: type and operation; where the machine lacks it, that of f64 sum. Raises ValueError. Runs without the GIL.)");
+rather than in order. reduction: type and operation; where the machine lacks it, that of f64 sum. Raises ValueError.
+Runs without the GIL.)");
   m.def("described_machine", described_machine, arg("machine") = "",
         R"(What the text of a machine file (empty: the default) describes.
 
