@@ -114,9 +114,17 @@ def test_what_is_of_no_known_mpi_runs_as_it_is_in_a_script(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ["${MPIRUN:-mpirun} -n 2 a", '"$(which mpirun)" -n 2 a', "mpirun -n 2 a", "exec 'srun' a"]
+    "line",
+    [
+        "${MPIRUN:-mpirun} -n 2 a",
+        '"$(which mpirun)" -n 2 a',
+        "mpirun -n 2 a",
+        "exec 'srun' a",
+        "make check",
+        "cd b && time ctest -j 2",
+    ],
 )
-def test_scripts_that_name_a_launcher_are_started_once(tmp_path, line):
+def test_scripts_that_name_what_launches_are_started_once(tmp_path, line):
     script = tmp_path / "job.sh"
     script.write_text(f"#!/bin/sh\n{line}\n")
     script.chmod(0o755)
@@ -132,7 +140,7 @@ def test_ctest_is_started_once(tmp_path):
 
 def test_scripts_that_only_speak_of_a_launcher_are_started_by_one(tmp_path):
     script = tmp_path / "job.sh"
-    script.write_text("#!/bin/sh\n# to be started by mpirun -n 2\necho mpirun-free\n")
+    script.write_text("#!/bin/sh\n# to be started by mpirun -n 2\necho mpirun-free, to make check\n")
     script.chmod(0o755)
     assert dry_run(script)[-1] == str(script)
     script.write_text(f"#!{sys.executable}\nimport mpi4py.MPI  # mpirun -n 2 job.sh\n")

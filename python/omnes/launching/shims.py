@@ -23,24 +23,26 @@ _OMNES = "import sys; sys.path = list(filter(None, sys.path)); from omnes.cli im
 _NAME = rf"({arguments.LAUNCHER.pattern})"
 _IN_A_SCRIPT = re.compile(rf"((?<![\w.-])|(?<=:-)){_NAME}(?=[\s\"'}};]|$)|\$\((which|command -v|type -p) {_NAME}\)")
 _STARTS_OTHERS = ("ctest",)  # whatever it is made of
+# As commands of a script, what runs tests of a build.
+_BUILD_TOOL = re.compile(r"(^|[;&|({]|\b(exec|time|nice|env|then|do|else))\s*(g?make|ninja|ctest|meson)(?=\s|$)")
 
 
 def starts_launchers(words: Sequence[str], found: linkage.Program, environment: Mapping[str, str]) -> bool:
-    """Whether the command is no MPI program, and may start some: a script that names a launcher, or a binary.
+    """Whether the command is no MPI program, and may start some.
 
-    `found`: by linkage.inspect_command().
+    That is a script that names a launcher or runs a build tool, or a binary. `found`: by linkage.inspect_command().
     """
     first = linkage.locate(words[0], environment)
     if first.name in _STARTS_OTHERS:
         return True
     if found.family is not None and found.path == first:  # of mpi4py: what it says of mpirun is for its readers
         return False
-    return _names_a_launcher(first) if linkage.is_script(first) else found.family is None
+    return _has_launches(first) if linkage.is_script(first) else found.family is None
 
 
-def _names_a_launcher(script: Path) -> bool:
-    lines = script.read_text(errors="replace").splitlines()
-    return any(_IN_A_SCRIPT.search(line) for line in lines if not line.lstrip().startswith("#"))
+def _has_launches(script: Path) -> bool:
+    lines = [line.strip() for line in script.read_text(errors="replace").splitlines()]
+    return any(_IN_A_SCRIPT.search(line) or _BUILD_TOOL.search(line) for line in lines if not line.startswith("#"))
 
 
 def run(words: Sequence[str], options: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bool]:

@@ -105,7 +105,7 @@ struct Seen {
 /// there is a persistent collective; that of 4.0 also polls requests of files that are over, which ends the job.
 constexpr bool is_mpichs = built_for == Family::mpich || built_for == Family::abi;
 
-/// Whether MPI_Request_get_status moves them, too: from MPICH 4.2 on, which came with its relatives.
+/// Whether MPI_Request_get_status moves them, too: in MPICH since 4.2, with which its relatives came.
 bool status_moves_files() {
 #ifdef OMNES_LARGE_COUNTS
   return host.Request_get_status_all != nullptr;

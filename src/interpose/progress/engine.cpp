@@ -595,7 +595,7 @@ bool progress() {
 
 bool pending(MPI_Request request) { return known.has(request); }
 
-bool is_ours(MPI_Request request) { return known.find(request) || known.has(request) || persistent.find(request); }
+bool is_ours(MPI_Request request) { return known.has(request) || persistent.find(request); }
 
 template <class Condition>
 static void progress_while(Condition condition) {

@@ -85,7 +85,7 @@ bool advance(Unattended allowed = Unattended::everything, bool visit = true);
 unsigned visits();
 /// Lets data move, and ends what is complete. Returns whether something has ended.
 bool progress();
-/// Whether this is the request of an operation: it can't be cancelled. Of a nonblocking one that has been started long ago it may not be known.
+/// Whether this is the request of an operation, which cannot be cancelled. Of a nonblocking one that has been started long ago it may not be known.
 bool is_ours(MPI_Request request);
 /// Whether this is the request of an operation under way. Of one that has been started long ago it may not be known.
 bool pending(MPI_Request request);
