@@ -23,7 +23,7 @@ demo: setup
 # Proofs take long, and stay proved under a sanitizer; what has to be quick is also tested as users get it. All other C++
 # tests run with sanitizers only, and without them by test-cpp.
 proofs := test_algorithms test_verify_random
-optimised := $(proofs) test_heap test_kernels test_lane test_runtime test_shm test_waiting
+optimised := $(proofs) test_heap test_kernels test_lane test_shm test_waiting
 of_interposer := test_interposer test_failures
 sanitized := $(filter-out $(proofs),$(notdir $(basename $(wildcard tests/cpp/test_*.cpp))))
 
