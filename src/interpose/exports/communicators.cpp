@@ -94,6 +94,7 @@ OMNES_EXPORT(Comm_set_attr, Wide comm, int key, void* value) {
   return call_host(host.Comm_set_attr, comm, key, value);
 }
 
+#ifdef OMNES_LARGE_COUNTS  // as MPI 4.1 came after these
 OMNES_EXPORT(Comm_attach_buffer, Wide comm, void* buffer, int size) {
   note_change(comm, spares::changed);
   return call_host(host.Comm_attach_buffer, comm, buffer, size);
@@ -103,6 +104,7 @@ OMNES_EXPORT(Comm_attach_buffer_c, Wide comm, void* buffer, MPI_Count size) {
   note_change(comm, spares::changed);
   return call_host(host.Comm_attach_buffer_c, comm, buffer, size);
 }
+#endif
 
 OMNES_EXPORT(Attr_put, Wide comm, int key, void* value) {
   note_change(comm, spares::has_attributes);
