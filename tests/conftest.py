@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from launching import NO_FABRICS, compile_c, the_mpi
-from omnes.launching.mpi import Mpi
+from launching import compile_c, the_mpi
+from omnes.launching.mpi import NO_FABRICS, Mpi
 
 for name, value in NO_FABRICS.items():
     os.environ.setdefault(name, value)

@@ -40,9 +40,6 @@ UNDER = os.environ.get("TESTS_UNDER", "").split()
 # Ranks outnumber CPUs in tests; without these the MPIs spin and take minutes.
 YIELDING = {"OMPI_MCA_mpi_yield_when_idle": "1", **mpi.YIELDING["mpich"], **mpi.YIELDING["intel"]}
 
-# Open MPI 5 may wait for a second in each MPI_Init while libfabric looks for what is not there, and computes, too.
-NO_FABRICS = {"OMPI_MCA_btl": "^ofi", "OMPI_MCA_mtl": "^ofi"}
-
 
 def the_mpi(name: str) -> mpi.Mpi:
     return mpi.at(str(PREFIXES[name]), os.environ)

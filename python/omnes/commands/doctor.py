@@ -27,8 +27,6 @@ _MARKS = {WORKS: "[green]ok[/]  ", COSTS: "[yellow]slow[/]", FAILS: "[red]FAIL[/
 _RANKS = 2
 _LIMIT_SECONDS = 60.0
 _PROC = Path("/proc")
-# What leaves libfabric out of Open MPI's transports; who sets one of these has thought of it.
-_NO_FABRICS = {"OMPI_MCA_btl": "^ofi", "OMPI_MCA_mtl": "^ofi"}
 _LATE_SECONDS = 0.5  # of a job's start: what people notice, and no noise of a quiet machine
 
 
@@ -200,7 +198,8 @@ def _mpi(one: mpi.Mpi) -> Iterator[Finding]:
         return
     tried, seconds = _tried(one, name, program)
     yield tried
-    if one.open_mpi and tried.state == WORKS and _NO_FABRICS.keys().isdisjoint(os.environ):
+    # Who sets one of these has thought of it.
+    if one.open_mpi and tried.state == WORKS and mpi.NO_FABRICS.keys().isdisjoint(os.environ):
         yield from _late(one, name, program, seconds)
 
 
@@ -208,11 +207,11 @@ def _late(one: mpi.Mpi, name: str, program: Path, seconds: float) -> Iterator[Fi
     """Whether jobs, one of which took `seconds`, wait for Open MPI's look at fabrics: where libfabric finds nothing."""
     if seconds < _LATE_SECONDS:
         return
-    again, fewer_seconds = _tried(one, name, program, _NO_FABRICS)
+    again, fewer_seconds = _tried(one, name, program, mpi.NO_FABRICS)
     saved = seconds - fewer_seconds
     if again.state == WORKS and saved > _LATE_SECONDS:
         what = f"each job starts {saved:.1f} s later than it could, as libfabric looks for networks"
-        command = "export " + " ".join(f"{variable}={value}" for variable, value in _NO_FABRICS.items())
+        command = "export " + " ".join(f"{variable}={value}" for variable, value in mpi.NO_FABRICS.items())
         yield Finding(name, COSTS, what, "Where it has none to serve:", command)
 
 

@@ -48,6 +48,9 @@ YIELDING = {
     },
     "intel": {"I_MPI_WAIT_MODE": "1", "I_MPI_THREAD_YIELD": "2"},
 }
+# What leaves libfabric out of Open MPI's transports. Open MPI 5 may wait for a second in each MPI_Init while libfabric
+# looks for what is not there, and computes, too.
+NO_FABRICS = {"OMPI_MCA_btl": "^ofi", "OMPI_MCA_mtl": "^ofi"}
 
 
 @dataclass(frozen=True)

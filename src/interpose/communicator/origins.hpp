@@ -32,9 +32,8 @@ struct Origin {
   /// of both groups get out of it.
   std::shared_ptr<const World> met = {};
   std::shared_ptr<Kin> kin = {};
-  std::uint64_t number =
-      0;  ///< among those made out of its parent by calls that all its members make in order; 0: by another one
-  std::uint64_t made = 0;             ///< such calls that have made others out of it
+  std::uint64_t number = 0;           ///< of the call on its parent, see there `made`; 0: it was not counted
+  std::uint64_t made = 0;             ///< calls that all members make in order, and that have made others out of it
   std::uint64_t duplicated = 0;       ///< by calls that do not wait
   std::shared_ptr<State> state = {};  ///< where has_state(), once there is one
 

@@ -306,18 +306,6 @@ OMNES_REQUESTS(Testsome, (int count, MPI_Request* requests, int* done, int* indi
   return host.Testsome(count, requests, done, indices, statuses);
 }
 
-namespace {
-
-/// A function that leaves requests as they are has said that they are complete; `indices`: these, or null: all.
-void told_complete(int count, const int* indices, const void* of) {
-  const auto requests = static_cast<const MPI_Request*>(of);
-  for (int i = 0; i < count; ++i)
-    if (const int index = indices ? indices[i] : i; index >= 0)  // else MPI_UNDEFINED
-      check::told_complete(requests[index]);
-}
-
-}  // namespace
-
 OMNES_EXPORT(Request_get_status, Wide request, int* flag, MPI_Status* status) {
   find_host();
   const auto narrow_request = narrow<MPI_Request>(request);
@@ -330,7 +318,7 @@ OMNES_EXPORT(Request_get_status, Wide request, int* flag, MPI_Status* status) {
     }
   }
   const int code = call_host(host.Request_get_status, request, flag, status);
-  if (checking() && code == MPI_SUCCESS && *flag) told_complete(1, nullptr, &narrow_request);
+  if (checking() && code == MPI_SUCCESS && *flag) check::told_complete(narrow_request);
   return code;
 }
 
@@ -341,7 +329,7 @@ OMNES_EXPORT_EXTENSION(Request_is_complete, Wide request) {
   const Pending* const own = engine::deferred(narrow_request);
   if (own && !is_over(*own)) engine::progress();  // which ends what has moved in the host's progress engine
   const bool complete = own ? is_over(*own) : call_host(host.Request_is_complete, request) != 0;
-  if (checking() && complete) told_complete(1, nullptr, &narrow_request);
+  if (checking() && complete) check::told_complete(narrow_request);
   return complete;
 }
 #endif
@@ -392,6 +380,18 @@ OMNES_EXPORT(Op_free, MPI_Op* op) {
 }
 
 #ifdef OMNES_LARGE_COUNTS  // as MPI 4.1 came after these
+namespace {
+
+/// A function that leaves requests as they are has said that they are complete; `indices`: these, or null: all.
+void told_complete(int count, const int* indices, const void* of) {
+  const auto requests = static_cast<const MPI_Request*>(of);
+  for (int i = 0; i < count; ++i)
+    if (const int index = indices ? indices[i] : i; index >= 0)  // else MPI_UNDEFINED
+      check::told_complete(requests[index]);
+}
+
+}  // namespace
+
 OMNES_EXPORT(Request_get_status_all, int count, const void* requests, int* flag, MPI_Status* statuses) {
   find_host();
   tell_all(count, static_cast<const MPI_Request*>(requests));
