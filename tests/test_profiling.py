@@ -69,7 +69,9 @@ def test_others_wait_on_other_nodes_too(mpi, build, tmp_path, monkeypatch):
     done = run_late(mpi, build, f"--json={tmp_path}/stats.json")
     assert done.returncode == 0, done.stderr
     report = json.loads((tmp_path / "stats.json").read_text())
-    assert report["nodes"] == 3 and report["clocks"] > 0
+    assert (
+        report["nodes"] == 3 and 0 < report["clocks"] < LATE * 1e-6 / 4
+    )  # by the broadcasts, for which nobody is late
     [first, *_] = shares.late(report)
     assert first["rank"] == 1 and first["last"] > ROUNDS / 2
 
@@ -148,7 +150,10 @@ def test_few_slow_calls_among_many_count_once_each(mpi, build, tmp_path, off):
     unseen = 0.4 * SLOW  # less than one half of them. Of quick calls only some are timed, whoever has the CPU in others
     assert slow - unseen < second["in_collectives"] and second["in_mpi"] <= second["seconds"]
     rows = [row for row in report["kinds"] if row["operation"] == "allreduce"]
-    assert slow - unseen < max(row["seconds_by_rank"]["max"] for row in rows) <= 1.01 * reducing
+    in_rows = max(row["seconds_by_rank"]["max"] for row in rows)
+    assert (
+        slow - unseen < in_rows <= slow + 2 * (reducing - slow)
+    )  # quick ones are taken to be like those that are timed
     [calls] = [row for row in report["kinds"] if row["operation"] == "bcast" and row["bytes"] == 4]
     assert calls["seconds_by_rank"]["max"] < PAUSE  # not all the time since the call of nothing
     by_site = sum(one["seconds"] for one in report["sites"])
@@ -216,6 +221,20 @@ def test_clocks_of_nodes_are_set_by_the_calls(tmp_path):
     assert [one["waiting"] for one in report["per_rank"]] == pytest.approx([1.0, 1.0], rel=1e-6)
     assert [one["others_wait"] for one in report["per_rank"]] == pytest.approx([1.0, 1.0], rel=1e-6)
     assert 0 < report["clocks"] <= 1e-6
+
+
+def test_calls_with_a_root_bound_clocks_from_one_side(tmp_path):
+    """The second's clock is 7 s ahead, and it is late for all that needs it, by as much."""
+    ahead, late = 7 * SECOND, SECOND
+    needs_all = [[(1, 0, late + 100, 0)], [(1, ahead + late, 100, 0)]]
+    from_first = [[(1, 5 * SECOND, 10, 0)], [(1, ahead + 5 * SECOND, 100, 0)]]
+    sparse = [[(1, 6 * SECOND, 10, 0)], [(1, ahead + 8 * SECOND, 10, 0)]]  # nobody sends anything: nobody waits
+    for rank in (0, 1):
+        timed = {"allreduce": needs_all[rank], "bcast": from_first[rank], "alltoallv": sparse[rank]}
+        (tmp_path / f"rank-{rank}.json").write_text(json.dumps(a_file(rank, timed, node=rank)))
+    report = statistics.merge(tmp_path)
+    assert [one["waiting"] for one in report["per_rank"]] == pytest.approx([1.0, 0.0], abs=1e-6)
+    assert 0 < report["clocks"] < 2e-7
 
 
 def test_calls_that_some_have_not_kept_are_left_out():

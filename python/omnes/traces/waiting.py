@@ -9,9 +9,10 @@ The sample is taken for all calls of a kind, of which the time is known. A few w
 sample has too few or too many; but what moves data takes about as long each time. So moving is what the sample says,
 and waiting is the rest.
 
-Ranks of one node have one clock. The clocks of nodes are set by the calls themselves: nobody leaves a call in which
-each needs all before the last has come. So each call bounds how much two clocks differ, from both sides; the quickest
-ones to within what a message takes.
+Ranks of one node have one clock. The clocks of nodes are set by the calls themselves: nobody leaves a call before those
+whom it needs have come. So each call bounds how much two clocks differ, from one side or both; the quickest ones to
+within what a message takes. Of calls in which parts may be empty it is only likely that all are needed: they count
+where no others do.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from omnes.traces.members import parse_members
 
 BINS = 100  # of a timeline
 _BY_ROOT = ("bcast", "scatter", "scatterv")
+_TO_ROOT = ("gather", "gatherv", "reduce")
 _BY_EARLIER = ("scan", "exscan")
 _ALL_NEED_ALL = ("barrier", "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw") + (
     "reduce_scatter",
     "reduce_scatter_block",
 )
+_PARTS_DIFFER = ("gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw", "reduce_scatter")
 
 Key = tuple[str, str, int]  # members, operation, bytes
 
@@ -46,6 +49,11 @@ class _Kind:
 
     def common(self) -> list[int]:
         return sorted(set.intersection(*(set(one) for one in self.timed)))
+
+    def all_take_part(self) -> bool:
+        """Whether no rank's part can be empty."""
+        _, operation, size = self.key
+        return operation == "barrier" or (size > 0 and operation not in _PARTS_DIFFER)
 
     def weights(self) -> list[float]:
         """By member: how many calls a timed one stands for."""
@@ -225,31 +233,45 @@ def _spread(row: list[float], begin: float, length: float, weight: float, width:
 def _clocks(by_rank: Mapping[int, Mapping[str, Any]], kinds: Sequence[_Kind], found: Found) -> dict[int, int]:
     """What to add to each rank's clock, in ns, so that all have that of the first rank's node."""
     node = {rank: one.get("node", 0) for rank, one in by_rank.items()}
-    low: dict[tuple[int, int], float] = defaultdict(lambda: -math.inf)  # what to add to the second's to get the first's
-    high: dict[tuple[int, int], float] = defaultdict(lambda: math.inf)
-    for kind in kinds:
-        nodes = {node[rank] for rank in kind.ranks}
-        if len(nodes) < 2 or kind.key[1] not in _ALL_NEED_ALL:
-            continue
-        for number in kind.common():
-            first_end: dict[int, float] = defaultdict(lambda: math.inf)
-            last_begin: dict[int, float] = defaultdict(lambda: -math.inf)
-            for rank, timed in zip(kind.ranks, kind.timed):
-                begin, ns = timed[number][:2]
-                first_end[node[rank]] = min(first_end[node[rank]], begin + ns)
-                last_begin[node[rank]] = max(last_begin[node[rank]], begin)
-            for one in nodes:
-                for other in nodes - {one}:
-                    high[one, other] = min(high[one, other], first_end[one] - last_begin[other])
-                    low[one, other] = max(low[one, other], last_begin[one] - first_end[other])
+    between_nodes = [kind for kind in kinds if len({node[rank] for rank in kind.ranks}) > 1]
+    most: dict[tuple[int, int], float] = defaultdict(lambda: math.inf)  # to be added to the second's, at most
     start = node[min(by_rank)]
     known = {start: 0.0}
-    open_ones = [start]
-    while open_ones:
-        one = open_ones.pop()
-        for other in set(node.values()) - set(known):
-            if math.isfinite(low[one, other]) and math.isfinite(high[one, other]):
-                known[other] = known[one] + (low[one, other] + high[one, other]) / 2
-                found.clocks = max(found.clocks, abs(high[one, other] - low[one, other]) / 2 * 1e-9)
-                open_ones.append(other)
+    for certain in (True, False):
+        for kind in between_nodes:
+            if kind.all_take_part() == certain:
+                _bound(kind, node, most)
+        open_ones = list(known)
+        while open_ones:
+            one = open_ones.pop()
+            for other in set(node.values()) - set(known):
+                low, high = -most[other, one], most[one, other]
+                if math.isfinite(low) and math.isfinite(high):
+                    known[other] = known[one] + (low + high) / 2
+                    found.clocks = max(found.clocks, abs(high - low) / 2 * 1e-9)
+                    open_ones.append(other)
     return {rank: round(known.get(node[rank], 0.0)) for rank in by_rank}
+
+
+def _bound(kind: _Kind, node: Mapping[int, int], most: dict[tuple[int, int], float]) -> None:
+    """By how much one node's clock is behind another's, at most: who needs others leaves after they have come."""
+    operation = kind.key[1]
+    if operation not in _BY_ROOT + _TO_ROOT + _ALL_NEED_ALL:
+        return
+    for number in kind.common():
+        calls = [one[number] for one in kind.timed]
+        root = [calls[0][2]]
+        leaving = root if operation in _TO_ROOT else range(len(calls))
+        needed = root if operation in _BY_ROOT else range(len(calls))
+        first_end: dict[int, float] = defaultdict(lambda: math.inf)
+        last_begin: dict[int, float] = defaultdict(lambda: -math.inf)
+        for at in leaving:
+            one = node[kind.ranks[at]]
+            first_end[one] = min(first_end[one], calls[at][0] + calls[at][1])
+        for at in needed:
+            one = node[kind.ranks[at]]
+            last_begin[one] = max(last_begin[one], calls[at][0])
+        for one, end in first_end.items():
+            for other, begin in last_begin.items():
+                if one != other:
+                    most[one, other] = min(most[one, other], end - begin)
