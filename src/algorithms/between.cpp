@@ -169,8 +169,8 @@ constexpr Algorithm combining_sliced(Operation operation) {
 constexpr Algorithm combining_tree(Operation operation) {
   return combining(operation, "tree between groups", "up a k-nomial tree, across, and down another one", reduce_tree);
 }
-constexpr Algorithm reduces[] = {combining_flat(Operation::reduce), combining_sliced(Operation::reduce),
-                                 combining_tree(Operation::reduce)};
+constexpr Algorithm reductions[] = {combining_flat(Operation::reduce), combining_sliced(Operation::reduce),
+                                    combining_tree(Operation::reduce)};
 constexpr Algorithm allreduces[] = {combining_flat(Operation::allreduce), combining_sliced(Operation::allreduce),
                                     combining_tree(Operation::allreduce)};
 
@@ -179,7 +179,7 @@ constexpr Algorithm allreduces[] = {combining_flat(Operation::allreduce), combin
 std::vector<const Algorithm*> between_groups(Operation operation) {
   switch (operation) {
     case Operation::bcast: return {&flat, &tree};
-    case Operation::reduce: return {&reduces[0], &reduces[1], &reduces[2]};
+    case Operation::reduce: return {&reductions[0], &reductions[1], &reductions[2]};
     case Operation::allreduce: return {&allreduces[0], &allreduces[1], &allreduces[2]};
     default: return {};
   }

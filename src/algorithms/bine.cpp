@@ -31,15 +31,15 @@ Arc arc_at(int rank, int count, int p) {
   return {modulo(rank - below, p), count};
 }
 
-struct Place {
+struct Position {
   Tree tree;
   Arc subtree;
 };
 
 /// Walks from the root to v. The arc [first, last) belongs to `head`, and what of it is not head's own half goes to a child.
-Place find(int v, int p, bool with_children) {
+Position find(int v, int p, bool with_children) {
   OMNES_ASSERT(v >= 0 && v < p);
-  Place place;
+  Position place;
   int head = 0, first = -below_head(p), last = first + p;
   if (v >= last) v -= p;
   place.subtree = {modulo(first, p), p};

@@ -67,6 +67,12 @@ Schedule build(const Algorithm& algorithm, Problem problem, Detail detail = Deta
 /// Adds what it sends, and returns the blocks that it cuts a part into. Throws likewise.
 int count_sent(const Algorithm& algorithm, Problem problem, Tally& tally);
 
+/// The names of an algorithm's file are its own: its namespace has none. Where the files of a folder are compiled as one, it has
+/// one for each (cmake/by_folder.cmake).
+#ifndef OMNES_UNNAMED
+#define OMNES_UNNAMED
+#endif
+
 /// An entry of the catalogue, which points to it: a constant of the algorithm's file.
 struct Register {
   Algorithm algorithm;

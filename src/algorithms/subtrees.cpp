@@ -37,7 +37,7 @@ Place place_in(const Tree& tree, int v, const Subtree& subtree) {
   return place;
 }
 
-void gather(Builder& b, const Place& place) {
+void gather_parts(Builder& b, const Place& place) {
   const auto& [self, parent, children] = place;
   if (parent < 0) {
     b.copy(b.own(), b.part(Buffer::recv, b.rank()));
@@ -55,7 +55,7 @@ void gather(Builder& b, const Place& place) {
   for_messages(b, place, parts, [&](Blocks run) { b.send(b.real(parent), run); });
 }
 
-void scatter(Builder& b, const Place& place) {
+void scatter_parts(Builder& b, const Place& place) {
   const auto& [self, parent, children] = place;
   const Blocks own = b.part(Buffer::recv, 0);
   if (parent < 0) {
@@ -91,9 +91,9 @@ Place postal_place(const Builder& b) {
 
 void move_subtrees(Builder& b, const Place& place) {
   if (b.problem().operation == Operation::gather)
-    gather(b, place);
+    gather_parts(b, place);
   else
-    scatter(b, place);
+    scatter_parts(b, place);
 }
 
 }  // namespace omnes::inline algorithms

@@ -130,7 +130,7 @@ class Line {
   int number_;
 };
 
-std::string operations() {
+std::string all_operations() {
   std::string names;
   for (int i = 0; i < operation_count; ++i) names += (i > 0 ? ", " : "") + std::string(name(static_cast<Operation>(i)));
   return names;
@@ -155,7 +155,7 @@ constexpr std::size_t max_blocks = std::size_t{1} << 24;
 void read_head(Line& line, Schedule& schedule) {
   Problem& problem = schedule.problem;
   const auto operation = operation_named(line.word());
-  if (!operation) line.fail("an operation (" + operations() + ")");
+  if (!operation) line.fail("an operation (" + all_operations() + ")");
   problem.operation = *operation;
   line.expect(name(*operation));
   const auto field = [&](std::string_view key, std::int32_t& value) {

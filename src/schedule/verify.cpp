@@ -15,7 +15,7 @@ std::string to_text(const Finding& finding) {
 std::optional<Finding> verify(std::span<const Schedule> schedules, Claims claims) {
   using namespace verifier;
   if (auto finding = check_shape(schedules)) return finding;
-  const Group group(schedules);
+  const verifier::Group group(schedules);
   Messages messages;
   if (auto finding = match_messages(group, messages)) return finding;
   if (auto finding = check_hazards(group)) return finding;

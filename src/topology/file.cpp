@@ -15,8 +15,8 @@ namespace omnes::inline topology {
 
 namespace {
 
-constexpr std::size_t max_bytes = 16 << 20;  // of a file: a network of a million nodes with its switches
-constexpr std::size_t max_echoed = 1600;     // bytes of a text that somebody is to read
+constexpr std::size_t max_file_bytes = 16 << 20;  // of a file: a network of a million nodes with its switches
+constexpr std::size_t max_echoed = 1600;          // bytes of a text that somebody is to read
 
 [[noreturn]] void fail(int error) { throw std::invalid_argument(std::strerror(error)); }
 
@@ -41,7 +41,8 @@ std::string read_file(const std::string& name) {
     if (count < 0) fail(errno);
     if (count == 0) return text;
     text.append(some, static_cast<std::size_t>(count));
-    if (text.size() > max_bytes) throw std::invalid_argument("longer than " + std::to_string(max_bytes >> 20) + " MiB");
+    if (text.size() > max_file_bytes)
+      throw std::invalid_argument("longer than " + std::to_string(max_file_bytes >> 20) + " MiB");
   }
 }
 

@@ -3,7 +3,7 @@
 #include "algorithms/part_levels.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 constexpr Phases phases{.up = Operation::gather, .top = Operation::allgather, .down = Operation::bcast};
 
@@ -50,5 +50,5 @@ const Register registered{{
     .hierarchical = phases,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

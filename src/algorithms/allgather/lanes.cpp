@@ -3,7 +3,7 @@
 #include "algorithms/lanes.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 constexpr Phases phases{.top = Operation::allgather, .down = Operation::allgather};
 
@@ -31,5 +31,5 @@ const Register registered{{
     .uniform = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -7,7 +7,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 /// The pair of ranks whose parts the rank gets in round i >= 1; in round 0 its own pair becomes complete.
 int pair_got(int rank, int i, int p) {
@@ -39,5 +39,5 @@ const Register registered{{
     .unequal = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -13,7 +13,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) {
   const int p = b.p(), rank = b.rank(), k = b.problem().radix;
@@ -63,5 +63,5 @@ const Register registered{{
     .unequal = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

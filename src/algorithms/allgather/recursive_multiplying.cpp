@@ -7,7 +7,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 /// Parts of a pair's other member: its own comes in place or needs copying, so everything around it.
 void recv_all_but_own(Builder& b, int from) {
@@ -68,5 +68,5 @@ const Register registered{{
     .unequal = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -10,7 +10,7 @@
 #include "algorithms/swing.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 Exchange exchange(int member, int round, int members) {
   int rounds = 0;
@@ -28,5 +28,5 @@ const Register registered{{
     .build = build,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

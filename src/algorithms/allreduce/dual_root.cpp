@@ -8,7 +8,7 @@
 #include "algorithms/trees.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 /// Over the ranks first..last. Children in ascending order: left, right.
 Tree post_order_tree(int rank, int first, int last) {
@@ -79,5 +79,5 @@ const Register registered{{
     .ordered = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

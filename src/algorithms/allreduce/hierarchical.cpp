@@ -4,7 +4,7 @@
 #include "algorithms/message_levels.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 constexpr Phases phases{.up = Operation::reduce, .top = Operation::allreduce, .down = Operation::bcast};
 
@@ -29,5 +29,5 @@ const Register registered{{
     .hierarchical = phases,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

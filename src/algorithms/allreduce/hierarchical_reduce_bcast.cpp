@@ -3,7 +3,7 @@
 #include "algorithms/message_levels.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 constexpr Phases phases{.up = Operation::reduce, .down = Operation::bcast};
 
@@ -28,5 +28,5 @@ const Register registered{{
     .hierarchical = phases,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -5,7 +5,7 @@
 #include "algorithms/lanes.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 constexpr Phases phases{.up = Operation::allreduce, .top = Operation::allreduce};
 
@@ -39,5 +39,5 @@ const Register registered{{
     .uniform = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -7,7 +7,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) { allreduce_exchanging(b, b.own(), exchange_doubling); }
 
@@ -20,5 +20,5 @@ const Register registered{{
     .ordered = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -8,7 +8,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 /// into <- the sums of `group`, which holds this rank and is in ascending order, from the left. `into` is not `own`.
 void combine_group(Builder& b, const std::vector<std::int32_t>& group, Blocks own, Blocks into) {
@@ -75,5 +75,5 @@ const Register registered{{
     .ordered = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -5,7 +5,7 @@
 #include "algorithms/trees.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) {
   const int k = b.problem().radix;
@@ -35,5 +35,5 @@ const Register registered{{
     .ordered = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -16,7 +16,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 /// Where a part that starts at `rank` ends up; a way has bit i set for each round i in which the part moves.
 int end_of(int rank, unsigned way, int p) {
@@ -83,5 +83,5 @@ const Register registered{{
     .even = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -13,7 +13,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) {
   const std::int64_t p = b.p(), rank = b.rank(), k = b.problem().radix;
@@ -58,5 +58,5 @@ const Register registered{{
     .default_radix = 2,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -8,7 +8,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 int partner(int rank, int round, int p) { return (p & (p - 1)) == 0 ? rank ^ round : (round - rank + p) % p; }
 
@@ -42,5 +42,5 @@ const Register registered{{
     .unequal = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

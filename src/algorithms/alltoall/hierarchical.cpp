@@ -7,7 +7,7 @@
 #include "algorithms/part_levels.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 constexpr Phases phases{.up = Operation::gather, .top = Operation::alltoall, .down = Operation::scatter};
 
@@ -200,5 +200,5 @@ const Register registered{{
     .hierarchical = phases,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -9,7 +9,7 @@
 #include "schedule/hierarchy.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 constexpr Phases phases{.up = Operation::alltoall, .top = Operation::alltoall};
 
@@ -60,5 +60,5 @@ const Register registered{{
     .uniform = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -16,7 +16,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) {
   const std::int64_t p = b.p(), rank = b.rank(), k = b.problem().radix;
@@ -72,5 +72,5 @@ const Register registered{{
     .needs_all_counts = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -2,7 +2,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) {
   const Blocks token;
@@ -18,5 +18,5 @@ const Register registered{{
     .build = build,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -3,7 +3,7 @@
 #include "algorithms/message_levels.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 constexpr Phases phases{.up = Operation::reduce, .top = Operation::barrier, .down = Operation::bcast};
 
@@ -24,5 +24,5 @@ const Register registered{{
     .hierarchical = phases,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -3,7 +3,7 @@
 #include "algorithms/trees.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) {
   const Tree tree = knomial_tree(b.rank(), b.p(), b.problem().radix);
@@ -27,5 +27,5 @@ const Register registered{{
     .default_radix = 2,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -3,7 +3,7 @@
 #include "algorithms/lanes.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 constexpr Phases phases{.up = Operation::barrier, .top = Operation::barrier};
 
@@ -25,5 +25,5 @@ const Register registered{{
     .uniform = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -2,7 +2,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) {
   const Blocks token;
@@ -24,5 +24,5 @@ const Register registered{{
     .build = build,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

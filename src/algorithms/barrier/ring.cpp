@@ -3,7 +3,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) {
   const int p = b.p(), rank = b.rank(), right = (rank + 1) % p, left = (rank - 1 + p) % p;
@@ -26,5 +26,5 @@ const Register registered{{
     .build = build,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -3,7 +3,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) { bcast_along(b, knomial_tree(b.vrank(), b.p(), b.problem().radix), b.root()); }
 
@@ -17,5 +17,5 @@ const Register registered{{
     .segmented = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -5,7 +5,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) { bcast_along(b, doubling_tree(b.vrank(), b.p()), b.root()); }
 
@@ -18,5 +18,5 @@ const Register registered{{
     .segmented = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

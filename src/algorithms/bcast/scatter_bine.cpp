@@ -11,7 +11,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 /// Calls run(units) for each run of consecutive units of `arc` of a ring of q that are not in `held`.
 void for_missing(Arc arc, Arc held, int q, const auto& run) {
@@ -61,5 +61,5 @@ const Register registered{{
     .build = build,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

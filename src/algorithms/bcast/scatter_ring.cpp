@@ -7,7 +7,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 bool holds(int v, int unit, int p) { return unit >= v && unit < v + units_held(v, p); }
 
@@ -34,5 +34,5 @@ const Register registered{{
     .segmented = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

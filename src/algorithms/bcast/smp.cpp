@@ -4,7 +4,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) { bcast_along(b, smp_tree(b.rank(), b.p(), b.root(), b.problem().radix), 0); }
 
@@ -18,5 +18,5 @@ const Register registered{{
     .segmented = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

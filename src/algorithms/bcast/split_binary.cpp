@@ -8,7 +8,7 @@
 #include "algorithms/trees.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) {
   const int p = b.p(), v = b.vrank(), segments = b.segments();
@@ -49,5 +49,5 @@ const Register registered{{
     .segmented = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -3,7 +3,7 @@
 #include "algorithms/subtrees.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) { move_subtrees(b, bine_place(b)); }
 
@@ -16,5 +16,5 @@ const Register registered{{
     .also = Operation::scatter,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

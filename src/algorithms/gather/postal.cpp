@@ -4,7 +4,7 @@
 #include "algorithms/subtrees.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) { move_subtrees(b, postal_place(b)); }
 
@@ -19,5 +19,5 @@ const Register registered{{
     .also = Operation::scatter,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -6,7 +6,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) {
   const bool one_for_all = regular(b.problem().operation) == Operation::neighbor_allgather;
@@ -36,5 +36,5 @@ const Register registered{{
     .also = Operation::neighbor_alltoall,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

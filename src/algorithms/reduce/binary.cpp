@@ -5,7 +5,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) { reduce_along(b, in_order_binary_tree(b.rank(), b.p(), b.root())); }
 
@@ -19,5 +19,5 @@ const Register registered{{
     .ordered = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -5,7 +5,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) {
   const int p = b.p(), rank = b.rank(), root = b.root(), segments = b.segments();
@@ -34,5 +34,5 @@ const Register registered{{
     .from_left = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

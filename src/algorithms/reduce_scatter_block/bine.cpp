@@ -13,7 +13,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 /// First of the 2^n members, modulo `members`, that a member answers for with n rounds to go.
 int first_answered(int member, int n) {
@@ -68,5 +68,5 @@ const Register registered{{
     .unequal = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -4,7 +4,7 @@
 #include "algorithms/part_levels.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 constexpr Phases phases{.up = Operation::reduce, .top = Operation::reduce_scatter_block, .down = Operation::scatter};
 
@@ -45,5 +45,5 @@ const Register registered{{
     .hierarchical = phases,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -3,7 +3,7 @@
 #include "algorithms/lanes.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 constexpr Phases phases{.up = Operation::reduce_scatter_block, .top = Operation::reduce_scatter_block};
 
@@ -34,5 +34,5 @@ const Register registered{{
     .uniform = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

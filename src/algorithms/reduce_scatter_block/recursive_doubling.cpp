@@ -10,7 +10,7 @@
 #include "algorithms/registry.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 /// Calls run(first part, parts) for what `member` needs in the round at `distance`; neighbouring runs are one.
 void needed(const Folding& fold, int p, int member, int distance, const std::function<void(int first, int n)>& run) {
@@ -68,5 +68,5 @@ const Register registered{{
     .unequal = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

@@ -9,7 +9,7 @@
 #include "algorithms/levels.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 constexpr Phases phases{.up = Operation::exscan, .down = Operation::bcast};
 
@@ -82,5 +82,5 @@ const Register registered{{
     .consecutive = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

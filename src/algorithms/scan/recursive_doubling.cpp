@@ -4,7 +4,7 @@
 #include "algorithms/scanning.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) { scan_doubling(b, {0, b.p()}, b.own()); }
 
@@ -17,5 +17,5 @@ const Register registered{{
     .ordered = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms

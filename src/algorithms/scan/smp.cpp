@@ -4,7 +4,7 @@
 #include "algorithms/scanning.hpp"
 
 namespace omnes::inline algorithms {
-namespace {
+namespace OMNES_UNNAMED {
 
 void build(Builder& b) { scan_grouped(b, 0, b.problem().radix, b.own()); }
 
@@ -18,5 +18,5 @@ const Register registered{{
     .ordered = true,
 }};
 
-}  // namespace
+}  // namespace OMNES_UNNAMED
 }  // namespace omnes::inline algorithms
