@@ -40,6 +40,15 @@ def compile_library(source: str, mpi, folder: Path) -> Path:
     return target
 
 
+def test_a_library_initialises_and_ends_mpi(mpi, tmp_path):
+    """Its destructor makes the first collective calls after the program's own ones have run, and those of ours."""
+    library, program = compile_library("ending_library.c", mpi, tmp_path), tmp_path / "program"
+    words = [mpi.compiler(), PROGRAMS / "ended_by_library.c", library, f"-Wl,-rpath,{tmp_path}", "-o", program]
+    subprocess.run(list(map(str, words)), check=True, timeout=LIMIT)
+    done = mpirun(mpi, 2, program, timeout=60)
+    assert done.returncode == 0 and done.stderr.endswith("OK\n"), done.stdout + done.stderr
+
+
 @pytest.fixture
 def tool(mpi, tmp_path) -> Path:
     return compile_library("counting_tool.c", mpi, tmp_path)

@@ -14,9 +14,10 @@ namespace omnes::inline algorithms {
 
 namespace {
 
-// A function-local static, so that it exists before the first Register, whatever the order of initialisation.
+// A function-local static, so that it exists before the first Register, whatever the order of initialisation. Like all that a
+// collective needs it is never destroyed: a program's library may end MPI in its destructor, which runs after ours.
 std::vector<const Algorithm*>& entries() {
-  static std::vector<const Algorithm*> all;
+  static auto& all = *new std::vector<const Algorithm*>;
   return all;
 }
 
@@ -66,7 +67,7 @@ void complete(const Algorithm& algorithm, Problem& problem) {
 }  // namespace
 
 Register::Register(const Algorithm& described) : algorithm(described) {
-  static std::deque<Algorithm> others;  // addresses stay
+  static auto& others = *new std::deque<Algorithm>;  // addresses stay
   for (int i = 0; i < operation_count; ++i) {
     const auto operation = static_cast<Operation>(i), equal = regular(operation);
     const bool serves = operation == described.operation || operation == described.also;

@@ -160,7 +160,7 @@ MachineCosts parse_machine(std::string_view source) {
 }
 
 std::shared_ptr<const MachineCosts> known_default() {
-  static const auto known = std::make_shared<const MachineCosts>(parse_machine(default_machine));
+  static const auto& known = *new auto(std::make_shared<const MachineCosts>(parse_machine(default_machine)));  // stays
   return known;
 }
 
