@@ -1,7 +1,8 @@
 // What is known about an MPI handle, found in a few nanoseconds.
 //
 // Overview: the truth is an attribute that the host keeps with the object; in front of it each thread has a small
-// direct-mapped cache.
+// direct-mapped cache, from the first time that it knows anything: what is thread-local from the beginning is taken out of
+// the stack of every thread of the program.
 // Why it is correct: a handle value may come back for another object after the first is freed. The attribute's delete
 // callback runs before that, on whatever thread, and calls forget(): entries of an older generation are not found any
 // more, in any thread. Handles that have the same place in the caches, where there is room for one of them, share their
@@ -12,6 +13,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <utility>
 
 namespace omnes::interpose {
 
@@ -75,6 +78,7 @@ class HandleCache : public Generations<Handle, size> {
   }
   /// `generation`: what generation() said before the host was asked for the value.
   void put(Handle handle, Value* value, std::uint64_t generation) {
+    if (entries_ == none_ && !allocate()) return;
     entries_[Base::place(handle)] = {handle, value, generation};
   }
   static std::uint64_t generation(Handle handle) { return Base::of(handle).load(std::memory_order_acquire); }
@@ -85,7 +89,20 @@ class HandleCache : public Generations<Handle, size> {
     Value* value;  // null: none
     std::uint64_t generation;
   };
-  Entry entries_[size] = {};
+  /// Until the thread ends. What comes later, in its last destructors, stays.
+  bool allocate() {
+    struct Owner {
+      HandleCache* cache;
+      ~Owner() { delete[] std::exchange(cache->entries_, none_); }
+    };
+    Entry* const entries = new (std::nothrow) Entry[size]();
+    if (!entries) return false;
+    entries_ = entries;
+    static thread_local Owner owner{this};
+    return static_cast<void>(owner), true;
+  }
+  static inline Entry none_[size] = {};
+  Entry* entries_ = none_;
 };
 
 /// For thread-local caches: reached without a call, as this library is loaded with the program; a component is not. In a simulation all ranks
