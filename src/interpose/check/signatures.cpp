@@ -27,6 +27,7 @@ Signature of_predefined(const TypeInfo& info) {
   switch (info.kind) {
     case signed_integer:
     case unsigned_integer:
+    case fortran_integer:
     case multi_language:
     case c_logical:
     case fortran_logical: return basic(Basic::integer, info.size);

@@ -1,12 +1,45 @@
 // Copying elements one by one, or, where they lie as in an array, all at once.
 #include "interpose/data/spread.hpp"
 
+#include <algorithm>
+
 namespace omnes::interpose {
 
 namespace {
 
+/// One or more elements in `room`, where Operator has them.
+View at_operator(const View& like, const Operator& op, std::byte* room, std::size_t element) {
+  View view = like;
+  view.device = nullptr;
+  if (op.whole) {
+    view.address = room;
+    return view;
+  }
+  view.resize(1);
+  view.address = room + element * op.stride - op.true_lb;
+  return view;
+}
+
+/// Packs elements that lie as Operator leaves them.
+void pack_spread(const View& like, const Operator& op, std::byte* from, std::byte* to) {
+  const std::size_t views = op.whole ? 1 : like.count;
+  for (std::size_t i = 0; i < views; ++i) at_operator(like, op, from, i).pack(to + i * like.info->size);
+}
+void unpack_spread(const View& like, const Operator& op, const std::byte* from, std::byte* to) {
+  const std::size_t views = op.whole ? 1 : like.count;
+  for (std::size_t i = 0; i < views; ++i) at_operator(like, op, to, i).unpack(from + i * like.info->size);
+}
+
+/// Whether there may be pages in its gaps of which nobody knows whether they can be read.
+bool has_wide_gaps(const TypeInfo& info) {
+  constexpr std::size_t page = 4096;
+  return static_cast<std::size_t>(std::max(info.extent, info.true_extent)) >= info.size + page;
+}
+
 /// Copies the elements of the program's buffer to where Operator expects them.
-void spread(const View& view, const Operator& op, std::byte* to) {
+void spread(const View& view, const Operator& op, std::byte* to, Staging& packed) {
+  if (view.count == 0) return;
+  if (!view.device && has_wide_gaps(*view.info)) return unpack_spread(view, op, view.packed(packed), to);
   const auto extent = static_cast<std::size_t>(view.info->extent);
   const auto span = static_cast<std::size_t>(view.info->true_extent);
   const std::byte* from = view.address + view.info->true_lb;
@@ -23,22 +56,6 @@ void spread(const View& view, const Operator& op, std::byte* to) {
   copies.finish();
 }
 
-/// Packs elements that lie as Operator leaves them.
-void pack_spread(const View& like, const Operator& op, std::byte* from, std::byte* to) {
-  View view = like;
-  view.address = from;
-  view.device = nullptr;
-  if (op.whole) {
-    view.pack(to);
-    return;
-  }
-  view.resize(1);
-  for (std::size_t i = 0; i < like.count; ++i) {
-    view.address = from + i * op.stride - op.true_lb;
-    view.pack(to + i * view.info->size);
-  }
-}
-
 /// A pair may have a gap before or after its index: nobody minds.
 bool as_one(const View& view) { return view.gapless || view.info->kind == TypeClass::pair; }
 
@@ -52,10 +69,10 @@ void load_spread(Call& call, const View& own, const View* result, std::size_t el
   if (call.in_place) {
     call.send = nullptr;
     call.recv = rooms[1].room(bytes, own.device, own.address);
-    spread(own, op, static_cast<std::byte*>(call.recv));
+    spread(own, op, static_cast<std::byte*>(call.recv), rooms[2]);
   } else {
     std::byte* send = rooms[0].room(bytes, own.device, own.address);
-    if (own.count > 0) spread(own, op, send);
+    spread(own, op, send, rooms[2]);
     call.send = send;
     if (elements == 0 && result) elements = result->count;
     if (result) call.recv = rooms[1].room(elements * op.stride, result->device, result->address);

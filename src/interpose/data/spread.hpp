@@ -1,7 +1,7 @@
 // Operands that cannot be combined where they lie: with gaps, or in a device's memory.
 //
-// Elements of derived types with gaps are copied as they lie in memory, gaps included, so that the program's own
-// function finds them as it expects; only the data themselves are written back, by packing and unpacking the result. What lies in a device's memory is combined here, in copies.
+// Elements of derived types with gaps are copied as they lie in memory, gaps included unless they may be pages that nobody
+// can read, so that the program's own function finds them as it expects; only the data themselves are written back, by packing and unpacking the result. What lies in a device's memory is combined here, in copies.
 #pragma once
 
 #include "interpose/data/view.hpp"

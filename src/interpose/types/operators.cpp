@@ -24,11 +24,11 @@ int known_operators = 0;
 
 bool defined(Kind kind, TypeClass type) {
   using enum TypeClass;
-  const bool integer = type == signed_integer || type == unsigned_integer;
+  const bool of_c = type == signed_integer || type == unsigned_integer, integer = of_c || type == fortran_integer;
   switch (kind) {
     case Kind::arithmetic: return integer || type == multi_language || type == floating || type == complex;
     case Kind::order: return integer || type == multi_language || type == floating;
-    case Kind::logical: return integer || type == c_logical || type == fortran_logical;
+    case Kind::logical: return of_c || type == c_logical || type == fortran_logical;
     case Kind::bits: return integer || type == multi_language || type == byte;
     case Kind::location: return type == pair;
     case Kind::none: return false;

@@ -44,11 +44,11 @@ std::vector<Named> named_types() {
       {MPI_INT16_T, signed_integer},
       {MPI_INT32_T, signed_integer},
       {MPI_INT64_T, signed_integer},
-      {MPI_INTEGER, signed_integer},
-      {MPI_INTEGER1, signed_integer},
-      {MPI_INTEGER2, signed_integer},
-      {MPI_INTEGER4, signed_integer},
-      {MPI_INTEGER8, signed_integer},
+      {MPI_INTEGER, fortran_integer},
+      {MPI_INTEGER1, fortran_integer},
+      {MPI_INTEGER2, fortran_integer},
+      {MPI_INTEGER4, fortran_integer},
+      {MPI_INTEGER8, fortran_integer},
       {MPI_UNSIGNED_CHAR, unsigned_integer},
       {MPI_UNSIGNED_SHORT, unsigned_integer},
       {MPI_UNSIGNED, unsigned_integer},
@@ -121,6 +121,7 @@ std::optional<Element> element_of(TypeClass kind, std::size_t size) {
   };
   switch (kind) {
     case signed_integer:
+    case fortran_integer:
     case multi_language: return of_this_size({i8, i16, i32, i64});
     case unsigned_integer:
     case byte:

@@ -13,9 +13,10 @@ namespace omnes::interpose {
 
 /// Which of MPI's groups of predefined types a type belongs to: they decide which reductions are defined.
 enum class TypeClass : std::uint8_t {
-  other,           ///< predefined without reductions (MPI_CHARACTER, MPI_PACKED ...)
-  signed_integer,  ///< C and Fortran integers
+  other,  ///< predefined without reductions (MPI_CHARACTER, MPI_PACKED ...)
+  signed_integer,
   unsigned_integer,
+  fortran_integer,
   multi_language,  ///< MPI_AINT, MPI_OFFSET, MPI_COUNT
   floating,
   complex,
