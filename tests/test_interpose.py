@@ -196,6 +196,7 @@ def test_revoked_communicators(build, who, options):
         ("blocking", SHARED),
         ("nonblocking", NODES),
         ("tested", SHARED),
+        *((how, SHARED) for how in ("any", "some", "all", "testany", "testsome", "testall")),
         ("persistent", MESSAGES),
         ("first", SHARED),
         ("midst", SHARED),

@@ -16,6 +16,7 @@
 #include "interpose/host/failure.hpp"
 #include "interpose/process/process.hpp"
 #include "interpose/progress/engine.hpp"
+#include "interpose/progress/placeholder.hpp"
 #include "interpose/progress/until.hpp"
 #include "interpose/types/holds.hpp"
 
@@ -81,6 +82,61 @@ void complete_all(int count, MPI_Request* requests) {
     if (Pending* const own = engine::deferred(requests[i])) engine::complete(*own, requests[i]);
 }
 
+/// Of these, the first whose operation has failed, which is complete; the host would tell of another failure. -1: there is none.
+int find_failed(int count, const MPI_Request* requests) {
+  if (!engine::any_has_failed() || !requests || count < 0) return -1;
+  const auto failed = std::find_if(requests, requests + count, engine::failure_of);
+  return failed == requests + count ? -1 : static_cast<int>(failed - requests);
+}
+
+/// The program completes that one. Returns its code.
+int complete_failed(MPI_Request& request, MPI_Status* status) {
+  const int code = engine::take_failure(request);
+  host.Wait(&request, status);
+  return code;
+}
+
+/// complete_by_host() completes all of them, unless it returns MPI_SUCCESS, as some are not over: statuses get the codes of those that have failed.
+template <class Complete>
+int complete_all_by_host(int count, const MPI_Request* requests, MPI_Status* statuses, Complete complete_by_host) {
+  if (find_failed(count, requests) < 0) return complete_by_host();
+  std::vector<MPI_Request> before;
+  try {
+    before.assign(requests, requests + count);
+  } catch (const std::bad_alloc&) {  // then the host tells
+  }
+  const int code = complete_by_host();
+  if (code == MPI_SUCCESS) return code;
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (const int failure = engine::take_failure(before[i]); failure != 0 && statuses != MPI_STATUSES_IGNORE)
+      statuses[i].MPI_ERROR = failure;
+  return code;
+}
+
+int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  return complete_all_by_host(count, requests, statuses, [&] { return host.Testall(count, requests, flag, statuses); });
+}
+
+int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  const int failed = find_failed(count, requests);
+  if (failed < 0) return host.Testany(count, requests, index, flag, status);
+  *index = failed;
+  *flag = 1;
+  return complete_failed(requests[failed], status);
+}
+
+/// One that has failed is reported alone.
+int test_some(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  const int failed = find_failed(count, requests);
+  if (failed < 0) return host.Testsome(count, requests, done, indices, statuses);
+  *done = 1;
+  indices[0] = failed;
+  const bool wanted = statuses != MPI_STATUSES_IGNORE;
+  const int code = complete_failed(requests[failed], wanted ? statuses : MPI_STATUS_IGNORE);
+  if (wanted) statuses[0].MPI_ERROR = code;
+  return MPI_ERR_IN_STATUS;
+}
+
 /// Requests that a call may complete, for whoever notes that.
 struct Seen {
   Seen(int count, const MPI_Request* requests) : recorded(count, requests), checked(count, requests) {}
@@ -140,7 +196,7 @@ int wait_by_looks(int count, MPI_Request* requests, MPI_Status* statuses) {
   });
   tell_failures(count, requests);
   complete_all(count, requests);
-  return host.Waitall(count, requests, statuses);
+  return complete_all_by_host(count, requests, statuses, [&] { return host.Waitall(count, requests, statuses); });
 }
 
 /// The same by completing one after the other: errors are told as of each. Throws std::bad_alloc, at first.
@@ -149,8 +205,9 @@ int wait_by_tests(int count, MPI_Request* requests, MPI_Status* statuses) {
   std::vector<int> codes(count, not_tested);
   const auto test = [&](int i) {
     MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-    int flag = 0;
-    const int code = host.Test(&requests[i], &flag, status);
+    int flag = 1;
+    const int code =
+        engine::failure_of(requests[i]) ? complete_failed(requests[i], status) : host.Test(&requests[i], &flag, status);
     if (!flag && code == MPI_SUCCESS) return false;
     codes[i] = code;
     return true;
@@ -198,9 +255,13 @@ OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, stat
       return complete(*own, *request, status);
     }
   }
+  if (request && engine::failure_of(*request)) return complete_failed(*request, status);
   if (!ours()) return host.Wait(request, status);
   if (request) engine::wait(*request);
-  return until([&](int* flag) { return host.Test(request, flag, status); });
+  return until([&](int* flag) {
+    return request && engine::failure_of(*request) ? complete_failed(*request, status)
+                                                   : host.Test(request, flag, status);
+  });
 }
 
 OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses),
@@ -216,26 +277,27 @@ OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)
   for_each_deferred(count, requests, [](Pending& own) { engine::wait(own); });
   tell_failures(count, requests);
   complete_all(count, requests);
-  if (count < 0 || !requests || is_mpichs || !ours()) return host.Waitall(count, requests, statuses);
+  if (count < 0 || !requests || is_mpichs || !ours())
+    return complete_all_by_host(count, requests, statuses, [&] { return host.Waitall(count, requests, statuses); });
   for (int i = 0; i < count; ++i) engine::wait(requests[i]);
-  return until([&](int* flag) { return host.Testall(count, requests, flag, statuses); });
+  return until([&](int* flag) { return test_all(count, requests, flag, statuses); });
 }
 
 OMNES_REQUESTS(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),
                (count, requests, index, status), (count, requests), seen.one(*index)) {
   find_host();
   tell_all(count, requests);
-  if (!ours()) return host.Waitany(count, requests, index, status);
-  return until([&](int* flag) { return host.Testany(count, requests, index, flag, status); });
+  if (!ours() && !engine::any_has_failed()) return host.Waitany(count, requests, index, status);
+  return until([&](int* flag) { return test_any(count, requests, index, flag, status); });
 }
 
 OMNES_REQUESTS(Waitsome, (int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
                (count, requests, done, indices, statuses), (count, requests), seen.some(*done, indices)) {
   find_host();
   tell_all(count, requests);
-  if (!ours()) return host.Waitsome(count, requests, done, indices, statuses);
+  if (!ours() && !engine::any_has_failed()) return host.Waitsome(count, requests, done, indices, statuses);
   return until([&](int* flag) {
-    const int code = host.Testsome(count, requests, done, indices, statuses);
+    const int code = test_some(count, requests, done, indices, statuses);
     *flag = *done != 0;  // MPI_UNDEFINED, too
     return code;
   });
@@ -257,6 +319,10 @@ OMNES_REQUESTS(Test, (MPI_Request * request, int* flag, MPI_Status* status), (re
       return MPI_SUCCESS;
     }
   }
+  if (request && engine::failure_of(*request)) {
+    *flag = 1;
+    return complete_failed(*request, status);
+  }
   return host.Test(request, flag, status);
 }
 
@@ -266,7 +332,7 @@ OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status
   if (ours()) engine::progress();
   if (is_mpichs && !all_are_deferred(count, requests)) {
     tell_all(count, requests);
-    if (!any_is_pending(count, requests) || !in_vain()) return host.Testall(count, requests, flag, statuses);
+    if (!any_is_pending(count, requests) || !in_vain()) return test_all(count, requests, flag, statuses);
     *flag = 0;
     return MPI_SUCCESS;
   }
@@ -285,7 +351,7 @@ OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status
       if (!own.own) engine::tell(own);
     });
   }
-  const int code = host.Testall(count, requests, flag, statuses);
+  const int code = test_all(count, requests, flag, statuses);
   if (*flag || code != MPI_SUCCESS) complete_all(count, requests);
   return code;
 }
@@ -295,7 +361,7 @@ OMNES_REQUESTS(Testany, (int count, MPI_Request* requests, int* index, int* flag
   find_host();
   tell_all(count, requests);
   if (ours()) engine::progress();
-  return host.Testany(count, requests, index, flag, status);
+  return test_any(count, requests, index, flag, status);
 }
 
 OMNES_REQUESTS(Testsome, (int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
@@ -303,7 +369,7 @@ OMNES_REQUESTS(Testsome, (int count, MPI_Request* requests, int* done, int* indi
   find_host();
   tell_all(count, requests);
   if (ours()) engine::progress();
-  return host.Testsome(count, requests, done, indices, statuses);
+  return test_some(count, requests, done, indices, statuses);
 }
 
 OMNES_EXPORT(Request_get_status, Wide request, int* flag, MPI_Status* status) {
@@ -361,7 +427,10 @@ OMNES_EXPORT(Startall, int count, MPI_Request* requests) {
 OMNES_EXPORT(Request_free, MPI_Request* request) {
   if (recording() && request) record::released(*request);
   if (checking() && request) check::released(*request);
-  if (find_host() == built_for && request) engine::forget(*request);
+  if (find_host() == built_for && request) {
+    engine::forget(*request);
+    engine::take_failure(*request);
+  }
   return host.Request_free(request);
 }
 

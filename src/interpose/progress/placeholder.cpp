@@ -1,7 +1,10 @@
 // Placeholders: receives of no bytes from oneself, which wait for their messages.
 #include "interpose/progress/placeholder.hpp"
 
+#include <algorithm>
 #include <climits>
+#include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -23,6 +26,26 @@ struct Placeholder {
 auto& tags = *new TagPool(1, 1, INT_MAX);  // of Process::self; 0 is that of Process::idle
 constexpr std::size_t max_idle = 32;
 auto& idle = *new std::vector<Placeholder>;  // behind the gate
+
+struct Failed {
+  MPI_Request request;
+  int code;
+};
+std::mutex failing;  // guards the next
+auto& failed = *new std::vector<Failed>;
+
+void note_failure(MPI_Request request, int code) {
+  const std::lock_guard lock(failing);
+  try {
+    failed.push_back({request, code});
+  } catch (const std::bad_alloc&) {  // then its code is the host's
+    return;
+  }
+  detours.fetch_add(1, std::memory_order_relaxed);
+  failed_count.fetch_add(1, std::memory_order_release);
+}
+
+auto find_failed(MPI_Request request) { return std::ranges::find(failed, request, &Failed::request); }
 
 Placeholder take() {
   if (!idle.empty()) {
@@ -54,6 +77,27 @@ void end(Placeholder placeholder) {
 
 }  // namespace
 
+std::atomic<int> failed_count = 0;
+
+int failure_of(MPI_Request request) {
+  if (!any_has_failed()) return MPI_SUCCESS;
+  const std::lock_guard lock(failing);
+  const auto found = find_failed(request);
+  return found == failed.end() ? MPI_SUCCESS : found->code;
+}
+
+int take_failure(MPI_Request request) {
+  if (!any_has_failed()) return MPI_SUCCESS;
+  const std::lock_guard lock(failing);
+  const auto found = find_failed(request);
+  if (found == failed.end()) return MPI_SUCCESS;
+  const int code = found->code;
+  failed.erase(found);
+  failed_count.fetch_sub(1, std::memory_order_relaxed);
+  detours.fetch_sub(1, std::memory_order_relaxed);
+  return code;
+}
+
 void take_placeholder(Pending& pending) {
   const Placeholder taken = take();
   pending.tag = taken.tag;
@@ -69,7 +113,9 @@ void start_placeholder(Pending& pending) { host.Start(&pending.request); }
 
 /// With the message of no bytes that it waits for, or one that does not fit.
 void complete_placeholder(Pending& pending) {
-  if (pending.tag >= 0) send_to_self(pending.request, pending.tag, pending.code == 0 ? 0 : 1);
+  if (pending.tag < 0) return;
+  if (pending.code != 0 && !pending.freed) note_failure(pending.request, pending.code);
+  send_to_self(pending.request, pending.tag, pending.code == 0 ? 0 : 1);
 }
 
 void return_placeholder(Pending& pending) {
