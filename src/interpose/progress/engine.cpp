@@ -674,11 +674,18 @@ void drain() {
   stop_background();
   shm::Waiter waiter(waiting());
   Parting parting;
-  // Where ranks have failed, the others cannot ask each other; what waits for them fails, too.
-  while (failures::are_known() ? has_operations() : !parting.is_over(left_to_do())) {
-    if (progress()) waiter.reset();
-    poke(nullptr);
-    waiter.pause();
+  // Where ranks have failed, the others cannot ask each other; what waits for them fails, too. In a simulation nothing is ever left.
+  const auto is_over = [&] {
+    return simulated || failures::are_known() ? !has_operations() : parting.is_over(left_to_do());
+  };
+  try {
+    while (!is_over()) {
+      if (progress()) waiter.reset();
+      poke(nullptr);
+      waiter.pause();
+    }
+  } catch (const Failure& failure) {
+    if (!failures::are_survived()) raise(handles.comm_world, failure.code);
   }
   const Inside inside;
   end_idle_placeholders();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "interpose/host/failure.hpp"
 #include "interpose/host/inside.hpp"
 #include "interpose/process/world.hpp"
 
@@ -29,8 +30,9 @@ bool Parting::is_still(const Left& left) {
 bool Parting::is_over(const Left& left) {
   if (asking_) {
     int flag = 0;
-    if (host.Test(&request_, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || (flag && of_all_)) return true;
+    check_own(host.Test(&request_, &flag, MPI_STATUS_IGNORE));
     if (!flag) return false;
+    if (of_all_) return true;
     asking_ = false;
     looks_ = 0;
   }
@@ -38,8 +40,9 @@ bool Parting::is_over(const Left& left) {
   own_ = told_ ? *told_ == left.moved : !left.something;
   told_ = left.moved;
   const InsideHost guard;
-  asking_ = host.Iallreduce(&own_, &of_all_, 1, handles.integer, handles.min, world()->comm, &request_) == MPI_SUCCESS;
-  return !asking_;
+  check_own(host.Iallreduce(&own_, &of_all_, 1, handles.integer, handles.min, world()->comm, &request_));
+  asking_ = true;
+  return false;
 }
 
 }  // namespace omnes::interpose::engine

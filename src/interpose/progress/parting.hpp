@@ -26,8 +26,8 @@ struct Left {
 
 class Parting {
  public:
-  /// To be asked again and again, by all ranks of MPI_COMM_WORLD, while what is left goes on. Returns whether nothing more can come;
-  /// on all alike, unless the host fails.
+  /// To be asked again and again, by all ranks of MPI_COMM_WORLD, while what is left goes on. Returns whether nothing more can come, on
+  /// all alike. Throws Failure.
   bool is_over(const Left& left);
 
  private:
