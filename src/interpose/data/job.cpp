@@ -60,6 +60,11 @@ void Job::receives(PartedView&& parts, Kept kept, int rank) {
   needs_ |= landing_row;
 }
 
+void Job::receives_with_room_between(PartedView&& parts) {
+  recv_parts_.emplace(std::move(parts));
+  needs_ |= landing;
+}
+
 void Job::combines_spread(const View& own, const View* result) {
   send_ = own;
   has_result_ = result != nullptr;

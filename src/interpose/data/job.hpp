@@ -49,6 +49,8 @@ struct Job {
   /// `rank`: whose part is kept; the view has `parts` equal ones.
   void receives(const View& view, Kept kept = Kept::none, int rank = 0, int parts = 1);
   void receives(PartedView&& parts, Kept kept = Kept::none, int rank = 0);
+  /// Equal ones, which do not lie one behind the other.
+  void receives_with_room_between(PartedView&& parts);
   /// Operands with gaps (see reducing.cpp); `result` is null on ranks that get none.
   void combines_spread(const View& own, const View* result);
   /// The result of this rank's bytes goes to where the operands start.

@@ -62,12 +62,12 @@ const char* PartedView::set(const Parted& a, int n, const std::vector<int>* some
   return nullptr;
 }
 
-const char* PartedView::set_equal(const void* buffer, MPI_Count count, MPI_Datatype type,
-                                  const std::vector<int>& some) {
+const char* PartedView::set_equal(const void* buffer, MPI_Count count, MPI_Datatype type, const std::vector<int>& some,
+                                  MPI_Count apart) {
   if (count < 0) return negative_count;
   have_room(some.size());
   for (const int part : some)
-    if (const char* reason = add(buffer, count, type, part * count, false)) return reason;
+    if (const char* reason = add(buffer, count, type, part * apart, false)) return reason;
   return nullptr;
 }
 

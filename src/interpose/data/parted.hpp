@@ -49,8 +49,12 @@ class PartedView {
   /// Why the host has to complain about these arguments, or null. `some`: of the n parts only these,
   /// in this order; the others' counts are looked at, too.
   const char* set(const Parted& arguments, int n, const std::vector<int>* some = nullptr);
-  /// Some of parts of equal counts, one behind the other.
-  const char* set_equal(const void* buffer, MPI_Count count, MPI_Datatype type, const std::vector<int>& some);
+  /// Some of parts of equal counts, one behind the other, or, counted in elements, so far apart.
+  const char* set_equal(const void* buffer, MPI_Count count, MPI_Datatype type, const std::vector<int>& some) {
+    return set_equal(buffer, count, type, some, count);
+  }
+  const char* set_equal(const void* buffer, MPI_Count count, MPI_Datatype type, const std::vector<int>& some,
+                        MPI_Count apart);
 
   std::span<const std::size_t> bytes() const { return bytes_; }  ///< of each part
   std::size_t total() const { return total_; }

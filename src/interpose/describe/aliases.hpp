@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include "interpose/data/view.hpp"
@@ -30,6 +31,12 @@ inline const char* check_own_part(Operation operation, const View& send, const V
   return same ? refuse_alias(operation, send) : nullptr;
 }
 
+/// Of what this rank sends itself: `room`, where it goes, holds more elements, as receivers of messages may say. Then these are so many.
+inline std::optional<std::size_t> fewer_elements(std::size_t sent, const View& room) {
+  if (sent >= room.bytes || sent % room.info->size != 0) return std::nullopt;
+  return sent / room.info->size;
+}
+
 /// Own data that begin among the parts of the other buffer, but not in their own place: what is received would change them
 /// before they are sent. Hosts look at no more than that place, and most send before they receive, on which such programs count.
 inline void set_apart(View& own, const View& own_part, std::span<const View> parts) {
@@ -42,7 +49,7 @@ inline void set_apart(View& own, const View& own_part, std::span<const View> par
     const std::uintptr_t behind = (part.count - 1) * part.info->extent + part.info->true_extent;
     return first(own) - first(part) < behind;
   };
-  own.apart = std::ranges::any_of(parts, begins_in);
+  own.apart = own.apart || std::ranges::any_of(parts, begins_in);
 }
 
 }  // namespace omnes::interpose

@@ -1,4 +1,8 @@
 // Operations that move data as they are. Reductions are in reducing.cpp.
+#include <numeric>
+#include <utility>
+#include <vector>
+
 #include "interpose/describe/between.hpp"
 #include "interpose/describe/describe.hpp"
 
@@ -9,7 +13,7 @@ namespace omnes::interpose {
 namespace {
 
 /// Sets the views of what this rank sends and receives, where it does: a part, or the first one of many. `sent` and
-/// `received` are the numbers of its own part.
+/// `received` are the numbers of its own part. Where there is more room for that than it sends itself, all parts are taken to be as short.
 const char* set(const State& state, Operation operation, const Exchange& a, View* send, int sent, View* recv,
                 int received) {
   if (send)
@@ -17,13 +21,18 @@ const char* set(const State& state, Operation operation, const Exchange& a, View
   if (recv)
     if (const char* reason = recv->set(a.recv, a.recv_count, a.recv_type)) return reason;
   if (!send || !recv) return nullptr;
-  const View own_sent = send->after(sent), own_received = recv->after(received);
-  if (const char* reason = check_own_part(operation, own_sent, own_received)) return reason;
   const bool scatters = operation == Operation::scatter;
-  const View parts = (scatters ? send : recv)->times(state.p);
-  if (operation != Operation::alltoall)
-    set_apart(scatters ? *recv : *send, scatters ? own_sent : own_received, {&parts, 1});
-  return nullptr;
+  const View own_sent = send->after(sent), parts = (scatters ? send : recv)->times(state.p);
+  View own_received = recv->after(received), &own = scatters ? *recv : *send;
+  if (operation != Operation::alltoall) {
+    if (const auto fewer = fewer_elements(own_sent.bytes, own_received); fewer && own_sent.bytes > 0) {
+      own_received.resize(*fewer);
+      recv->resize(*fewer);
+      own.apart = true;  // no call whose counts are others is like this one
+    }
+    set_apart(own, scatters ? own_sent : own_received, {&parts, 1});
+  }
+  return check_own_part(operation, own_sent, own_received);
 }
 
 /// A call that moves so many bytes per part. All ranks know the bytes alike, but not the elements that they are made
@@ -34,6 +43,21 @@ void moves(Job& job, Operation operation, std::size_t bytes, bool in_place, int 
 }
 
 using Kept = Job::Kept;
+
+/// Parts of all ranks like this one, the first.
+const char* receive_all(const State& state, Job& job, const Exchange& a, const View& part, bool in_place) {
+  if (part.count == static_cast<std::size_t>(a.recv_count)) {
+    job.receives(part.times(state.p), in_place ? Kept::own : Kept::none, state.rank, state.p);
+    return nullptr;
+  }
+  std::vector<int> all(state.p);
+  std::iota(all.begin(), all.end(), 0);
+  PartedView parts;
+  if (const char* reason = parts.set_equal(a.recv, static_cast<MPI_Count>(part.count), a.recv_type, all, a.recv_count))
+    return reason;
+  job.receives_with_room_between(std::move(parts));
+  return nullptr;
+}
 
 }  // namespace
 
@@ -62,8 +86,7 @@ const char* gather(State& state, Job& job, const Exchange& a, int root) {
     return reason;
   moves(job, Operation::gather, at_root ? part.bytes : own.bytes, in_place, root);
   if (!in_place) job.sends(own);
-  if (at_root) job.receives(part.times(state.p), in_place ? Kept::own : Kept::none, state.rank, state.p);
-  return nullptr;
+  return at_root ? receive_all(state, job, a, part, in_place) : nullptr;
 }
 
 const char* scatter(State& state, Job& job, const Exchange& a, int root) {
@@ -89,8 +112,7 @@ const char* allgather(State& state, Job& job, const Exchange& a) {
     return reason;
   moves(job, Operation::allgather, part.bytes, in_place);
   if (!in_place) job.sends(own);
-  job.receives(part.times(state.p), in_place ? Kept::own : Kept::none, state.rank, state.p);
-  return nullptr;
+  return receive_all(state, job, a, part, in_place);
 }
 
 const char* alltoall(State& state, Job& job, const Exchange& a) {

@@ -2,7 +2,6 @@
 //
 // A rank knows only its own parts, so there is no count for which a rank could leave without the others, except in
 // allgatherv.
-#include <optional>
 #include <vector>
 
 #include "interpose/describe/aliases.hpp"
@@ -21,12 +20,6 @@ const char* check_whole(Operation operation, const void* buffer) {
   View first;
   if (buffer == nullptr || first.set(buffer, 1, handles.byte) != nullptr) return nullptr;
   return refuse_alias(operation, first);
-}
-
-/// Of what this rank sends itself: `room`, where it goes, holds more elements, as receivers of messages may say. Then these are so many.
-std::optional<std::size_t> fewer_elements(std::size_t sent, const View& room) {
-  if (sent >= room.bytes || sent % room.info->size != 0) return std::nullopt;
-  return sent / room.info->size;
 }
 
 /// The same parts, but for the count of one.
