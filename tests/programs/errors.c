@@ -54,6 +54,13 @@ int main(int argc, char** argv) {
   if (rank == 0) report("first call, one rank's bcast count -1", MPI_Bcast(a, -1, MPI_INT, 0, fresh));
   if (rank == 0) report("its ibcast", MPI_Ibcast(a, -1, MPI_INT, 0, fresh, &request));
   MPI_Comm_free(&fresh);
+#ifdef MPICH_VERSION
+  // Whose handles are numbers.
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  report("allreduce by what is no operation", MPI_Allreduce(a, b, 1, MPI_INT, (MPI_Op)comm, comm));
+  report("its nonblocking form", MPI_Iallreduce(a, b, 1, MPI_INT, (MPI_Op)comm, comm, &request));
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+#endif
   report("good allreduce", MPI_Allreduce(a, b, 1, MPI_INT, MPI_SUM, comm));
   MPI_Errhandler_free(&handler);
   MPI_Comm_free(&comm);

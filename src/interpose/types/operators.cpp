@@ -78,11 +78,27 @@ void reduce_by_host(const void* context, const void* left, const void* right, vo
   reduce_local(o, static_cast<const std::byte*>(left), result, count);
 }
 
+#ifdef OMNES_ABI_MPICH
+// The upper bits of a handle say how its object is kept, and what it is.
+enum : unsigned { not_valid, built_in };
+unsigned kind_of(MPI_Op handle) { return static_cast<unsigned>(handle) >> 30; }
+unsigned object_of(MPI_Op handle) { return static_cast<unsigned>(handle) >> 26 & 15; }
+#endif
+
+/// Whether it may be an operation of the program's. To ask the host about anything else is an error of MPI_COMM_WORLD, which may
+/// end the job.
+bool may_be_programs(MPI_Op op) {
+#ifdef OMNES_ABI_MPICH
+  return kind_of(op) != not_valid && object_of(op) == object_of(MPI_SUM);
+#else
+  return static_cast<void>(op), true;
+#endif
+}
+
 /// Made by the host itself, and perhaps unknown here: a newer MPI may have more, and each host some of its own.
 bool predefined(MPI_Op op) {
 #if defined(OMNES_ABI_MPICH)
-  constexpr unsigned kind_bits = 2, built_in = 1;  // of a handle, the upper ones
-  return static_cast<unsigned>(op) >> (32 - kind_bits) == built_in;
+  return kind_of(op) == built_in;
 #elif defined(OMNES_ABI_STANDARD)
   constexpr std::uintptr_t reserved = 4096;  // handles below are the standard's and the host's constants
   return reinterpret_cast<std::uintptr_t>(op) < reserved;
@@ -114,7 +130,7 @@ const char* Operator::set(MPI_Op wanted, MPI_Datatype datatype, const TypeInfo& 
   } else {
     // One that is declared commutative may still tell operands apart, as a search for a pivot does among equal ones.
     int ignored = 0;
-    if (host.Op_commutative(wanted, &ignored) != MPI_SUCCESS) return "invalid operation";
+    if (!may_be_programs(wanted) || host.Op_commutative(wanted, &ignored) != MPI_SUCCESS) return "invalid operation";
     reduction.commutative = false;
     is_programs = true;
   }
