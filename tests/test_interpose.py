@@ -217,9 +217,10 @@ def test_what_stock_mpis_forgive(mpi, build, program):
     expect_ok(mpirun(mpi, 3, build(program, mpi), timeout=60))
 
 
-def test_attached_buffers_go_with_their_communicators(build):
+@pytest.mark.parametrize("program", ["attached", "freed_twice", "out_of_contexts"])
+def test_communicators_that_are_kept_are_gone(build, program):
     mpich = the_mpi("mpich")
-    expect_ok(mpirun(mpich, 2, build("attached", mpich), timeout=60))
+    expect_ok(mpirun(mpich, 2, build(program, mpich), timeout=60))
 
 
 @pytest.mark.parametrize("call", ["recv", "sendrecv"])

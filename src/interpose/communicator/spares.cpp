@@ -17,9 +17,12 @@ std::atomic<bool> with_messages[places];
 
 namespace {
 
-constexpr int max_kept = 64;  // of all parents: a host has some thousand contexts
+constexpr int max_kept = 64;  // of all parents
+// Communicators, of which MPICH has contexts for 2048; some take more than one.
+constexpr int many = 512;
 
 std::atomic<bool> stopped = false;
+std::atomic<int> living = 0;  // made by functions that are ours, and not freed
 
 /// Which the host has to free. No more than are kept: what frees them need not find memory.
 struct Freed {
@@ -190,12 +193,20 @@ bool keep(MPI_Comm comm) {
   Table& t = table();
   const std::lock_guard lock(t.mutex);
   Child* const child = t.child(comm);
-  if (!child || child->freed || t.kept >= max_kept || with_messages[place(comm)].load(std::memory_order_relaxed) ||
-      !is_sound(comm))
+  if (!child || child->freed || t.kept >= max_kept || living > many ||
+      with_messages[place(comm)].load(std::memory_order_relaxed) || !is_sound(comm))
     return false;
   child->freed = true;
   ++t.kept;
   return true;
+}
+
+bool is_kept(MPI_Comm comm) {
+  if (!watched.load(std::memory_order_relaxed)) return false;
+  Table& t = table();
+  const std::lock_guard lock(t.mutex);
+  const Child* const child = t.child(comm);
+  return child && child->freed;
 }
 
 void changed(MPI_Comm comm) {
@@ -221,12 +232,28 @@ void copied(MPI_Comm parent, MPI_Comm comm) {
 }
 
 void leave(MPI_Comm comm) {
+  --living;
   Freed freed, by_caller;
   {
     Table& t = table();
     const std::lock_guard lock(t.mutex);
     t.drop_parent(comm, freed);
     if (Child* const child = t.child(comm)) t.drop(*child, by_caller);
+  }
+  free(freed);
+}
+
+void one_more() {
+  if (++living <= many) return;
+  Freed freed;
+  {
+    Table& t = table();
+    const std::lock_guard lock(t.mutex);
+    if (t.kept == 0) return;
+    for (auto& [comm, parent] : t.parents)
+      for (Children& children : parent.children)
+        for (Child& child : children.of)
+          if (child.freed) t.drop(child, freed);
   }
   free(freed);
 }

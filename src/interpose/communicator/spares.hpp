@@ -27,6 +27,7 @@ namespace omnes::interpose::spares {
 #if defined(OMNES_ABI_SMPI) || defined(OMNES_COMPONENT)
 inline bool keep(MPI_Comm) { return false; }
 inline void changed(MPI_Comm) {}
+inline bool is_kept(MPI_Comm) { return false; }
 inline void leave(MPI_Comm) {}
 inline void free_all() {}
 inline void stop() {}
@@ -53,6 +54,8 @@ void made(MPI_Comm parent, const Way& way, MPI_Comm comm);
 
 /// The program frees the communicator. Returns whether it is kept: then the host is not to be told.
 bool keep(MPI_Comm comm);
+/// Whether the program has freed it before.
+bool is_kept(MPI_Comm comm);
 /// The program has changed what a new one would not have, or what its children inherit.
 void changed(MPI_Comm comm);
 /// The same, by an attribute, which MPI_Comm_dup copies by functions of the program.
@@ -61,6 +64,8 @@ void has_attributes(MPI_Comm comm);
 void copied(MPI_Comm parent, MPI_Comm comm);
 /// Before the host frees the communicator: it frees what is kept of its children.
 void leave(MPI_Comm comm);
+/// The host has made one, in whichever way. Once there are many, it frees what is kept, and nothing more is.
+void one_more();
 /// Before MPI_Finalize: the host frees all that is kept.
 void free_all();
 /// No more is kept.

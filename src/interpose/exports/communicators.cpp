@@ -45,6 +45,10 @@ int free_by(int (*Host::*function)(MPI_Comm*), void* comm) {
   const MPI_Comm handle = *static_cast<MPI_Comm*>(comm);
   if (handle == handles.comm_world || handle == handles.comm_self)
     return call_host(host.*function, comm);  // which says what is wrong
+  if (spares::is_kept(handle)) {             // to the program it is none any more
+    MPI_Comm none = handles.comm_null;
+    return call_host(host.*function, &none);
+  }
   const record::Within within;
   if (recording()) record::freed(handle);
   if (checking()) check::freed(handle);

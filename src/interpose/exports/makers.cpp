@@ -73,6 +73,7 @@ int make(Wide parent, const Making& making, const void* made, Make make) try {
     record::made(narrow<MPI_Comm>(parent), origin.id, members == MadeOf::same, *static_cast<const MPI_Comm*>(made));
   keep_made(std::move(origin), made);
   if (made && members == MadeOf::same) spares::copied(narrow<MPI_Comm>(parent), *static_cast<const MPI_Comm*>(made));
+  if (made && *static_cast<const MPI_Comm*>(made) != handles.comm_null) spares::one_more();
   return code;
 } catch (...) {
   return raise_current(narrow<MPI_Comm>(parent));
