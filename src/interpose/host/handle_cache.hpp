@@ -13,7 +13,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <new>
+#include <cstdlib>
+#include <memory>
 #include <utility>
 
 namespace omnes::interpose {
@@ -93,10 +94,12 @@ class HandleCache : public Generations<Handle, size> {
   bool allocate() {
     struct Owner {
       HandleCache* cache;
-      ~Owner() { delete[] std::exchange(cache->entries_, none_); }
+      ~Owner() { std::free(std::exchange(cache->entries_, none_)); }
     };
-    Entry* const entries = new (std::nothrow) Entry[size]();
-    if (!entries) return false;
+    void* room = nullptr;
+    if (posix_memalign(&room, alignof(Entry), sizeof none_) != 0) return false;
+    Entry* const entries = static_cast<Entry*>(room);
+    std::uninitialized_value_construct_n(entries, size);
     entries_ = entries;
     static thread_local Owner owner{this};
     return static_cast<void>(owner), true;
