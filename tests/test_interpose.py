@@ -210,8 +210,7 @@ def test_a_rank_dies_and_the_others_go_on(build, how, variables):
 
 
 @pytest.mark.parametrize(
-    "program",
-    ["one_refused", "cancelled", "room_for_more", "at_finalize", "wide_gaps", "small_stacks", "unfinished"],
+    "program", ["one_refused", "cancelled", "room_for_more", "at_finalize", "wide_gaps", "small_stacks"]
 )
 def test_what_stock_mpis_forgive(mpi, build, program):
     expect_ok(mpirun(mpi, 3, build(program, mpi), timeout=60))

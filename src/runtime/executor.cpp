@@ -146,12 +146,6 @@ bool Executor::advance() {
   return moved;
 }
 
-std::size_t Executor::bytes_moved() const {
-  std::size_t sum = 0;
-  for (const std::uint32_t i : active_) sum += moving_[i].transfer.done;
-  return sum;
-}
-
 void Executor::release(std::uint32_t first, std::uint32_t count, std::size_t place) {
   for (std::uint32_t k = first; k < first + count; ++k) {
     const std::uint32_t next = plan_->after[k];

@@ -70,8 +70,6 @@ class Executor {
   /// Every step is done, or one has failed.
   bool finished() const { return active_.empty() || error_ != 0; }
   int error() const { return error_; }
-  /// In shared memory, of the messages that are not through.
-  std::size_t bytes_moved() const;
   /// What is under way shall not go on: nothing is received any more. Returns whether nothing is sent any more, either.
   bool abandon();
 

@@ -110,8 +110,6 @@ class Lane {
   /// Does what can be done without waiting, and, unless they may be called, without the host or the program. Returns
   /// whether anything has moved.
   bool advance(bool may_call_host = true, bool may_call_program = true);
-  /// See Executor: of the one that runs.
-  std::size_t bytes_moved() const { return begun_ ? executor_.bytes_moved() : 0; }
   /// Ends all that is in the queue so.
   void fail(int code);
   /// Something has failed whose messages the host may still send, from wherever they lie.

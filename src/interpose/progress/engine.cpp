@@ -21,7 +21,6 @@
 #include "interpose/progress/background.hpp"
 #include "interpose/progress/failures.hpp"
 #include "interpose/progress/formation.hpp"
-#include "interpose/progress/parting.hpp"
 #include "interpose/progress/placeholder.hpp"
 
 namespace omnes::interpose {
@@ -34,6 +33,8 @@ void count_under_way(int more) {
   under_way.fetch_add(more, std::memory_order_relaxed);
   detours.fetch_add(more, std::memory_order_relaxed);
 }
+
+constexpr double max_seconds_to_seal = 10;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -95,7 +96,6 @@ auto& late = *new std::vector<Pending*>;    // started from inside: they take of
 auto& landed = *new std::vector<Pending*>;  // has ended, except for what the calling thread must do
 std::atomic<int> landed_count{0};
 std::atomic<unsigned> visit_count{0};  // written behind the gate
-unsigned moves = 0;                    // passes in which something has moved
 
 std::uint64_t key(MPI_Request request) { return static_cast<std::uint64_t>((Wide)request) + 1; }
 
@@ -239,7 +239,6 @@ bool advance_inside(Unattended allowed = Unattended::everything) {
     } catch (const Failure&) {  // those who wait for it hear of it
     }
     if (over) {
-      moved = true;
       forming.erase(forming.begin() + static_cast<std::ptrdiff_t>(i));
       count_under_way(-1);
     } else {
@@ -265,7 +264,6 @@ bool advance_inside(Unattended allowed = Unattended::everything) {
     }
   }
   count_moving();
-  if (moved) ++moves;
   return moved;
 }
 
@@ -650,42 +648,20 @@ static std::atomic<bool> drained = false;
 
 bool is_drained() { return drained.load(std::memory_order_relaxed); }
 
-static bool has_operations() {
-  const Inside inside;
-  return under_way.load(std::memory_order_relaxed) > static_cast<int>(forming.size());
-}
-
-static Left left_to_do() {
-  const bool all_found = seal_segments();
-  const Inside inside;
-  Left left{.something = busy() || !all_found, .moved = {.times = moves}};
-  const auto see = [&](const State& state) {
-    left.others_may_be_late |= state.messages || forms_by_host(state) || state.world != world();
-  };
-  for (const Active& active : lanes) {
-    see(*active.state);
-    left.moved.bytes += active.lane->bytes_moved();
-  }
-  for (const auto& state : forming) see(*state);
-  return left;
-}
-
 void drain() {
   stop_background();
   shm::Waiter waiter(waiting());
-  Parting parting;
-  // Where ranks have failed, the others cannot ask each other; what waits for them fails, too. In a simulation nothing is ever left.
-  const auto is_over = [&] {
-    return simulated || failures::are_known() ? !has_operations() : parting.is_over(left_to_do());
+  const double since = now();
+  const auto operations = [] {
+    const Inside inside;
+    return under_way.load(std::memory_order_relaxed) > static_cast<int>(forming.size());
   };
-  try {
-    while (!is_over()) {
-      if (progress()) waiter.reset();
-      poke(nullptr);
-      waiter.pause();
-    }
-  } catch (const Failure& failure) {
-    if (!failures::are_survived()) raise(handles.comm_world, failure.code);
+  // What never comes, others may have lost; they will not look for our segments, or form with us, either.
+  while (operations() ||
+         ((busy() || !seal_segments()) && now() - since < max_seconds_to_seal && !failures::are_known())) {
+    if (progress()) waiter.reset();
+    poke(nullptr);
+    waiter.pause();
   }
   const Inside inside;
   end_idle_placeholders();

@@ -99,7 +99,7 @@ void forms(const std::shared_ptr<State>& state);
 void abandon(State& state);
 /// Opens the lanes of a communicator if its ranks have met. Returns whether they are open. Throws Failure.
 bool form(State& state);
-/// In MPI_Finalize: until nothing is under way, or what is can never end, as others have not begun it.
+/// In MPI_Finalize: until nothing is under way.
 void drain();
 /// After that; functions that delete attributes may still call MPI.
 bool is_drained();
