@@ -86,7 +86,8 @@ def test_headers_of_debians_python_serve_both_machines(wheels, tmp_path, monkeyp
 
 
 def test_the_header_of_tomlplusplus_is_used_where_it_was_found(tmp_path):
-    settings = {"OMNES_FAMILIES": "", "OMNES_PYTHON": "OFF", "tomlplusplus_include": "/where/it/is"}
+    settings = {"OMNES_FAMILIES": "", "OMNES_PYTHON": "OFF", "OMNES_BY_FOLDER": "OFF"}
+    settings["tomlplusplus_include"] = "/where/it/is"
     words = ["cmake", "-S", ROOT, "-B", tmp_path, *(f"-D{name}={value}" for name, value in settings.items())]
     subprocess.run(words, check=True, capture_output=True, timeout=LIMIT)
     commands = json.loads((tmp_path / "compile_commands.json").read_text())
