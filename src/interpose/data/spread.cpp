@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "transport/shm/layout.hpp"
+
 namespace omnes::interpose {
 
 namespace {
@@ -32,8 +34,7 @@ void unpack_spread(const View& like, const Operator& op, const std::byte* from, 
 
 /// Whether there may be pages in its gaps of which nobody knows whether they can be read.
 bool has_wide_gaps(const TypeInfo& info) {
-  constexpr std::size_t page = 4096;
-  return static_cast<std::size_t>(std::max(info.extent, info.true_extent)) >= info.size + page;
+  return static_cast<std::size_t>(std::max(info.extent, info.true_extent)) >= info.size + shm::page_bytes;
 }
 
 /// Copies the elements of the program's buffer to where Operator expects them.

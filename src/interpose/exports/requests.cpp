@@ -113,8 +113,18 @@ int complete_all_by_host(int count, const MPI_Request* requests, MPI_Status* sta
   return code;
 }
 
+int wait_all(int count, MPI_Request* requests, MPI_Status* statuses) {
+  return complete_all_by_host(count, requests, statuses, [&] { return host.Waitall(count, requests, statuses); });
+}
+
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   return complete_all_by_host(count, requests, statuses, [&] { return host.Testall(count, requests, flag, statuses); });
+}
+
+int test_one(MPI_Request* request, int* flag, MPI_Status* status) {
+  if (!request || engine::failure_of(*request) == 0) return host.Test(request, flag, status);
+  *flag = 1;
+  return complete_failed(*request, status);
 }
 
 int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
@@ -196,7 +206,7 @@ int wait_by_looks(int count, MPI_Request* requests, MPI_Status* statuses) {
   });
   tell_failures(count, requests);
   complete_all(count, requests);
-  return complete_all_by_host(count, requests, statuses, [&] { return host.Waitall(count, requests, statuses); });
+  return wait_all(count, requests, statuses);
 }
 
 /// The same by completing one after the other: errors are told as of each. Throws std::bad_alloc, at first.
@@ -205,9 +215,8 @@ int wait_by_tests(int count, MPI_Request* requests, MPI_Status* statuses) {
   std::vector<int> codes(count, not_tested);
   const auto test = [&](int i) {
     MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-    int flag = 1;
-    const int code =
-        engine::failure_of(requests[i]) ? complete_failed(requests[i], status) : host.Test(&requests[i], &flag, status);
+    int flag = 0;
+    const int code = test_one(&requests[i], &flag, status);
     if (!flag && code == MPI_SUCCESS) return false;
     codes[i] = code;
     return true;
@@ -258,10 +267,7 @@ OMNES_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, stat
   if (request && engine::failure_of(*request)) return complete_failed(*request, status);
   if (!ours()) return host.Wait(request, status);
   if (request) engine::wait(*request);
-  return until([&](int* flag) {
-    return request && engine::failure_of(*request) ? complete_failed(*request, status)
-                                                   : host.Test(request, flag, status);
-  });
+  return until([&](int* flag) { return test_one(request, flag, status); });
 }
 
 OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses),
@@ -277,8 +283,7 @@ OMNES_REQUESTS(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)
   for_each_deferred(count, requests, [](Pending& own) { engine::wait(own); });
   tell_failures(count, requests);
   complete_all(count, requests);
-  if (count < 0 || !requests || is_mpichs || !ours())
-    return complete_all_by_host(count, requests, statuses, [&] { return host.Waitall(count, requests, statuses); });
+  if (count < 0 || !requests || is_mpichs || !ours()) return wait_all(count, requests, statuses);
   for (int i = 0; i < count; ++i) engine::wait(requests[i]);
   return until([&](int* flag) { return test_all(count, requests, flag, statuses); });
 }
@@ -319,11 +324,7 @@ OMNES_REQUESTS(Test, (MPI_Request * request, int* flag, MPI_Status* status), (re
       return MPI_SUCCESS;
     }
   }
-  if (request && engine::failure_of(*request)) {
-    *flag = 1;
-    return complete_failed(*request, status);
-  }
-  return host.Test(request, flag, status);
+  return test_one(request, flag, status);
 }
 
 OMNES_REQUESTS(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses),
