@@ -69,9 +69,8 @@ def test_others_wait_on_other_nodes_too(mpi, build, tmp_path, monkeypatch):
     done = run_late(mpi, build, f"--json={tmp_path}/stats.json")
     assert done.returncode == 0, done.stderr
     report = json.loads((tmp_path / "stats.json").read_text())
-    assert (
-        report["nodes"] == 3 and 0 < report["clocks"] < LATE * 1e-6 / 4
-    )  # by the broadcasts, for which nobody is late
+    # By the broadcasts, for which nobody is late.
+    assert report["nodes"] == 3 and 0 < report["clocks"] < LATE * 1e-6 / 4
     [first, *_] = shares.late(report)
     assert first["rank"] == 1 and first["last"] > ROUNDS / 2
 
@@ -151,9 +150,8 @@ def test_few_slow_calls_among_many_count_once_each(mpi, build, tmp_path, off):
     assert slow - unseen < second["in_collectives"] and second["in_mpi"] <= second["seconds"]
     rows = [row for row in report["kinds"] if row["operation"] == "allreduce"]
     in_rows = max(row["seconds_by_rank"]["max"] for row in rows)
-    assert (
-        slow - unseen < in_rows <= slow + 2 * (reducing - slow)
-    )  # quick ones are taken to be like those that are timed
+    # Quick ones are taken to be like those that are timed.
+    assert slow - unseen < in_rows <= slow + 2 * (reducing - slow)
     [calls] = [row for row in report["kinds"] if row["operation"] == "bcast" and row["bytes"] == 4]
     assert calls["seconds_by_rank"]["max"] < PAUSE  # not all the time since the call of nothing
     by_site = sum(one["seconds"] for one in report["sites"])

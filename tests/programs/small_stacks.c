@@ -1,16 +1,9 @@
 // A thread with a stack as small as a system lets it be, and one that makes collective calls on a small one.
-#include <mpi.h>
+#include "check.h"
+
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { SMALLEST = 16384, SMALL = 65536, MANY = 8192 };
-
-static void require(int holds, const char* what) {
-  if (holds) return;
-  fprintf(stderr, "wrong: %s\n", what);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 static void* nothing(void* unused) { return unused; }
 
@@ -19,7 +12,7 @@ static void* collectives(void* ranks) {
   double *own = calloc(MANY, sizeof *own), *all = calloc(MANY, sizeof *all);
   for (int i = 0; i < MANY; ++i) own[i] = i;
   MPI_Allreduce(own, all, MANY, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  require(all[MANY - 1] == (double)p * (MANY - 1), "allreduce");
+  if (all[MANY - 1] != (double)p * (MANY - 1)) fail("allreduce: %g", all[MANY - 1]);
   MPI_Bcast(all, MANY, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   free(own);
   free(all);
@@ -29,21 +22,22 @@ static void* collectives(void* ranks) {
 static void run(size_t stack, void* (*what)(void*), void* with) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  require(pthread_attr_setstacksize(&attributes, stack) == 0, "the size of a stack");
   pthread_t thread;
-  require(pthread_create(&thread, &attributes, what, with) == 0, "a thread with a small stack");
+  int code = pthread_attr_setstacksize(&attributes, stack);
+  if (code == 0) code = pthread_create(&thread, &attributes, what, with);
+  if (code != 0) {
+    fail("a thread with a stack of %zu bytes: %s", stack, strerror(code));
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   pthread_join(thread, NULL);
   pthread_attr_destroy(&attributes);
 }
 
 int main(int argc, char** argv) {
-  int provided, rank, p;
+  int provided, p;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &p);
   run(SMALLEST, nothing, NULL);
   for (int i = 0; i < 3; ++i) run(SMALL, collectives, &p);
-  if (rank == 0) printf("OK\n");
-  MPI_Finalize();
-  return 0;
+  return finish();
 }

@@ -1,18 +1,11 @@
 // The program's own reductions of a type of two integers between which lie pages that nobody can read, and predefined ones that only C's
 // integers have.
 #define _DEFAULT_SOURCE
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
+
 #include <sys/mman.h>
 
 enum { APART = 12288, SPAN = 16384, PAGE = 4096, ELEMENTS = 3 };
-
-static void require(int holds, const char* what) {
-  if (holds) return;
-  fprintf(stderr, "wrong: %s\n", what);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 static char* two_ends(int element, char* all) { return all + (long)element * SPAN; }
 
@@ -28,7 +21,7 @@ static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
 
 static char* with_holes(void) {
   char* all = mmap(NULL, ELEMENTS * SPAN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  require(all != MAP_FAILED, "mmap");
+  if (all == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 1);
   for (int i = 0; i < ELEMENTS; ++i) mprotect(two_ends(i, all) + PAGE, APART - PAGE, PROT_NONE);
   return all;
 }
@@ -43,7 +36,8 @@ static void fill(char* all, int rank) {
 static void expect(char* all, int p, const char* what) {
   const int ranks = p * (p - 1) / 2;
   for (int i = 0; i < ELEMENTS; ++i)
-    require(*(int*)two_ends(i, all) == ranks + p * i && *(int*)(two_ends(i, all) + APART) == 10 * ranks + p * i, what);
+    if (*(int*)two_ends(i, all) != ranks + p * i || *(int*)(two_ends(i, all) + APART) != 10 * ranks + p * i)
+      fail("%s", what);
 }
 
 int main(int argc, char** argv) {
@@ -75,9 +69,8 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   int one = 1, sum = 0, class = MPI_SUCCESS;
   MPI_Error_class(MPI_Allreduce(&one, &sum, 1, MPI_INTEGER, MPI_LAND, MPI_COMM_WORLD), &class);
-  require(class == MPI_ERR_OP, "a logical operation of Fortran integers");
-  require(MPI_Allreduce(&one, &sum, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS && sum == p, "their sum");
-  if (rank == 0) printf("OK\n");
-  MPI_Finalize();
-  return 0;
+  if (class != MPI_ERR_OP) fail("a logical operation of Fortran integers: class %d", class);
+  const int code = MPI_Allreduce(&one, &sum, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD);
+  if (code != MPI_SUCCESS || sum != p) fail("their sum: %d, code %d", sum, code);
+  return finish();
 }
